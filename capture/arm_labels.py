@@ -9,7 +9,7 @@ from ..hand.marker_sets import side_in_name
 from .marker_labels import wrist_and_elbow
 
 ELBOW_WORDS = ("elb", "fore_?arm", "lower_?arm")
-"""What a marker at the elbow is called; a forearm's joint is where it begins."""
+"""Words for a marker at the elbow; a forearm's joint is at its start, the elbow."""
 TRUNK_WORDS = (
     ("shldr", "up(per)?_?arm", r"(?<!fore)(?<!fore_)(?<!lower)(?<!lower_)arm$"),
     ("shoulder", "sho$", "clav", "collar"),
@@ -19,7 +19,7 @@ TRUNK_WORDS = (
 
 
 def is_called(label: str, word: str, side: Side) -> bool:
-    """Whether a label means a place on a side, such as LeftForeArm, elbow.L or LELB."""
+    """Whether a label means a part of one side, such as LeftForeArm, elbow.L or LELB."""
     text = label.lower()
     found = re.search(word, text)
     if found is None:
@@ -28,8 +28,8 @@ def is_called(label: str, word: str, side: Side) -> bool:
     return (side_in_name(label) or {"l": "left", "r": "right"}.get(before)) == side
 
 
-def turned_wrist_and_elbow(labels: Iterable[str], names: Collection[str]) -> tuple[str, str] | None:
-    """Return the labels of wrist and elbow of a hand, by whose rotations it is known how the forearm is turned.
+def forearm_rotation_labels(labels: Iterable[str], names: Collection[str]) -> tuple[str, str] | None:
+    """Return the labels of a hand's wrist and elbow whose rotations give the twist of the forearm.
 
     Devices name both alike, skeletons in their own words: LeftHand and LeftForeArm. None if one is not among names.
     """

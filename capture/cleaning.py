@@ -19,7 +19,7 @@ from .shared_motion import path_in_hand
 SPLINE_NEIGHBOURS = 3
 """Positions on each side of a gap that its spline passes through."""
 WINDOW = 7
-"""Positions in a row from which a marker's path is continued."""
+"""Consecutive positions from which a marker's path is extrapolated."""
 MAD_TO_SIGMA = 1.4826
 """Standard deviation of normal noise divided by its median absolute deviation."""
 MIN_CUTOFF = 1e-4
@@ -126,7 +126,7 @@ def remove_spikes(
     A spike is farther from the median of the five positions around it than `deviation` m, and farther than a fingertip
     could move away and back between the frames at `acceleration` m/s². Its distance from a line fitted to the seven
     positions around it also exceeds `factor` times the typical one (Hampel's test on the residuals), so that fast
-    motion is kept, and so is motion that the markers around it share: a hand that turns around in one frame moves all
+    motion is kept, and so is motion that the markers around it share: a hand that flips over in one frame moves all
     of them (`shared_motion.py`). Predicted positions are tested as measured ones are.
     """
     spikes = np.zeros(markers.seen.shape, bool)
@@ -143,7 +143,7 @@ def remove_spikes(
             expected, scale = _expected(path, times, candidates)
             residual = np.linalg.norm(path[candidates] - expected, axis=1)
             found = candidates[residual > np.maximum(bound[candidates], factor * scale)].tolist()
-            spiked = [place for place in found if _leaves_hand(markers, column, frames, place, bound[place])]
+            spiked = [index for index in found if _leaves_hand(markers, column, frames, index, bound[index])]
             spikes[frames[spiked], column] = True
     positions = np.where(spikes[..., None], np.nan, markers.positions)
     return replace(markers, positions=positions, predicted=markers.predicted & ~spikes)
@@ -156,13 +156,13 @@ def _bounds(times: Floats, deviation: float, acceleration: float) -> Floats:
     return bounds
 
 
-def _leaves_hand(markers: Markers, column: int, frames: Ints, place: int, bound: float) -> bool:
+def _leaves_hand(markers: Markers, column: int, frames: Ints, index: int, bound: float) -> bool:
     """Whether a position is farther than a bound in m from its path as seen from the hand, if that is known.
 
-    frames: in which the marker is seen; place: which of these it is.
+    frames: those in which the marker is seen. index: of the position among them.
     """
-    first = min(max(place - WINDOW // 2, 0), len(frames) - WINDOW)
-    rows, at = frames[first : first + WINDOW], place - first
+    first = min(max(index - WINDOW // 2, 0), len(frames) - WINDOW)
+    rows, at = frames[first : first + WINDOW], index - first
     path = path_in_hand(markers.positions[rows], column, at)
     if path is None:
         return True
@@ -178,7 +178,7 @@ def _expected(path: Floats, times: Floats, indices: Ints) -> tuple[Floats, Float
     """
     rows = np.clip(indices - WINDOW // 2, 0, len(path) - WINDOW)[:, None] + np.arange(WINDOW)
     window, relative = path[rows], times[rows] - times[indices, None]
-    others = np.array([[other for other in range(WINDOW) if other != each] for each in range(WINDOW)])
+    others = np.array([[second for second in range(WINDOW) if second != first] for first in range(WINDOW)])
     steps = relative[:, others] - relative[:, :, None]
     slopes = (window[:, others] - window[:, :, None]) / steps[..., None]
     slope = np.median(np.median(slopes, axis=2), axis=1)
@@ -219,16 +219,16 @@ def low_pass(markers: Markers, cutoff_hz: float) -> Markers:
     positions = markers.positions.copy()
     breaks = np.flatnonzero(np.diff(markers.times) > BREAK_FACTOR * step) + 1
     parts = zip(np.concatenate([[0], breaks]), np.concatenate([breaks, [len(positions)]]), strict=True)
-    for begin, end in parts:
-        column, start, stop = runs(markers.seen[begin:end])
+    for first, end in parts:
+        column, start, stop = runs(markers.seen[first:end])
         length = stop - start
         # Stretches of similar length are filtered together; those too short for the full padding, by exact length.
         length_class = np.where(length > butterworth.PADDING, -np.ceil(np.log2(length)), length)
-        for each in np.unique(length_class[length >= 2]):
-            group = np.flatnonzero(length_class == each)
+        for size in np.unique(length_class[length >= 2]):
+            group = np.flatnonzero(length_class == size)
             longest = int(length[group].max())
             row = np.arange(longest)[:, None]
-            frames = begin + start[group] + np.minimum(row, length[group] - 1)
+            frames = first + start[group] + np.minimum(row, length[group] - 1)
             lengths = np.repeat(length[group], 3)
             stretches = positions[frames, column[group]].reshape(longest, -1)
             filtered = butterworth.filtfilt(stretches, lengths, b, a).reshape(longest, len(group), 3)

@@ -86,7 +86,7 @@ def guess_unit(positions: Floats, seen: Bools) -> str:
 
 
 def standing_axis(positions: Floats) -> str | None:
-    """The axis, y or z, along which a body stands; None if the recording does not show it, as with hands alone.
+    """The up axis, y or z, of a body that stands; None if the recording does not show it, as with hands alone.
 
     positions (F, M, 3) in m. The body stands along the only one of the two axes on which the points span over 1 m and
     start at the floor, or else along the one on which they span much more than on the others.

@@ -1,6 +1,6 @@
 """Where a marker is expected between two frames in which it is known, and how far right positions are from there.
 
-How far a marker is from the straight way between the two frames follows from how far its neighbours are, by ridge
+How far a marker is from the straight line between the two frames follows from how far its neighbours are, by ridge
 regression. The weights and their errors are learnt on the take itself, at gaps of about the same lengths.
 """
 
@@ -16,7 +16,7 @@ from .markers import Bools, Floats
 Ints = NDArray[np.intp]
 
 NEIGHBOURS = 5
-"""From how many markers one is predicted. More of them fit the frames of training better, and the others worse."""
+"""How many markers predict one. More of them fit the frames they are learnt on better, and the others worse."""
 MIN_FRAMES, MAX_FRAMES = 30, 900
 """How many frames are learnt on, at least and at most."""
 RIDGE = 10.0
@@ -24,7 +24,7 @@ RIDGE = 10.0
 FOLDS = 5
 """Parts of the take; the errors in each are those of what the other parts teach."""
 CORRELATED = 10.0
-"""How many frames in a row carry no more information than one."""
+"""How many consecutive frames carry the information of one."""
 QUANTILE, MARGIN = 0.995, 1.25
 """The part of the right positions that is within the bound, and a factor on it, since few frames show it."""
 HARMLESS = 0.008
@@ -40,11 +40,11 @@ class Lags:
 
     @property
     def fraction(self) -> float:
-        """How far the position is along the way from the first to the second."""
+        """How far the position is between the first and the second, 0..1."""
         return self.first / (self.first - self.second) if self.first != self.second else 0.0
 
     def rounded(self) -> "Lags":
-        """Lags that stand for all that are about as long."""
+        """The lags that represent all of about the same length."""
         return Lags(_rounded(self.first), _rounded(self.second))
 
 
@@ -63,21 +63,21 @@ class Expectation:
     inverse: Floats
     """(3 N, 3 N) 1/m², of the moments of the deviations that were learnt on."""
     still: float
-    """m, usual error where the neighbours keep to the straight way."""
+    """m, usual error where the neighbours keep to straight lines."""
     moving: float
     """How much that grows for each metre of their deviations."""
     bound: float
     """Errors of right positions are up to this many times the usual one."""
 
-    def fits(self, deviation: Floats, others: Floats) -> bool:
+    def fits(self, deviation: Floats, neighbours: Floats) -> bool:
         """Whether a deviation (1, 3) m is what those of the neighbours (1, 3 N) m lead to expect."""
-        error = float(np.linalg.norm(deviation - others @ self.weights))
-        usual = float(self.still + self.moving * _size(others)[0]) * float(_doubt(others, self.inverse)[0])
+        error = float(np.linalg.norm(deviation - neighbours @ self.weights))
+        usual = float(self.still + self.moving * _size(neighbours)[0]) * float(_doubt(neighbours, self.inverse)[0])
         return error <= max(HARMLESS, self.bound * usual)
 
 
 class PathExpectations:
-    """The expectations of all markers of a body, each learnt when it is first needed.
+    """The expectations of all markers of a body, each learnt on first use.
 
     paths (F, C, 3) m, NaN where unknown; solid (F, C) True where a position can be learnt on.
     """
@@ -97,37 +97,37 @@ class PathExpectations:
         if lags is None or not np.isfinite(self._paths[frame, column]).all():
             return None
         rows = frame + np.array([lags.first, 0, lags.second])
-        seen = [int(other) for other in self._nearest[column] if self._solid[rows, other].all()]
-        others = tuple(seen[:NEIGHBOURS])
-        expectation = self._expectation(column, lags.rounded(), others)
+        seen = [int(neighbour) for neighbour in self._nearest[column] if self._solid[rows, neighbour].all()]
+        neighbours = tuple(seen[:NEIGHBOURS])
+        expectation = self._expectation(column, lags.rounded(), neighbours)
         if expectation is None:
             return None
-        return expectation.fits(*deviations(self._paths, np.array([frame]), lags, (column, *others)))
+        return expectation.fits(*deviations(self._paths, np.array([frame]), lags, (column, *neighbours)))
 
     def keeps_distance(self, column: int, frame: int) -> bool:
         """Whether a marker is about as far as it ever is from one of the two neighbours whose distances change least.
 
         One alone may be on another finger that just did not move. True if too little is known.
         """
-        others = [int(other) for other in self._nearest[column] if self._solid[frame, other]][:NEIGHBOURS]
-        known = [(span, other) for other in others if (span := self._distances(column, other)) is not None]
+        neighbours = [int(marker) for marker in self._nearest[column] if self._solid[frame, marker]][:NEIGHBOURS]
+        known = [(span, marker) for marker in neighbours if (span := self._distances(column, marker)) is not None]
         if not known:
             return True
         known.sort(key=lambda entry: entry[0][1] - entry[0][0])
-        for (least, most), other in known[:2]:
-            found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, other]))
+        for (least, most), neighbour in known[:2]:
+            found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, neighbour]))
             room = (most - least) / 2 + HARMLESS
             if least - room <= found <= most + room:
                 return True
         return False
 
-    def _distances(self, column: int, other: int) -> tuple[float, float] | None:
+    def _distances(self, column: int, neighbour: int) -> tuple[float, float] | None:
         """The least and the greatest distance of two markers, m; None if too few frames show both."""
-        key = (column, other)
+        key = (column, neighbour)
         if key not in self._spans:
-            rows = np.flatnonzero(self._solid[:, column] & self._solid[:, other])
-            apart = np.linalg.norm(self._paths[rows, column] - self._paths[rows, other], axis=1)
-            self._spans[key] = (float(apart.min()), float(apart.max())) if len(rows) >= MIN_FRAMES else None
+            rows = np.flatnonzero(self._solid[:, column] & self._solid[:, neighbour])
+            distances = np.linalg.norm(self._paths[rows, column] - self._paths[rows, neighbour], axis=1)
+            self._spans[key] = (float(distances.min()), float(distances.max())) if len(rows) >= MIN_FRAMES else None
         return self._spans[key]
 
     def _lags(self, column: int, frame: int) -> Lags | None:
@@ -137,9 +137,9 @@ class PathExpectations:
         around = [int(known[index]) - frame for index in (after - 1, after) if 0 <= index < len(known)]
         return Lags(around[0], around[-1]) if around else None
 
-    def _expectation(self, column: int, lags: Lags, others: tuple[int, ...]) -> Expectation | None:
-        """What is learnt for these lags and neighbours; None if there are too few frames to learn on."""
-        key = (column, lags, others)
+    def _expectation(self, column: int, lags: Lags, neighbours: tuple[int, ...]) -> Expectation | None:
+        """The expectation for these lags and neighbours; None if there are too few frames to learn on."""
+        key = (column, lags, neighbours)
         if key not in self._learnt:
             frames = self._known[column]
             frames = frames[(frames >= -lags.first) & (frames < len(self._solid) - lags.second)]
@@ -148,30 +148,31 @@ class PathExpectations:
             learnt = None
             if len(frames) >= MIN_FRAMES:
                 noise = _noise(self._paths[:, column], self._solid[:, column])
-                learnt = learn(*deviations(self._filled, frames, lags, (column, *others)), noise)
+                learnt = learn(*deviations(self._filled, frames, lags, (column, *neighbours)), noise)
             self._learnt[key] = learnt
         return self._learnt[key]
 
 
 def deviations(paths: Floats, frames: Ints, lags: Lags, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
-    """How far a marker (K, 3) and N others (K, 3 N) are from the straight way between their lags, in m."""
+    """How far a marker (K, 3) and N others (K, 3 N) are from the straight line between their lags, in m."""
     at, before, after = (paths[frames + lag][:, columns] for lag in (0, lags.first, lags.second))
     away = at - (1 - lags.fraction) * before - lags.fraction * after
     return away[:, 0], away[:, 1:].reshape(len(frames), -1)
 
 
-def learn(own: Floats, others: Floats, noise: float) -> Expectation:
+def learn(own: Floats, neighbours: Floats, noise: float) -> Expectation:
     """Learn a marker's deviations (K, 3) m from those of its N neighbours (K, 3 N) m; noise: m along an axis."""
-    ridge = RIDGE * noise**2 * np.eye(others.shape[1])
+    ridge = RIDGE * noise**2 * np.eye(neighbours.shape[1])
     folds = np.array_split(np.arange(len(own)), FOLDS)
-    moments = np.array([others[fold].T @ others[fold] for fold in folds])
-    products = np.array([others[fold].T @ own[fold] for fold in folds])
+    moments = np.array([neighbours[fold].T @ neighbours[fold] for fold in folds])
+    products = np.array([neighbours[fold].T @ own[fold] for fold in folds])
     errors = np.empty(len(own))
     for number, fold in enumerate(folds):
         inverse = np.linalg.inv(moments.sum(0) - moments[number] + ridge)
         weights = inverse @ (products.sum(0) - products[number])
-        errors[fold] = np.linalg.norm(own[fold] - others[fold] @ weights, axis=1) / _doubt(others[fold], inverse)
-    size = _size(others)
+        distance = np.linalg.norm(own[fold] - neighbours[fold] @ weights, axis=1)
+        errors[fold] = distance / _doubt(neighbours[fold], inverse)
+    size = _size(neighbours)
     still = max(float(np.median(errors)), noise)
     moving = max(0.0, float((errors - still) @ size) / max(float(size @ size), noise**2))
     bound = MARGIN * float(np.quantile(errors / (still + moving * size), QUANTILE))
@@ -179,19 +180,19 @@ def learn(own: Floats, others: Floats, noise: float) -> Expectation:
     return Expectation(inverse @ products.sum(0), inverse, still, moving, bound)
 
 
-def _doubt(others: Floats, inverse: Floats) -> Floats:
+def _doubt(neighbours: Floats, inverse: Floats) -> Floats:
     """(K,) factor on errors: less is known of deviations unlike those that were learnt on (a regression's leverage)."""
-    leverage = np.einsum("ki,ij,kj->k", others, inverse, others)
+    leverage = np.einsum("ki,ij,kj->k", neighbours, inverse, neighbours)
     return np.asarray(np.sqrt(1 + CORRELATED * np.maximum(leverage, 0.0)), np.float64)
 
 
-def _size(others: Floats) -> Floats:
+def _size(neighbours: Floats) -> Floats:
     """(K,) m, root mean square of deviations; 0 without neighbours."""
-    return np.asarray(np.sqrt((others**2).sum(-1) / max(others.shape[-1], 1)), np.float64)
+    return np.asarray(np.sqrt((neighbours**2).sum(-1) / max(neighbours.shape[-1], 1)), np.float64)
 
 
 def _filled(paths: Floats, known: list[Ints]) -> Floats:
-    """Paths (F, C, 3) with straight ways through their gaps; zero for markers never known."""
+    """Paths (F, C, 3) with straight lines through their gaps; zero for markers never known."""
     filled, rows = np.zeros_like(paths), np.arange(len(paths))
     for column, frames in enumerate(known):
         for axis in range(3 if len(frames) else 0):

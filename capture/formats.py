@@ -93,7 +93,7 @@ FORMATS: tuple[FileFormat, ...] = (
 )
 """In the order in which they are tried: those recognised most reliably come first."""
 
-SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for each in FORMATS for suffix in each.suffixes}))
+SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for file_format in FORMATS for suffix in file_format.suffixes}))
 
 
 def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None) -> Markers:
@@ -178,16 +178,17 @@ def _format(head: bytes, path: Path, source: str) -> FileFormat:
         size = f"its first {HEAD_SIZE} bytes are blank" if len(head) == HEAD_SIZE else f"{len(head)} bytes"
         raise CaptureError(f"{source}: the file is empty ({size}), expected a capture")
     refuse_pointer(head, source)
-    for each in FORMATS:
-        if each.sniff(head):
-            return each
+    for file_format in FORMATS:
+        if file_format.sniff(head):
+            return file_format
     suffix = path.suffix.lower()
-    with_suffix = [each for each in FORMATS if suffix in each.suffixes]
+    with_suffix = [file_format for file_format in FORMATS if suffix in file_format.suffixes]
     if with_suffix:
         expected = " or ".join(
-            f"{each.name} ({each.starts_with} …)" if each.starts_with else each.name for each in with_suffix
+            f"{file_format.name} ({file_format.starts_with} …)" if file_format.starts_with else file_format.name
+            for file_format in with_suffix
         )
         raise CaptureError(f"{source}: the suffix is {suffix}, but the content does not start as {expected} does")
-    names = [*(each.name for each in FORMATS), *(each.name for each in SCENE_FORMATS)]
+    names = [*(file_format.name for file_format in FORMATS), *(file_format.name for file_format in SCENE_FORMATS)]
     known = ", ".join(dict.fromkeys(names))
     raise CaptureError(f"{source}: the format is not known, expected {known}")

@@ -1,6 +1,6 @@
 """Fragments, positions of one to three frames between gaps, are dropped where they do not fit what is before and after.
 
-Where a system loses a marker it sometimes takes another point for it for a moment. `expected_positions.py` says where
+Where a system loses a marker it sometimes takes another point for it for a moment. `expected_positions.py` finds where
 the marker is expected, in the frame of the hand, so that a fast hand is not taken for a fragment.
 """
 
@@ -81,7 +81,7 @@ class _Tests:
         self._made: dict[int | None, PathExpectations] = {}
 
     def fits(self, fragment: Fragment) -> bool:
-        """Whether a fragment fits, or that cannot be decided; where few frames show such a gap, distances decide."""
+        """Whether a fragment fits, or that is unknown; where few frames show such a gap, distances decide."""
         # A rigid marker must not pull the frame in which it is tested.
         left_out = fragment.column if fragment.column in self._rigid else -1
         for frame_without in (left_out, None):
@@ -112,6 +112,6 @@ def in_frame_of(paths: Floats, solid: Bools, rigid: Ints) -> Floats:
         shape = np.broadcast_to(paths[most, rigid], (len(frames), len(rigid), 3))
         weights = solid[np.ix_(frames, rigid)]
         seen = np.where(weights[..., None], paths[np.ix_(frames, rigid)], 0.0)
-        placed = fit_rigid(shape, seen, weights.astype(float))
-        result[frames] = (paths[frames] - placed[:, None, :3, 3]) @ placed[:, :3, :3]
+        transforms = fit_rigid(shape, seen, weights.astype(float))
+        result[frames] = (paths[frames] - transforms[:, None, :3, 3]) @ transforms[:, :3, :3]
     return result

@@ -34,7 +34,7 @@ class Frame:
     timecode: str = ""
     """SMPTE timecode, hh:mm:ss:ff; empty if the device sends none."""
     picture: PictureFrame | None = None
-    """What a camera's detector finds in its picture; None if the device is no camera, or sends less."""
+    """The detections in a camera's picture; None if the device is no camera, or sends less."""
 
 
 NAMES_CACHE_SIZE = 64
@@ -76,9 +76,9 @@ def with_forearms(frame: Frame, forearms: "tuple[SentForearm, ...]") -> Frame:
         return frame
     return replace(
         frame,
-        names=intern_names((*frame.names, *(f"{one.hand}:{ELBOW}" for one in forearms))),
-        positions=np.concatenate([frame.positions, [one.elbow for one in forearms]]),
-        rotations=np.concatenate([frame.rotations, [one.rotation for one in forearms]]),
+        names=intern_names((*frame.names, *(f"{forearm.hand}:{ELBOW}" for forearm in forearms))),
+        positions=np.concatenate([frame.positions, [forearm.elbow for forearm in forearms]]),
+        rotations=np.concatenate([frame.rotations, [forearm.rotation for forearm in forearms]]),
     )
 
 

@@ -144,9 +144,9 @@ def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
     warnings = []
     for track in tracks:
         claim = track.claim
-        other = sum(sample.claim != claim for sample in track.samples)
-        if other:
-            warnings.append(f"the '{claim}' hand is called otherwise in {other} of its {len(track.frames)} frames")
+        differing = sum(sample.claim != claim for sample in track.samples)
+        if differing:
+            warnings.append(f"the '{claim}' hand is called otherwise in {differing} of its {len(track.frames)} frames")
     return tuple(warnings)
 
 

@@ -3,7 +3,7 @@
 from ..errors import CaptureError
 
 POINTER = b"version https://git-lfs."
-"""What a pointer starts with."""
+"""The first bytes of a pointer."""
 
 
 def refuse_pointer(head: bytes, source: str) -> None:

@@ -68,8 +68,8 @@ def long_capture(reader: RowReader, unit: str = "auto", up: str = "auto", rate: 
     expect_content(len(head.names), reader.frames, reader.source)
     if reader.frames > MAX_FRAMES:
         raise CaptureError(f"{reader.source}: {reader.frames} frames, expected {MAX_FRAMES} at most: split the take")
-    shown = np.unique(np.linspace(0, reader.frames - 1, GUESSED_ON).astype(int))
-    positions = np.concatenate([reader.read(row, row + 1).positions for row in shown.tolist()])
+    sampled = np.unique(np.linspace(0, reader.frames - 1, GUESSED_ON).astype(int))
+    positions = np.concatenate([reader.read(row, row + 1).positions for row in sampled.tolist()])
     converted = convert(replace(head, positions=positions), reader.source, unit, up)
     times, stated = (reader.times(), head.rate) if rate is None else (None, rate)
     clock = clean_timestamps(times, stated, reader.frames, reader.source)

@@ -9,7 +9,7 @@ OPENXR_JOINTS: tuple[str, ...] = ("palm", *JOINTS)
 """(26,) joints in the order of OpenXR's XR_EXT_hand_tracking."""
 
 ELBOW = "elbow"
-"""Where the forearm begins: no joint of a hand, but a hand's wrist bends against it, and performers are aligned by it.
+"""The start of the forearm: no joint of a hand, but a hand's wrist bends against it, and performers are aligned by it.
 Its rotation, where there is one, is that of the wrist of a hand that rests on the forearm."""
 
 _DIGITS = {"thumb": "thumb", "index": "index-finger", "middle": "middle-finger", "ring": "ring-finger"}

@@ -33,13 +33,13 @@ class Recording:
     rate: float | None = None
     """Nominal rate in Hz; None if the file states none, or one that cannot be trusted."""
     unit: str | None = None
-    """m, dm, cm, mm or inch; None if the file does not say."""
+    """m, dm, cm, mm or inch; None if the file does not state it."""
     unit_text: str = ""
     """The unit as the file spells it; read if `unit` is None."""
     default_unit: str | None = None
     """Unit to assume if none is stated; None guesses it from the extent of the points."""
     up: str | None = None
-    """The axis that points up, such as 'z' or '-y'; None if the file does not say."""
+    """The axis that points up, such as 'z' or '-y'; None if the file does not state it."""
     default_up: str = "z"
     """Axis to assume if none is stated, unless the data show a body that stands along another."""
     up_is_defined: bool = False
@@ -151,8 +151,8 @@ def _up(recording: Recording, positions: Floats, up: str) -> tuple[str, tuple[st
         return stated_up, (note,)
     if found_up is None or found_up == stated_up:
         return stated_up, ()
-    says = (
+    stated = (
         f"the file says {recording.up.upper()}" if recording.up else f"the format's convention is {stated_up.upper()}"
     )
-    note = f"up is taken as {found_up.upper()}, along which the recorded body stands, though {says}"
+    note = f"up is taken as {found_up.upper()}, along which the recorded body stands, though {stated}"
     return found_up, (note,)

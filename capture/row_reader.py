@@ -21,7 +21,7 @@ class RowReader(ABC):
     source: str
     """The file's name, for messages."""
     head: Recording
-    """What holds for all frames; it has none itself."""
+    """The properties that all frames share, without frames."""
     frames: int
 
     @abstractmethod

@@ -10,7 +10,7 @@ from ..errors import CaptureError
 from .lfs_pointers import refuse_pointer
 
 ARMATURE = "armature:"
-"""What a recipe's capture begins with if it is an armature of the open file."""
+"""The prefix of a recipe's capture that is an armature of the open file."""
 MAX_FILE_SIZE = 2 * 2**30
 """Bytes; a larger file is refused."""
 
@@ -23,7 +23,7 @@ class SceneFormat:
     suffixes: tuple[str, ...]
     """Blender's importers go by the suffix."""
     starts_with: tuple[bytes, ...]
-    """What a file of this format may start with."""
+    """The possible first bytes of a file of this format."""
     is_alone: bool = True
     """Whether it holds all of its scene; buffers of a glTF and layers of a USD may be in files beside it."""
 
@@ -36,7 +36,7 @@ SCENE_FORMATS: tuple[SceneFormat, ...] = (
     SceneFormat("USD", (".usdz",), (b"PK\x03\x04",)),
 )
 
-SCENE_SUFFIXES: tuple[str, ...] = tuple(suffix for each in SCENE_FORMATS for suffix in each.suffixes)
+SCENE_SUFFIXES: tuple[str, ...] = tuple(suffix for known in SCENE_FORMATS for suffix in known.suffixes)
 
 
 def armature_name(capture: str) -> str | None:
@@ -52,7 +52,7 @@ def is_scene_file(capture: str | Path) -> bool:
 def is_alone(capture: str | Path) -> bool:
     """Whether a capture's file holds all of it, by its suffix."""
     suffix = Path(capture).suffix.lower()
-    return all(each.is_alone for each in SCENE_FORMATS if suffix in each.suffixes)
+    return all(known.is_alone for known in SCENE_FORMATS if suffix in known.suffixes)
 
 
 def needs_blender(capture: str) -> bool:
@@ -63,7 +63,7 @@ def needs_blender(capture: str) -> bool:
 def check_scene_file(path: Path) -> SceneFormat:
     """Return the format of a scene's file. Raises CaptureError if it is missing, too large or of another format."""
     suffix = path.suffix.lower()
-    scene_format = next(each for each in SCENE_FORMATS if suffix in each.suffixes)
+    scene_format = next(known for known in SCENE_FORMATS if suffix in known.suffixes)
     if not path.is_file():
         raise CaptureError(f"{path.name}: no such file at {path}")
     try:

@@ -1,6 +1,6 @@
 """A marker's path without the motion that the markers around it share.
 
-A hand that turns around between two frames moves all of its markers far from their paths. Seen from the hand, which is
+A hand that flips over between two frames moves all of its markers far from their paths. Seen from the hand, which is
 what the markers around one show, each of them stays on its path.
 """
 
@@ -10,9 +10,9 @@ from ..hand import rotations as rot
 from .markers import Floats
 
 NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 8, 4, 0.15
-"""Most and fewest markers that the motion of a hand is estimated from, and how far they are from one at most."""
+"""How many markers determine the motion of their hand, at most and at least, and how far they are from one at most."""
 REST_M = 0.001
-"""m; a motion turns only as far as markers of about this extent show it: those in a line do not show all of it."""
+"""m; a motion rotates only as far as markers of about this extent show it: those in a line do not show all of it."""
 OUTLIER = 2.0
 """A neighbour whose distance from the shared motion is this many times the median one is left out of it."""
 
@@ -36,17 +36,17 @@ def path_in_hand(positions: Floats, column: int, at: int) -> Floats | None:
     before = positions[:, near]
     after = np.broadcast_to(before[at], before.shape)
     off = np.linalg.norm(after - _moved(before, after, np.ones(before.shape[:2]), before), axis=-1)
-    kept = (off <= OUTLIER * np.median(off, axis=1, keepdims=True)).astype(float)
-    return _moved(before, after, kept, positions[:, [column]])[:, 0]
+    inliers = (off <= OUTLIER * np.median(off, axis=1, keepdims=True)).astype(float)
+    return _moved(before, after, inliers, positions[:, [column]])[:, 0]
 
 
 def _moved(before: Floats, after: Floats, weights: Floats, points: Floats) -> Floats:
     """Return points (W, N, 3) m moved as points before (W, K, 3) are to those after, by weights (W, K).
 
-    The least-squares rigid motion, Kabsch 1976, with a weight on not turning.
+    The least-squares rigid motion, Kabsch 1976, with a weight against rotation.
     """
     share = (weights / weights.sum(axis=1, keepdims=True))[..., None]
-    start, end = ((share * each).sum(axis=1, keepdims=True) for each in (before, after))
+    start, end = ((share * positions).sum(axis=1, keepdims=True) for positions in (before, after))
     moments = (share * (after - end)).swapaxes(1, 2) @ (before - start) + REST_M**2 * np.eye(3)
     moved: Floats = (points - start) @ rot.nearest_rotation(moments).swapaxes(1, 2) + end
     return moved

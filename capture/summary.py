@@ -63,9 +63,9 @@ def as_text(facts: dict[str, Any]) -> str:
         *(f"  note: {warning}" for warning in facts["warnings"]),
         f"  {len(labels)} labels",
     ]
-    width = min(MAX_LABEL_WIDTH, max([5, *(len(each["label"]) for each in labels)]))
+    width = min(MAX_LABEL_WIDTH, max([5, *(len(row["label"]) for row in labels)]))
     lines.append(f"    {'label':<{width}}     seen   gaps  longest gap")
-    for each in labels:
-        gap = f"{each['longest_gap_frames']} frames, {each['longest_gap_s']:.3f} s" if each["gaps"] else "-"
-        lines.append(f"    {each['label']:<{width}}  {each['seen_percent']:6.2f}%  {each['gaps']:5d}  {gap}")
+    for row in labels:
+        gap = f"{row['longest_gap_frames']} frames, {row['longest_gap_s']:.3f} s" if row["gaps"] else "-"
+        lines.append(f"    {row['label']:<{width}}  {row['seen_percent']:6.2f}%  {row['gaps']:5d}  {gap}")
     return "\n".join(lines)

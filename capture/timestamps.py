@@ -124,8 +124,8 @@ def _without_jumps(times: Floats, rate: float | None) -> tuple[Floats, tuple[str
     jumps = np.flatnonzero(steps > MAX_STEP_S)
     if not len(jumps):
         return times, ()
-    others = np.delete(steps, jumps)
-    usual = float(np.median(others)) if len(others) else 1.0 / (rate or DEFAULT_RATE_HZ)
+    regular_steps = np.delete(steps, jumps)
+    usual = float(np.median(regular_steps)) if len(regular_steps) else 1.0 / (rate or DEFAULT_RATE_HZ)
     first = int(jumps[0])
     note = (
         f"the clock jumps {len(jumps)} times, first by {steps[first]:g} s after {times[first] - times[0]:g} s: "

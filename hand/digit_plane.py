@@ -18,7 +18,7 @@ AHEAD_DISTANCE_M = 0.0001
 """m. A fingertip right below its knuckle does not determine abduction. The digit's other joints then do; without them
 the finger points straight ahead."""
 UPRIGHT_DISTANCE_M = 0.012
-"""m. Collinear joints do not determine twist. The plane then stands perpendicular to the palm, as in (3.8)."""
+"""m. Collinear joints do not determine twist. The plane is then perpendicular to the palm, as in (3.8)."""
 ABDUCTION_SD_DEGREES, TWIST_SD_DEGREES = 8.0, 2.0
 """Standard deviations in degrees of a bent finger's abduction and twist: in ten headset hands (npm handy-work) 2 to 5
 and 0.2 to 2.6, with more abduction in spread hands."""
@@ -147,7 +147,7 @@ def nearest_plane(
         new_twist = m.clip(
             twist - (aa * twist_gradient - at * abduction_gradient) / (aa * tt - at * at + 1e-30), *twist_limits
         )
-        # Newton's step of abduction given the new twist, then the same the other way round.
+        # Newton's step of abduction given the new twist, then the reverse.
         new_abduction = m.clip(abduction - (abduction_gradient + at * (new_twist - twist)) / aa, *abduction_limits)
         twist = m.clip(twist - (twist_gradient + at * (new_abduction - abduction)) / tt, *twist_limits)
         abduction = new_abduction

@@ -54,7 +54,7 @@ class Flesh:
     """The flesh of a hand: 19 capsules, and the K pairs of them that may touch."""
 
     radii: Floats
-    """(19, 2) m, at each one's begin and end."""
+    """(19, 2) m, at the start and end of each capsule."""
     pairs: Ints
     """(2, K)"""
     overlaps: Floats
@@ -142,7 +142,7 @@ def _may_touch(a: int, b: int) -> bool:
     """Whether two capsules are of different parts, and not of one flesh.
 
     The base of a digit and the palm are, and so is the thumb's proximal phalanx with it: its base is in the ball of
-    the thumb, which goes along, so that it would be 3 to 8 mm in the palm where the skin touches nothing.
+    the thumb, which moves with it, so that it would be 3 to 8 mm in the palm where the skin touches nothing.
     """
     joined = 1 if PARTS_OF_CAPSULES[a] == 0 else 0
     to_palm = PARTS_OF_CAPSULES[b] == PALM and LINKS_OF_CAPSULES[a] <= joined
@@ -150,7 +150,7 @@ def _may_touch(a: int, b: int) -> bool:
 
 
 def axes(flesh: Flesh, joints: Reals) -> tuple[Reals, Reals]:
-    """Return where the capsules' axes begin and end (F, 19, 3) m, of joints (F, J, 3) m.
+    """Return the starts and ends (F, 19, 3) m of the capsules' axes, for joints (F, J, 3) m.
 
     The skin ends at the tip's joint: the last capsule of a digit ends a radius before.
     """
@@ -167,8 +167,8 @@ def near_pairs(flesh: Flesh, joints: NDArray[np.float32]) -> tuple[Ints, Ints]:
     a, b = flesh.pairs
     reach = np.linalg.norm(ends - starts, axis=-1) / 2 + flesh.radii.max(axis=1).astype(np.float32)
     middle = (starts + ends) / 2
-    apart = middle[:, a] - middle[:, b]
-    near = np.einsum("fki,fki->fk", apart, apart) < (reach[:, a] + reach[:, b]) ** 2
+    offset = middle[:, a] - middle[:, b]
+    near = np.einsum("fki,fki->fk", offset, offset) < (reach[:, a] + reach[:, b]) ** 2
     frames, pairs = np.nonzero(near)
     return frames, pairs
 

@@ -102,8 +102,8 @@ def arms_rest_alike(left: Floats, right: Floats) -> bool:
     left, right: (P, 3) the same points of either arm, the elbow and the wrist first.
     """
     across = _distances(left, right)
-    apart = max(np.abs(across - across.T).max(), np.abs(_distances(left, left) - _distances(right, right)).max())
-    return bool(apart < MAX_ASYMMETRY * np.linalg.norm(left[0] - left[1]))
+    asymmetry = max(np.abs(across - across.T).max(), np.abs(_distances(left, left) - _distances(right, right)).max())
+    return bool(asymmetry < MAX_ASYMMETRY * np.linalg.norm(left[0] - left[1]))
 
 
 def _distances(points: Floats, others: Floats) -> Floats:
@@ -139,6 +139,6 @@ def interpolated_forearm(forearm: WristForearm, times: Floats, new_times: Floats
 def median_forearm(forearms: Sequence[WristForearm]) -> WristForearm:
     """Return the forearm of one frame nearest to the others, which is no outlier; of equals, the last but one."""
     rotations = np.concatenate([forearm.rotation for forearm in forearms])
-    apart = rot.angles_between(rotations[:, None], rotations[None]).sum(axis=1)
+    angles = rot.angles_between(rotations[:, None], rotations[None]).sum(axis=1)
     order = [*range(len(forearms) - 2, -1, -1), len(forearms) - 1] if len(forearms) > 1 else [0]
-    return forearms[min(order, key=lambda row: apart[row])]
+    return forearms[min(order, key=lambda row: angles[row])]

@@ -15,7 +15,7 @@ class Progress:
     fraction: float
     """0..1 of the whole."""
     doing: str = ""
-    """What it does next, in words; empty while that does not change."""
+    """Its next step, in words; empty while that does not change."""
 
 
 Steps = Generator[Progress, None, Result]

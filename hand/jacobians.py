@@ -156,9 +156,9 @@ def pose_joints(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
 
 
 def rotation_errors(target: Floats, current: Floats) -> Floats:
-    """Rotation vectors (..., 3) rad in world axes that rotate `current` to `target` (..., 3, 3), the shorter way.
+    """The shorter rotation vectors (..., 3) rad in world axes that rotate `current` to `target` (..., 3, 3).
 
-    At half a turn, where both ways are equally short, either may be returned.
+    At half a turn, where both directions are equally short, either may be returned.
     """
     q = rot.from_matrix(target @ current.swapaxes(-1, -2))
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)

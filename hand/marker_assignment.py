@@ -115,8 +115,8 @@ def start_assignment(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
         if not free:
             others[label] = spot
             continue
-        apart = [float(np.linalg.norm(np.subtract(STEPS[i].spot.offset, spot.offset))) for i in free]
-        chosen[free[int(np.argmin(apart))]] = (label, spot)
+        distances = [float(np.linalg.norm(np.subtract(STEPS[i].spot.offset, spot.offset))) for i in free]
+        chosen[free[int(np.argmin(distances))]] = (label, spot)
     return MarkerAssignment(side, chosen, others)
 
 

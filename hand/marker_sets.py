@@ -243,7 +243,7 @@ def suggest(names: Iterable[str]) -> Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class _ReadLabel:
-    """What a label says, read once for all marker sets."""
+    """The meaning of a label, parsed once for all marker sets."""
 
     label: str
     spelling: str
@@ -372,7 +372,7 @@ def _add(candidates: _Candidates, group: str, label: str, spot: Spot) -> None:
 
 
 def _without_duplicates(candidates: _Candidates) -> Groups:
-    """Return groups with one label for each spot: the one that begins most like the others, else the first.
+    """Return groups with one label for each spot: the one whose beginning is most like the others', else the first.
 
     Of a body's right_wrist and a hand's right_hand_wrist, this is the one that was tracked with right_hand_thumb_tip.
     """

@@ -26,7 +26,7 @@ NO_RHO: Rho = (None,) * len(DIGITS)
 
 
 def _not_given() -> Floats:
-    """Return an empty array, which stands for 'not given'."""
+    """Return an empty array, which means 'not given'."""
     return np.zeros((0, 3))
 
 

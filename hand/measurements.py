@@ -16,11 +16,11 @@ OUTLIER_DEVIATIONS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One measurement. It has no value where nothing was measured; `how` then says why."""
+    """One measurement. It has no value where nothing was measured; `how` is then the reason."""
 
     kind: Kind
     of: str
-    """For a bone, the joint at which it begins; for a palm joint or a radius, the joint; for rho, the digit; for a
+    """For a bone, the joint at which it starts; for a palm joint or a radius, the joint; for rho, the digit; for a
     marker, its label."""
     how: str
     """The method, in words."""

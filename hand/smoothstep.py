@@ -1,4 +1,4 @@
-"""Blend weights that begin and end without a kink."""
+"""Blend weights with zero slope at their start and end."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -11,7 +11,7 @@ _CMC, _MCP, _IP = CHAIN_JOINTS["thumb"][:3]
 
 
 def from_cmc(thumb: Sequence[Item], tip_count: int = 0) -> Sequence[Item]:
-    """Return a thumb's bones, or what stands for them, from the CMC on: those before it are of the carpus.
+    """Return a thumb's bones, or items that represent them, from the CMC on: those before it are of the carpus.
 
     thumb: from the palm outwards. tip_count: how many of the last mark its tip, or are beyond it.
     """
@@ -19,7 +19,7 @@ def from_cmc(thumb: Sequence[Item], tip_count: int = 0) -> Sequence[Item]:
 
 
 def joints_of_thumb(thumb: Sequence[tuple[str, str | None]]) -> dict[str, str]:
-    """Return joint -> label of a thumb that has several labels for its CMC, or one that says no more than thumb.
+    """Return joint -> label of a thumb that has several labels for its CMC, or one that is only called thumb.
 
     thumb: (label, the joint that its words name, None if they name none), from the palm outwards, without the tip.
     Empty if the words do not allow it.

@@ -1,4 +1,4 @@
-"""How far a person's wrist bends: what a capture that does not stand at its character asks of it is more."""
+"""How far a person's wrist bends. A capture in another position than its character demands more."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..capture.arm_labels import ELBOW_WORDS, TRUNK_WORDS, is_called, turned_wrist_and_elbow
+from ..capture.arm_labels import ELBOW_WORDS, TRUNK_WORDS, forearm_rotation_labels, is_called
 from ..capture.cleaning import Cleaning, clean
 from ..capture.marker_labels import wrist_and_elbow
 from ..capture.markers import Markers
@@ -68,7 +68,7 @@ def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats 
     forearm. None for others, and unless most frames show it.
     """
     _, signs = recorded_as(recipe, hand)
-    joints = turned_wrist_and_elbow(hand.labels, markers.names)
+    joints = forearm_rotation_labels(hand.labels, markers.names)
     if markers.rotations is None or joints is None:
         return None
     moved, resting = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in joints)

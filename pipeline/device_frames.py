@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..capture.arm_labels import turned_wrist_and_elbow
+from ..capture.arm_labels import forearm_rotation_labels
 from ..capture.markers import Markers
 from ..hand import rotations as rot
 from ..hand.joint_rotations import device_offsets
@@ -37,7 +37,7 @@ def to_hand_frames(solver: Solver[Any], performer: Performer, markers: Markers) 
         pose, _ = solver.solve(hand, compared, initial_state(solver, measured))
         offsets = device_offsets(hand, compared, pose, device_rotations[frames])
         rotations[:, columns] = rot.multiply(device_rotations, offsets)
-        joints = turned_wrist_and_elbow(measured.spots, markers.names)
+        joints = forearm_rotation_labels(measured.spots, markers.names)
         if joints is not None:
             wrist, elbow = joints
             column = markers.names.index(elbow)

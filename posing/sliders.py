@@ -39,7 +39,7 @@ _CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS[_THUMB]
 VALUES = np.array([-1.5, -1.0, 0.0, 1.0, 1.5])
 """Values at the knots of a path. The outermost ones are the limits of the angles, beyond the usual range."""
 MIN_SPAN = np.deg2rad(4.5)
-"""rad. An angle whose path is shorter does not move: locked bones have two degrees of play each way."""
+"""rad. An angle whose path is shorter does not move: locked bones have two degrees of play in each direction."""
 MIN_RISE = 1e-9
 """rad², smallest increase of h between two knots; also guards divisions."""
 

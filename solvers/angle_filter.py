@@ -81,8 +81,8 @@ def _process_of(prior: PosePrior) -> _Process:
     """The modes in which both the covariance and its change per second are diagonal."""
     lower = np.linalg.cholesky(prior.covariance).astype(float, copy=False)
     change = solve(lower, solve(lower, prior.change).T)
-    rates, turns = np.linalg.eigh((change + change.T) / 2)
-    modes = lower @ turns
+    rates, eigenvectors = np.linalg.eigh((change + change.T) / 2)
+    modes = lower @ eigenvectors
     return _Process(prior.mean, modes, invert(modes), rates)
 
 
@@ -158,8 +158,8 @@ def predict_angles(prior: PosePrior, state: AngleState, time: float) -> tuple[Fl
 def smooth_backwards(forward: FilteredAngles) -> Floats:
     """(F, D) rad: the angles of each frame by all frames of the take (Rauch, Tung and Striebel 1965)."""
     means = forward.means.copy()
-    carried = forward.decays[1:, :, None] * forward.covariances[:-1]
-    gains = solve(forward.predicted_covariances[1:], carried).swapaxes(1, 2)
+    propagated = forward.decays[1:, :, None] * forward.covariances[:-1]
+    gains = solve(forward.predicted_covariances[1:], propagated).swapaxes(1, 2)
     for frame in range(len(means) - 2, -1, -1):
         means[frame] += gains[frame] @ (means[frame + 1] - forward.predicted_means[frame + 1])
     return forward.process.mean + means @ forward.process.modes.T

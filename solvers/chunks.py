@@ -15,7 +15,7 @@ THREADS = 8
 
 def in_chunks(frames: int, work: Callable[[slice], None]) -> None:
     """Call `work` with slices that cover all frames; exceptions of `work` propagate."""
-    chunks = [slice(begin, begin + CHUNK) for begin in range(0, frames, CHUNK)]
+    chunks = [slice(start, start + CHUNK) for start in range(0, frames, CHUNK)]
     if len(chunks) < 2:
         for chunk in chunks:
             work(chunk)

@@ -24,7 +24,7 @@ class Registry(Generic[K]):
     """Kinds of solver or smoothing by their names in recipes; each is a frozen dataclass of settings."""
 
     what: str
-    """What the kinds are kinds of, such as "solver"; used in messages."""
+    """The noun for the kinds, such as "solver"; used in messages."""
     kinds: Mapping[str, type[K]]
     labels: Mapping[str, KindLabel]
 
@@ -76,8 +76,8 @@ class Registry(Generic[K]):
         for name in self.kinds:
             lines.append(f"{self.what} {name}: {self.label(name).about}.")
             for setting, (default, allowed) in self.settings(name).items():
-                shown = str(default).lower() if isinstance(default, bool) else default
-                lines.append(f"    {setting}={shown}  {allowed.about}: {describe_range(default, allowed)}")
+                text = str(default).lower() if isinstance(default, bool) else default
+                lines.append(f"    {setting}={text}  {allowed.about}: {describe_range(default, allowed)}")
                 if isinstance(allowed.choices, Mapping):
                     lines += [f"        {choice}: {about}" for choice, about in allowed.choices.items()]
         return lines

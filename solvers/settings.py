@@ -42,7 +42,7 @@ def setting(
 
 def settings_of(kind: type[Any]) -> dict[str, tuple[Any, SettingRange]]:
     """Return a solver's settings: name -> (default, range)."""
-    return {each.name: (each.default, each.metadata["range"]) for each in fields(kind)}
+    return {setting.name: (setting.default, setting.metadata["range"]) for setting in fields(kind)}
 
 
 def check(solver: Any, owner: str = "") -> None:
@@ -50,11 +50,12 @@ def check(solver: Any, owner: str = "") -> None:
 
     owner: the owner of the settings as recipes call it; by default the solver's name, from its class.
     """
-    for each in fields(solver):
-        value, allowed = getattr(solver, each.name), each.metadata["range"]
-        if not _fits(each, value, allowed):
+    for setting in fields(solver):
+        value, allowed = getattr(solver, setting.name), setting.metadata["range"]
+        if not _fits(setting, value, allowed):
             name = owner or f"solver {registered_name(type(solver))}"
-            raise RecipeError(f"{name}: {each.name} is {value!r}, expected {describe_range(each.default, allowed)}")
+            expected = describe_range(setting.default, allowed)
+            raise RecipeError(f"{name}: {setting.name} is {value!r}, expected {expected}")
 
 
 def registered_name(kind: type[Any]) -> str:
@@ -62,12 +63,12 @@ def registered_name(kind: type[Any]) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
 
 
-def _fits(each: "Field[Any]", value: Any, allowed: SettingRange) -> bool:
-    if isinstance(each.default, bool) or isinstance(value, bool):
-        return isinstance(each.default, bool) and isinstance(value, bool)
-    if isinstance(each.default, str):
+def _fits(setting: "Field[Any]", value: Any, allowed: SettingRange) -> bool:
+    if isinstance(setting.default, bool) or isinstance(value, bool):
+        return isinstance(setting.default, bool) and isinstance(value, bool)
+    if isinstance(setting.default, str):
         return value in tuple(allowed.choices)
-    number = isinstance(value, int if isinstance(each.default, int) else (int, float))
+    number = isinstance(value, int if isinstance(setting.default, int) else (int, float))
     # Ranges are finite, so infinity and NaN are outside of them.
     return number and allowed.least <= value <= allowed.most
 

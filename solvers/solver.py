@@ -52,14 +52,14 @@ class Solver(Protocol[S]):
 class UsesMeasurements(Protocol):
     """A solver that uses measurements of the performer beyond the hand model."""
 
-    def begin(self, measured: MeasuredHand) -> State:
+    def initial_state(self, measured: MeasuredHand) -> State:
         """The state before this hand's first frame. Raises HandError."""
         ...
 
 
 def initial_state(solver: Solver[S], measured: MeasuredHand) -> State | None:
     """The state before a measured hand's first frame; None for a solver that needs only the hand model."""
-    return solver.begin(measured) if isinstance(solver, UsesMeasurements) else None
+    return solver.initial_state(measured) if isinstance(solver, UsesMeasurements) else None
 
 
 def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
@@ -96,7 +96,7 @@ def hold_last(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats
 
 
 def hold_last_columns(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats:
-    """Do the same for each column of values (F, D) by itself; known (F, D), first (D,)."""
+    """Do the same for each column of values (F, D) separately; known (F, D), first (D,)."""
     if np.all(known):
         return values
     filled = np.empty_like(values)

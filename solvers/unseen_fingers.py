@@ -50,9 +50,9 @@ def _estimate(pose: Pose, finger: int, visible: list[int], dof: int) -> Floats:
     hand = pose.hand
     joint = CHAIN_JOINTS[FINGERS[finger]].index(hand.joints[hand.axis_joint[dof]])
 
-    def angle_of(other: int) -> Floats:
+    def angle_of(visible_finger: int) -> Floats:
         """Return the same angle of another finger (F,), the rest angle if that finger does not have it."""
-        same = hand.dof(CHAIN_JOINTS[FINGERS[other]][joint], hand.movements[dof])
+        same = hand.dof(CHAIN_JOINTS[FINGERS[visible_finger]][joint], hand.movements[dof])
         rest = np.full(len(pose.angles), hand.neutral[dof])
         return rest if same is None else pose.angles[:, same]
 

@@ -57,7 +57,7 @@ def palm_targets(hand: HandModel, sites: list[int]) -> PalmTargets:
     return PalmTargets(palm_markers(hand, sites), columns, rotations)
 
 
-def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, turn_length: float) -> Floats:
+def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, length_per_radian: float) -> Floats:
     """Fit the wrist to the targets on the palm by weighted least squares.
 
     Whatever the targets of a frame do not determine stays as in the frame before.
@@ -66,7 +66,7 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, turn_length: fl
         palm: the targets on the palm.
         targets: F frames.
         last: (4, 4) T_world_wrist of the frame before the first.
-        turn_length: m, the position error that an error of one radian counts as.
+        length_per_radian: m, the position error that an error of one radian counts as.
 
     Returns:
         (F, 4, 4) T_world_wrist; (1, 4, 4), `last`, if no target is on the palm.
@@ -90,7 +90,7 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, turn_length: fl
         palm.markers.rest_positions - rest_centroid[:, None],
     )
     # Positions cost a constant minus 2 tr(Rᵀ B), rotations a constant minus tr(Rᵀ M) with M = R_i R_restᵀ.
-    spread = spread + turn_length**2 / 2 * np.einsum(
+    spread = spread + length_per_radian**2 / 2 * np.einsum(
         "fr,frij,rkj->fik", rotation_weights, rotations, palm.rest_rotations
     )
     attitudes, determined = attitude(ARRAY, [[spread[:, i, j] for j in range(3)] for i in range(3)])

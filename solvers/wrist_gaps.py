@@ -21,8 +21,8 @@ VELOCITY_DECAY = 0.05
 def fill_wrist_gaps(orientations: Floats, positions: Floats, times: Floats, located: Bools) -> tuple[Floats, Floats]:
     """Fill the gaps of a wrist; before the first and after the last located frame it stays.
 
-    At each end of a gap the wrist keeps the velocity that it had there, which decays; in between, it passes
-    smoothly from the one motion to the other.
+    At each end of a gap the wrist continues at the velocity that it had there, which decays; in between, the motions
+    blend smoothly.
 
     Args:
         orientations: (F, 3, 3) R_world_wrist.
@@ -61,18 +61,18 @@ class _Wrist:
     """(F,)"""
 
     def extrapolate(self, at: int, side: int, gap: slice) -> tuple[Floats, Floats]:
-        """Return quaternions (N, 4) and positions (N, 3) in a gap beside frame `at` as the motion there goes on.
+        """Return quaternions (N, 4) and positions (N, 3) in a gap beside frame `at`, which continue the motion there.
 
         side: -1 if the known frames are before `at`, 1 if they are after it.
         """
-        other = at
-        while self._is_near(other + side, at):
-            other += side
+        earlier = at
+        while self._is_near(earlier + side, at):
+            earlier += side
         since = np.abs(self.times[gap] - self.times[at])[:, None]
         reach = VELOCITY_DECAY * (1 - np.exp(-since / VELOCITY_DECAY))
-        reach = reach / abs(self.times[at] - self.times[other]) if other != at else np.zeros_like(reach)
-        before, last = (np.broadcast_to(self.quaternions[frame], (len(since), 4)) for frame in (other, at))
-        position = self.positions[at] + reach * (self.positions[at] - self.positions[other])
+        reach = reach / abs(self.times[at] - self.times[earlier]) if earlier != at else np.zeros_like(reach)
+        before, last = (np.broadcast_to(self.quaternions[frame], (len(since), 4)) for frame in (earlier, at))
+        position = self.positions[at] + reach * (self.positions[at] - self.positions[earlier])
         return rot.slerp(before, last, 1 + reach), position
 
     def _is_near(self, frame: int, at: int) -> bool:

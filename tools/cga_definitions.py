@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 # Each type's coefficients, by blade. "1 e5": the coefficient of e5 is 1 and is not kept.
 TYPES = {
-    "Vector": ("e1 e2 e3", "A vector of space: a place or a direction."),
+    "Vector": ("e1 e2 e3", "A vector of space: a position or a direction."),
     "Sphere": ("e1 e2 e3 ei", "Standard sphere of weight 1, c + (c² - ρ²)/2 n∞ + n_o; a point is one of radius 0."),
     "WeightedSphere": ("e1 e2 e3 eo ei", "Standard sphere or point of any weight eo; a plane where eo = 0."),
-    "Plane": ("e1 e2 e3 ei", "Standard plane n + d n∞, of the places x with n · x = d."),
+    "Plane": ("e1 e2 e3 ei", "Standard plane n + d n∞, of the points x with n · x = d."),
     "Circle": ("e23 e31 e12 e1o e2o e3o e1i e2i e3i eoi", "Standard circle, where two spheres meet."),
     "Line": ("e23 e31 e12 e1i e2i e3i", "Standard line, where two planes meet."),
     "Pair": ("e123 e23o e31o e12o e23i e31i e12i e1oi e2oi e3oi", "Standard point pair, where three spheres meet."),
@@ -104,15 +104,15 @@ def _versors() -> list[Function]:
 
 
 FUNCTIONS = [
-    Function("up", "Vector", "Sphere", "up(a)", "The point of a place, Hestenes' H. FABRIK-CGA (3.1)."),
+    Function("up", "Vector", "Sphere", "up(a)", "The point at a position, Hestenes' H. FABRIK-CGA (3.1)."),
     Function("sphere", "Vector T", "Sphere", "up(a) - over(b * b * inf, 2)", "Centre and radius. FABRIK-CGA (3.10)."),
-    Function("plane_at", "Vector Vector", "Plane", "a + scalar(a * b) * inf", "Of normal a through the place b."),
+    Function("plane_at", "Vector Vector", "Plane", "a + scalar(a * b) * inf", "Of normal a through the point b."),
     Function("join_pair", "Sphere Sphere", "DirectPair", "a ^ b", "Both points. CGA-arm Table 1.1."),
     Function("join_flat_point", "Sphere", "DirectFlatPoint", "a ^ inf", "The point and infinity."),
     Function("join_line", "Sphere Sphere", "DirectLine", "a ^ b ^ inf", "From a to b. FABRIK-CGA (3.11)."),
     Function("join_circle", "Sphere Sphere Sphere", "DirectCircle", "a ^ b ^ c", "CGA-arm Table 1.1."),
     Function("join_plane", "Sphere Sphere Sphere", "DirectPlane", "a ^ b ^ c ^ inf", "FABRIK-CGA (3.2)."),
-    Function("join_plane_along", "Sphere Sphere Vector", "DirectPlane", "a ^ b ^ c ^ inf", "Two points, a way. (3.8)."),
+    Function("join_plane_along", "Sphere Sphere Vector", "DirectPlane", "a ^ b ^ c ^ inf", "Points, direction. (3.8)."),
     Function("join_sphere", "Sphere Sphere Sphere Sphere", "DirectSphere", "a ^ b ^ c ^ d", "CGA-arm Table 1.1."),
     *_duals(),
     *_meets(),
@@ -132,19 +132,19 @@ FUNCTIONS = [
     Function(
         "circle_centre", "Circle", "DirectFlatPoint", "over(a * inf * a ^ inf, -2)", "Its centre. FABRIK-CGA (3.14)."
     ),
-    # The plane through a circle's axis and a place meets the circle in the pair of FABRIK-CGA (3.19), without the
-    # mirrored point of (3.16) and the mid-point of (3.17); its normal tells the way from one point to the other.
-    Function("circle_side", "Circle Vector", "Vector", "space(undual(a ^ up(b) ^ inf))", "Normal to axis and place."),
+    # The plane through a circle's axis and a point meets the circle in the pair of FABRIK-CGA (3.19), without the
+    # mirrored point of (3.16) and the mid-point of (3.17); its normal is the direction from one point to the other.
+    Function("circle_side", "Circle Vector", "Vector", "space(undual(a ^ up(b) ^ inf))", "Normal to axis and point."),
     Function("circle_arm", "Circle Vector", "Vector", "-space(lc(inf, lc(a, dual(b))))", "From its centre, across b."),
     Function("foot_plane", "Plane Vector", "DirectFlatPoint", "lc(a, a ^ up(b) ^ inf)", "Its point nearest to b."),
     Function("foot_line", "Line Vector", "DirectFlatPoint", "lc(a, a ^ up(b) ^ inf)", "Its point nearest to b."),
     Function("pair_line", "Pair", "Line", "lc(inf, a)", "From the first point to the second."),
-    Function("pair_centre", "Pair", "DirectFlatPoint", "over(a * inf * a ^ inf, 2)", "The point half way."),
-    Function("pair_arm", "Pair", "Vector", "space(lc(inf, dual(a)))", "The way from the second point to the first."),
+    Function("pair_centre", "Pair", "DirectFlatPoint", "over(a * inf * a ^ inf, 2)", "The point halfway."),
+    Function("pair_arm", "Pair", "Vector", "space(lc(inf, dual(a)))", "From the second point to the first."),
     Function("line_direction", "Line", "Vector", "-space(lc(o, lc(inf, dual(a))))", "Its direction."),
     Function("rotor_rotor", "Rotor Rotor", "Rotor", "a * b", "b followed by a."),
     Function("motor_motor", "Motor Motor", "Motor", "a * b", "b followed by a."),
     Function("translator_rotor", "Translator Rotor", "Motor", "a * b", "b followed by a."),
-    Function("plane_plane", "Plane Plane", "Motor", "a * b", "Turns by twice the way from b to a, both unit planes."),
+    Function("plane_plane", "Plane Plane", "Motor", "a * b", "Twice the motion from b to a, both unit planes."),
     *_versors(),
 ]

@@ -70,7 +70,7 @@ def _candidates() -> Iterator[Path]:
     if sys.platform != "win32":  # where it would find a program beside the video before an installed one
         yield from (Path(found) for found in map(shutil.which, COMMANDS) if found)
     if sys.platform == "darwin":
-        yield from (each for path in MAC for each in (Path(path), Path.home() / path.lstrip("/")))
+        yield from (root / path.lstrip("/") for path in MAC for root in (Path("/"), Path.home()))
     if sys.platform == "win32":
         folders = [os.environ.get(name) for name in ("ProgramFiles", "ProgramFiles(x86)", "LocalAppData")]
         yield from (Path(folder) / path for path in WINDOWS for folder in folders if folder)
@@ -78,7 +78,7 @@ def _candidates() -> Iterator[Path]:
 
 @contextmanager
 def headless(browser: Path, url: str, flags: Sequence[str] = ()) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a browser on a page, without a window; at the end it and its profile are gone. Raises StreamError."""
+    """Run a browser on a page, without a window; it and its profile are removed at the end. Raises StreamError."""
     # Chromium refuses its sandbox to root, who alone needs this.
     root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     with browser_folder(browser, url) as folder:

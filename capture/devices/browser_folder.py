@@ -1,7 +1,7 @@
 """The private folder of a browser that Knuckle runs: its profile, and the page that it starts with.
 
 A folder belongs to the process that holds a lock on its file `used`, which the system lifts when that process ends,
-however it ends. What nobody holds is left over, and is swept.
+however it ends. Folders that no process holds are left over, and are removed.
 """
 
 import html
@@ -30,7 +30,7 @@ START = (
 
 @dataclass(frozen=True, slots=True)
 class BrowserFolder:
-    """What a browser is given."""
+    """The profile and the start page of a browser."""
 
     profile: Path
     """The folder of its profile."""
@@ -40,25 +40,25 @@ class BrowserFolder:
 
 @contextmanager
 def browser_folder(browser: Path, url: str) -> Iterator[BrowserFolder]:
-    """A folder that only this user can read, for a browser that is to open `url`; it is gone at the end.
+    """A folder that only this user can read, for a browser that is to open `url`; it is removed at the end.
 
     Folders that a killed process has left are removed first, with their browsers.
     """
-    place = _place(browser)
-    sweep(place)
-    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=place, ignore_cleanup_errors=True) as name:
+    parent = _parent_folder(browser)
+    sweep(parent)
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent, ignore_cleanup_errors=True) as name:
         folder = BrowserFolder(Path(name, "profile"), Path(name, "start.html"))
         folder.start.write_text(START.format(html.escape(url)), encoding="utf-8")
         with _used(Path(name)):
             yield folder
 
 
-def _place(browser: Path) -> Path:
-    """Where the folder goes: a browser that is a snap sees neither /tmp nor hidden folders."""
+def _parent_folder(browser: Path) -> Path:
+    """The folder in which it is made: a browser that is a snap sees neither /tmp nor hidden folders."""
     if browser.is_relative_to("/snap"):
-        place = Path.home() / "snap" / browser.name / "common"
-        if place.is_dir():
-            return place
+        common = Path.home() / "snap" / browser.name / "common"
+        if common.is_dir():
+            return common
     return Path(tempfile.gettempdir())
 
 
@@ -77,10 +77,10 @@ def _used(folder: Path) -> Iterator[None]:
         yield
 
 
-def sweep(place: Path) -> None:
+def sweep(parent: Path) -> None:
     """Remove this user's folders that no process holds, and end the browsers that still use them."""
-    for folder in place.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # of other users, or gone meanwhile
+    for folder in parent.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # of other users, or removed meanwhile
             if _is_ours(folder) and _is_left_over(folder):
                 _end_browsers(folder)
                 shutil.rmtree(folder, ignore_errors=True)
@@ -92,7 +92,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _is_left_over(folder: Path) -> bool:
-    """Whether nobody holds a folder. One without its file is being made. Raises OSError if unknown."""
+    """Whether nobody holds a folder. One without its file is being made. Raises OSError where that is unknown."""
     used = folder / USED
     if sys.platform == "win32":
         used.unlink()

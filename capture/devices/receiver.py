@@ -72,7 +72,7 @@ class Receiver:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close the connection and end a recording. A thread that is still trying to connect ends later by itself."""
+        """Close the connection and end a recording. A thread that is still trying to connect ends later."""
         self._stop.set()
         self._thread.join(STOP_TIMEOUT_S)
         self.end_recording()
@@ -82,7 +82,7 @@ class Receiver:
         return [self._frame_queue.popleft() for _ in range(min(max_frames, len(self._frame_queue)))]
 
     def take_captures(self) -> list[tuple[str, bytes]]:
-        """Take the whole captures that came, such as those of a video: see Parser."""
+        """Take the whole captures that were received, such as those of a video: see Parser."""
         with self._lock:
             return self._parser.take_captures()
 
@@ -127,7 +127,7 @@ class Receiver:
 
     @property
     def failed(self) -> bool:
-        """Whether the connection failed; `state` says why."""
+        """Whether the connection failed, for the reason in `state`."""
         return bool(self._failure)
 
     def state(self) -> str:

@@ -1,7 +1,7 @@
 """Which of several senders is followed, so that a stranger cannot displace the performer."""
 
 HANDOVER_S = 2.0
-"""s without a packet after which another sender may take the followed one's place."""
+"""s without a packet after which another sender may replace the followed one."""
 
 
 class SenderChoice:

@@ -35,7 +35,7 @@ class StreamStats:
     overrun: int = 0
     """Frames dropped because the queue was full."""
     problem: str = ""
-    """What was wrong with the last malformed packet."""
+    """The error in the last malformed packet."""
     arrivals: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY_LENGTH))
     """Arrival times of the last frames, s on a monotonic clock."""
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY_LENGTH))

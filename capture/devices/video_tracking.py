@@ -1,4 +1,4 @@
-"""Hands in a video file: the camera page goes through it in a browser without a window."""
+"""Hands in a video file: the camera page processes it in a browser without a window."""
 
 import json
 import secrets
@@ -51,7 +51,7 @@ def track_video(video: Path, browser: str = "") -> Steps[CameraVideo]:
 
 
 def _job(video: Path) -> dict[str, SiteFile]:
-    """What the page is to do. Raises CaptureError if there is no such file."""
+    """The task for the page. Raises CaptureError if there is no such file."""
     if video.exists() and not video.is_file():
         raise CaptureError(f"{video.name}: a folder or a device, expected a video file")
     try:

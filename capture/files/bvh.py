@@ -15,7 +15,7 @@ from ..marker_labels import duplicate_warning, quoted, unique
 from ..markers import Bools, Floats
 from ..recording import Recording
 from .bvh_arms import find_arms, joints_of_arms, rest_hands_on_forearms
-from .bvh_tips import place_ends
+from .bvh_tips import add_tips
 from .text_table import TextTable, count_warnings, is_blank, parse_number, text_lines
 
 ADULT_HAND_LENGTH_M = 0.185
@@ -65,25 +65,25 @@ def read(data: bytes, source: str) -> Recording:
     end_sites = frozenset(index for index, joint in enumerate(joints) if joint.is_end_site)
     offsets = np.array([joint.offset for joint in joints])
     names, parents = [joint.name for joint in joints], [joint.parent for joint in joints]
-    ends = place_ends(names, parents, offsets, end_sites)
+    skeleton = add_tips(names, parents, offsets, end_sites)
     arms = find_arms(names, parents)
-    turned = joints_of_arms(names, arms)
-    positions, rotations = _motion(joints, ends.offsets, values, turned)
-    rest_hands_on_forearms(arms, _rest(joints, ends.offsets), rotations)
-    labels = [joints[index].name for index in ends.kept]
+    rotated = joints_of_arms(names, arms)
+    positions, rotations = _motion(joints, skeleton.offsets, values, rotated)
+    rest_hands_on_forearms(arms, _rest(joints, skeleton.offsets), rotations)
+    labels = [joints[index].name for index in skeleton.indices]
     return Recording(
         format="BVH",
         names=unique(labels),
-        positions=positions[:, list(ends.kept)],
-        rotations=rotations[:, list(ends.kept)] if turned.any() else None,
+        positions=positions[:, list(skeleton.indices)],
+        rotations=rotations[:, list(skeleton.indices)] if rotated.any() else None,
         rate=_rate(frame_time),
-        default_unit=_guess_unit(joints, ends.offsets),
+        default_unit=_guess_unit(joints, skeleton.offsets),
         up="y",
         up_is_defined=True,
         warnings=notes
         + count_warnings({"frames": (stated_frames, len(values))})
         + duplicate_warning(labels)
-        + ends.warnings,
+        + skeleton.warnings,
     )
 
 
@@ -198,8 +198,8 @@ def _rate(frame_time: float | None) -> float | None:
     return float(whole) if whole and abs(whole * frame_time - 1.0) < 2e-5 else 1.0 / frame_time
 
 
-def _motion(joints: list[_Joint], offsets: Floats, values: Floats, turned: Bools) -> tuple[Floats, Floats]:
-    """Positions (F, J, 3) in the file's unit and rotations (F, J, 4) wxyz in the world, NaN of joints not in `turned`.
+def _motion(joints: list[_Joint], offsets: Floats, values: Floats, rotated: Bools) -> tuple[Floats, Floats]:
+    """Positions (F, J, 3) in the file's unit and rotations (F, J, 4) wxyz in the world, NaN of joints not in `rotated`.
 
     T_world_joint = T_world_parent · translation · rotations in channel order.
     """
@@ -222,7 +222,7 @@ def _motion(joints: list[_Joint], offsets: Floats, values: Floats, turned: Bools
             if kind == "rotation":
                 world = world @ _rotation(axis, values[:, column])
         ancestors.append((index, world))
-        if turned[index]:
+        if rotated[index]:
             rotations[:, index] = rot.from_matrix(world)
     return positions, rotations
 

@@ -1,4 +1,4 @@
-"""Rotations of the hands and forearms of a BVH file: what its channels add to the positions of its joints."""
+"""Rotations of the hands and forearms of a BVH file: what its channels contain beyond the positions of its joints."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def joints_of_arms(names: Sequence[str], arms: Sequence[BvhArm]) -> Bools:
 def rest_hands_on_forearms(arms: Sequence[BvhArm], rest: Floats, rotations: Floats) -> None:
     """Give elbows the rotation of a hand at rest on the forearm, see `marker_labels.ELBOW`, in `rotations`.
 
-    No joint is turned in the rest pose, so that a joint's rotation is that of anything which rests on it. Unknown are
+    No joint is rotated in the rest pose, so that a joint's rotation is that of anything which rests on it. Unknown are
     those of upper arms, and of elbows unless the arms mirror each other in the rest pose.
 
     rest: (J, 3) where the joints are in the rest pose. rotations: (F, J, 4) wxyz, changed in place.

@@ -17,17 +17,17 @@ _NO_LENGTH = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ends:
-    """The joints of a skeleton whose ends have a place."""
+class JointsAndTips:
+    """The joints of a skeleton whose positions are known, with those of the fingertips."""
 
-    kept: tuple[int, ...]
-    """Indices of the joints that have a place of their own, in file order."""
+    indices: tuple[int, ...]
+    """Of the joints with a position of their own, in file order."""
     offsets: Floats
-    """(J, 3) in the file's unit, with those of the tips that were placed."""
+    """(J, 3) in the file's unit, with those of the added tips."""
     warnings: tuple[str, ...]
 
 
-def place_ends(names: Sequence[str], parents: Sequence[int], offsets: Floats, end_sites: frozenset[int]) -> Ends:
+def add_tips(names: Sequence[str], parents: Sequence[int], offsets: Floats, end_sites: frozenset[int]) -> JointsAndTips:
     """Place the tips of fingers that end without length, and leave out other end sites without length.
 
     A tip continues the bone before it, as long as in a mean hand with that bone. With the rotation of the last joint
@@ -39,7 +39,7 @@ def place_ends(names: Sequence[str], parents: Sequence[int], offsets: Floats, en
     offsets = offsets.copy()
     lengths = np.linalg.norm(offsets, axis=1)
     short = lengths <= _NO_LENGTH * lengths.max(initial=0.0)
-    has_child, dropped, placed = [False] * len(names), set(), 0
+    has_child, dropped, added = [False] * len(names), set(), 0
     for index in range(len(names) - 1, -1, -1):
         parent = parents[index]
         if parent < 0:
@@ -47,13 +47,13 @@ def place_ends(names: Sequence[str], parents: Sequence[int], offsets: Floats, en
         tip = _tip_offset(names[parent], offsets[parent]) if short[index] and not has_child[index] else None
         if tip is not None:
             offsets[index] = tip
-            placed += 1
+            added += 1
         elif short[index] and index in end_sites:
             dropped.add(index)
             continue
         has_child[parent] = True
-    note = f"{placed} fingers end at their last joint: their tips were placed as in a mean hand of that size"
-    return Ends(tuple(i for i in range(len(names)) if i not in dropped), offsets, (note,) if placed else ())
+    note = f"{added} fingers end at their last joint: their tips were placed as in a mean hand of that size"
+    return JointsAndTips(tuple(i for i in range(len(names)) if i not in dropped), offsets, (note,) if added else ())
 
 
 def _tip_offset(name: str, bone: Floats) -> Floats | None:

@@ -69,7 +69,7 @@ def read(document: Json, source: str) -> Recording:
     ours = isinstance(document, dict) and document.get("format") == CAMERA_FORMAT
     if isinstance(document, dict) and ours:
         _expect_known_version(document, source)
-        hands = [unmirrored(each) for each in hands]
+        hands = [unmirrored(detected) for detected in hands]
     if not any(hands) or _are_image_landmarks(hands):
         raise CaptureError(
             f"{source}: landmarks of the image and none of the world, expected 21 world landmarks a hand in metres"
@@ -106,8 +106,8 @@ def _expect_known_version(document: dict[str, Json], source: str) -> None:
 
 def unmirrored(hands: list[HandSample]) -> list[HandSample]:
     """Hands of an ordinary picture, whose sides were named as if it were a mirror's."""
-    other = {"left": "right", "right": "left"}
-    return [replace(hand, claim=other.get(hand.claim, hand.claim)) for hand in hands]
+    opposite = {"left": "right", "right": "left"}
+    return [replace(hand, claim=opposite.get(hand.claim, hand.claim)) for hand in hands]
 
 
 def _picture_size(document: Json) -> PictureSize | None:
@@ -118,7 +118,7 @@ def _picture_size(document: Json) -> PictureSize | None:
 
 
 def picture_frame(hands: list[HandSample], size: PictureSize, *, claimed: bool) -> PictureFrame:
-    """What was found in a picture of this size: the hands with landmarks in it.
+    """The detections in a picture of this size: the hands with landmarks in it.
 
     claimed: whether it is known that the sides that they claim are not those of a mirror's picture.
     """

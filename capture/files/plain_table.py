@@ -24,12 +24,12 @@ MAX_STEP = 2e8
 """A longer step is that of damaged numbers."""
 MIN_DEPTH, MIN_FLAT_MARKERS = 0.005, 8
 """Of positions in space, even of a hand that lies flat on a table, the least extent in a frame is more of the greatest
-one; and how many markers a frame must have to tell."""
+one; and how many markers a frame must have for that."""
 IN_PICTURE = (
     "landmarks in a picture are read from MediaPipe JSON, with 'width' and 'height' of the picture beside 'frames'"
 )
-"""What a person does whose table holds landmarks in a picture."""
-MAX_TOLD = 4
+"""Advice for tables of landmarks in a picture."""
+MAX_LISTED = 4
 """How many columns a note names."""
 
 
@@ -57,8 +57,8 @@ def read(data: bytes, source: str) -> Recording:
     whole = head.whole
     order = [axes[axis] for axes in whole.values() for axis in "xyz"]
     used = {*order, head.time_column}
-    other = frozenset(column for column in range(len(head.titles)) if column not in used)
-    table = TextTable(source, lines, head.first, separator, len(head.titles), f"{len(whole)} markers", other)
+    unused = frozenset(column for column in range(len(head.titles)) if column not in used)
+    table = TextTable(source, lines, head.first, separator, len(head.titles), f"{len(whole)} markers", unused)
     numbers, notes = table.numbers()
     positions = _without_zeros(np.ascontiguousarray(numbers[:, order]).reshape(len(numbers), len(whole), 3))
     _check_depth(positions, source)
@@ -79,7 +79,7 @@ def read(data: bytes, source: str) -> Recording:
 
 
 def _trajectories(lines: list[str]) -> tuple[list[str], int]:
-    """The lines up to the end of Vicon's section Trajectories and the index at which it begins; else all, and 0."""
+    """The lines up to the end of Vicon's section Trajectories and the index at which it starts; else all, and 0."""
     titles = [index for index, line in enumerate(lines) if line.strip("\"' ,;\t\0").lower() in VICON_SECTIONS]
     start = next((i for i in titles if lines[i].strip("\"' ,;\t\0").lower() == VICON_SECTIONS[0]), None)
     if start is None:
@@ -94,7 +94,7 @@ def _check(head: TableHead, source: str) -> None:
         raise CaptureError(f"{where}: the column {quoted(head.twice)} occurs twice, expected it once")
     for label, axes in () if head.whole else head.markers.items():
         missing = quoted(f"{label}.{next(axis for axis in 'xyz' if axis not in axes)}")
-        flat = not any("z" in each for each in head.markers.values())
+        flat = not any("z" in marker_axes for marker_axes in head.markers.values())
         raise CaptureError(f"{where}: no column {missing}, expected x, y and z" + (f": {IN_PICTURE}" if flat else ""))
 
 
@@ -171,7 +171,7 @@ def _repeated(times: Floats) -> tuple[str, ...]:
 
 
 def _columns_note(head: TableHead) -> tuple[str, ...]:
-    """What was read from which columns, unless the head is `time,name.x,name.y,...`, which needs no words."""
+    """A note about the columns that were read, unless the head is `time,name.x,name.y,...`, which needs no words."""
     plain = head.time_column == 0 and head.axes_row is not None and not head.left_out
     if plain and all(title.lower().endswith((".x", ".y", ".z")) for title in head.titles[1:]):
         return ()
@@ -179,7 +179,7 @@ def _columns_note(head: TableHead) -> tuple[str, ...]:
     clock = f"times from {quoted(head.titles[head.time_column])}" if head.time_column is not None else "no times"
     note = f"{len(head.whole)} markers from columns {columns[0] + 1} to {columns[-1] + 1}" if columns else "no markers"
     left = head.left_out
-    left_out = ", ".join(quoted(title) for title in left[:MAX_TOLD]) + (" …" if len(left) > MAX_TOLD else "")
+    left_out = ", ".join(quoted(title) for title in left[:MAX_LISTED]) + (" …" if len(left) > MAX_LISTED else "")
     return (
         f"read {note} ({quoted(next(iter(head.whole), ''))} is the first), {clock}"
         + (f"; left out {left_out}" if left else ""),

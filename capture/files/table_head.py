@@ -1,4 +1,4 @@
-"""The head of a table: which columns are markers, which is the time, and where the numbers begin.
+"""The head of a table: which columns are markers, which is the time, and where the numbers start.
 
 A column's title is a label and an axis (`wrist.x`, `wrist_X`, `Wrist-Z (mm)`, `x_wrist`, `WristX`, `WRISTX`), or
 labels, axes and units have a row each, as in exports of Vicon and of pandas.
@@ -18,10 +18,10 @@ MAX_TITLE = 200
 VICON_SECTIONS = ("trajectories", "devices", "joints", "segments", "model outputs")
 """First cells of Vicon's exports; the markers are in the section Trajectories."""
 _SEPARATORS = r"[\s._:|/\-]"
-_PLACE = r"(?:position|pos|translation|translate|trans|location|loc)"
+_POSITION = r"(?:position|pos|translation|translate|trans|location|loc)"
 _TITLES = (
-    re.compile(rf"(?P<name>)(?:{_PLACE}{_SEPARATORS}*|t)?(?P<axis>[xyz])", re.IGNORECASE),
-    re.compile(rf"(?P<name>.*?){_SEPARATORS}+(?:{_PLACE}{_SEPARATORS}*|t)?(?P<axis>[xyz])", re.IGNORECASE),
+    re.compile(rf"(?P<name>)(?:{_POSITION}{_SEPARATORS}*|t)?(?P<axis>[xyz])", re.IGNORECASE),
+    re.compile(rf"(?P<name>.*?){_SEPARATORS}+(?:{_POSITION}{_SEPARATORS}*|t)?(?P<axis>[xyz])", re.IGNORECASE),
     re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}*(?P<name>\d+)", re.IGNORECASE),
     re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}+(?P<name>.+)", re.IGNORECASE),
     re.compile(r"(?P<name>.*[a-z0-9])(?P<axis>[XYZ])"),
@@ -30,7 +30,7 @@ _TITLES = (
 _GLUED = re.compile(r"(?P<name>.*[^\W_])(?P<axis>[xyz])", re.IGNORECASE)
 """A label and an axis of the same case (`IPX`, `wristx`). A word may end alike, so a row must have each axis once."""
 _QUANTITY = re.compile(r"[\W_]?(?:[a-z]|rot|quat|vel|acc|gyro)", re.IGNORECASE)
-"""What makes a rotation or a velocity of a label (`wrist_r` of `wrist_rx`, `handvel` of `handvelx`)."""
+"""The word that makes a label one of a rotation or a velocity (`wrist_r` of `wrist_rx`, `handvel` of `handvelx`)."""
 _MAX_QUANTITY = 5
 """Characters of it."""
 _UNIT_AT_END = re.compile(r"\s*(?:[\[(]\s*([^\])]{1,12})\s*[\])]|_(mm|cm|ms|us|ns))$", re.IGNORECASE)
@@ -52,7 +52,7 @@ _RATE = re.compile(r"(?:rate|frequency|fps|hz)\W*$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class TableHead:
-    """What the lines above the numbers say."""
+    """The contents of the lines above the numbers."""
 
     first: int
     """Index of the first line of numbers."""
@@ -66,11 +66,11 @@ class TableHead:
     """A title of a position that occurs twice; empty if there is none."""
     time_column: int | None = None
     seconds: float | None = None
-    """The unit of the times in s; None if the head does not say."""
+    """The unit of the times in s; None if the head does not state it."""
     rate: float | None = None
-    """Hz; None if the head does not say."""
+    """Hz; None if the head does not state it."""
     unit: str | None = None
-    """m, dm, cm, mm or inch; None if the head does not say."""
+    """m, dm, cm, mm or inch; None if the head does not state it."""
     axes_row: int | None = None
     """Index of the line of axes; None if there is no head."""
 
@@ -269,7 +269,7 @@ def _without_titles(row: list[str], first: int, separator: str) -> TableHead | N
     if len(row) < 9 or extra > 1:
         return None
     markers = {
-        f"marker_{number + 1}": {axis: extra + 3 * number + place for place, axis in enumerate("xyz")}
+        f"marker_{number + 1}": {axis: extra + 3 * number + offset for offset, axis in enumerate("xyz")}
         for number in range(len(row) // 3)
     }
     titles = tuple(f"column {column + 1}" for column in range(len(row)))

@@ -84,7 +84,7 @@ class TextTable:
     width: int
     """Columns in a full row."""
     required_by: str
-    """What requires that width, for error messages: `21 markers`."""
+    """The reason for that width, for error messages: `21 markers`."""
     text_columns: frozenset[int] = frozenset()
     """Columns that are not numbers, such as a timecode; NaN in the result."""
     may_omit_cells: bool = True

@@ -21,7 +21,7 @@ from ..row_reader import MAX_FRAMES, OpenFile, RowReader
 from .text_table import MAX_LINE_LENGTH, TextTable, count_warnings, is_blank, parse_number, text_lines
 
 HEAD_BYTES = 1 << 22
-"""What is read for the header: some hundred thousand labels."""
+"""Bytes read for the header: some hundred thousand labels."""
 
 
 def sniff(head: bytes) -> bool:
@@ -41,7 +41,7 @@ def read(data: bytes, source: str) -> Recording:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What the lines before the rows say."""
+    """The contents of the lines before the rows."""
 
     source: str
     labels: list[str]
@@ -112,8 +112,8 @@ def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
     notes: tuple[str, ...] = ()
     rows = TrcRows(source, head.recording(0, ()), len(found.starts), opened, head, found)
     if rows.frames > 1:
-        # The last row may be cut off, as a table that ends with it shows.
-        _, notes = rows.table(rows.frames - 2, rows.frames, ends=True).numbers()
+        # The last row may be cut off, which a table that ends with it shows.
+        _, notes = rows.table(rows.frames - 2, rows.frames, at_file_end=True).numbers()
     frames = rows.frames - len(notes)
     return replace(rows, head=head.recording(frames, notes), frames=frames)
 
@@ -172,14 +172,14 @@ class TrcRows(RowReader):
     layout: _Head
     found: _Rows
 
-    def table(self, start: int, stop: int, *, ends: bool = False) -> TextTable:
-        """Return the table of some rows; ends: the file ends with them, perhaps too early."""
+    def table(self, start: int, stop: int, *, at_file_end: bool = False) -> TextTable:
+        """Return the table of some rows; at_file_end: whether the file ends with them, perhaps too early."""
         end = self.found.end if stop >= len(self.found.starts) else int(self.found.starts[stop])
-        begin = int(self.found.starts[start])
+        first_byte = int(self.found.starts[start])
         with self.opened() as file:
-            file.seek(begin)
-            lines = text_lines(file.read(end - begin), self.source)
-        return self.layout.table(lines if ends else [*lines, ""], 0, int(self.found.numbers[start]))
+            file.seek(first_byte)
+            lines = text_lines(file.read(end - first_byte), self.source)
+        return self.layout.table(lines if at_file_end else [*lines, ""], 0, int(self.found.numbers[start]))
 
     def read(self, start: int, stop: int) -> Recording:
         """See RowReader."""
@@ -217,7 +217,7 @@ def _labels(line: str) -> list[str]:
 
 
 def _first_row(lines: list[str], start: int) -> int:
-    """Index of the first line from `start` on that begins with a number."""
+    """Index of the first line from `start` on that starts with a number."""
     for index in range(start, len(lines)):
         cells = lines[index].split()
         if cells and parse_number(cells[0]) is not None:

@@ -17,7 +17,7 @@ class SiteFile:
     kind: str
     """Its Content-Type."""
     content: bytes | Path
-    """What it holds, or the file that is read on every request."""
+    """Its content, or the file that is read at each request."""
 
 
 @dataclass(frozen=True, slots=True)

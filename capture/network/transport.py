@@ -25,11 +25,11 @@ _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
 
 def _do_nothing() -> None:
-    """Do nothing: only a listener's connections come and go."""
+    """Do nothing: only a listener's connections open and close."""
 
 
 def _ignore_answer(_text: str) -> None:
-    """Drop an answer: only a page can be answered."""
+    """Do nothing: only a page can be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Incoming:
     hang_up: Callable[[], None] = _do_nothing
     """Closes the connection that delivered the packet, if Knuckle accepted it."""
     keep: Callable[[], None] = _do_nothing
-    """Notes that the packet was of use, which keeps the place of its connection among those that Knuckle accepts."""
+    """Notes that the packet was of use, which keeps its connection among those that Knuckle accepts."""
     answer: Callable[[str], None] = _ignore_answer
     """Sends text to the page that sent the packet."""
 
@@ -87,7 +87,7 @@ class Transport(Protocol):
         ...
 
     def status(self) -> str:
-        """What it is doing, for the user: 'listening on UDP 127.0.0.1:39539'."""
+        """Its state, for the user: 'listening on UDP 127.0.0.1:39539'."""
         ...
 
 

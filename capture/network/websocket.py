@@ -182,7 +182,7 @@ class WebSocketListener:
             name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
         except ValueError:
             return False
-        if name in ("localhost", self.address.host.lower(), *(each.lower() for each in self.address.page_names)):
+        if name in ("localhost", self.address.host.lower(), *map(str.lower, self.address.page_names)):
             return True
         with suppress(ValueError):
             ip_address(name)

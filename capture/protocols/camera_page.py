@@ -30,7 +30,7 @@ POLICY = "; ".join(
 )
 """The page may request what is served with it, and nothing else."""
 JOB = "job.json"
-"""What the page is to do by itself: {} or {"video": name, "size": bytes}."""
+"""The page's task without its user: {} or {"video": name, "size": bytes}."""
 VIDEO = "video"
 _KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -44,13 +44,13 @@ _KINDS = {
 
 def site(folder: str = "/", job: Mapping[str, SiteFile] | None = None) -> ServedSite:
     """The page with its files under a path, and those of a job. Raises StreamError if the models are not there."""
-    assets = next((each for each in ASSETS if each.is_dir()), None)
+    assets = next((path for path in ASSETS if path.is_dir()), None)
     if assets is None:
         raise StreamError(
             "the camera page lacks its models: in a checkout run `python tools/camera_assets.py`, which fetches them "
             "by npm, or install the extension's zip, which has them"
         )
-    paths = [path for each in (assets, PAGE) for path in sorted(each.iterdir()) if path.is_file()]
+    paths = [path for parent in (assets, PAGE) for path in sorted(parent.iterdir()) if path.is_file()]
     files = {path.name: SiteFile(_KINDS.get(path.suffix, "application/octet-stream"), path) for path in paths}
     files[""] = files.pop("index.html")
     files[JOB] = SiteFile("application/json", b"{}")

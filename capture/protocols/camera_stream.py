@@ -35,7 +35,7 @@ UNFOLLOWED = json.dumps({"kind": "unfollowed"})
 """The answer to a page that is not followed."""
 MAX_PAGE_LENGTH = 64
 MAX_VIDEOS = 4
-"""Most videos that wait until somebody takes them."""
+"""Most videos that are buffered."""
 
 
 class CameraParser(Parser):
@@ -49,12 +49,12 @@ class CameraParser(Parser):
         self._video = CameraVideoAssembly()
         self._note = ""
         self._page: str | None = None
-        """The page that is followed; None before its first message other than a note, and once it has left."""
+        """The page that is followed; None before its first message other than a note, and after it has left."""
         self._answer = ""
         self._size = PictureSize(1, 1)
         """Of the video's pictures."""
         self._videos: deque[CameraVideo] = deque(maxlen=MAX_VIDEOS)
-        """Videos that the page has processed and nobody has taken, oldest first."""
+        """Videos that the page has processed and that were not taken yet, oldest first."""
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""

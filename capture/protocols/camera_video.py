@@ -68,7 +68,7 @@ class CameraVideoAssembly:
 
     @property
     def received(self) -> int:
-        """Frames that have come."""
+        """Frames received so far."""
         return len(self._frames)
 
     def feed(self, message: Json) -> CameraVideo | None:
@@ -76,7 +76,7 @@ class CameraVideoAssembly:
         kind = message.get("kind") if isinstance(message, dict) else None
         try:
             if kind == "video":
-                self._begin(message)
+                self._start(message)
             elif kind == "frame":
                 self._add(message)
             elif kind == "end":
@@ -92,7 +92,7 @@ class CameraVideoAssembly:
             raise
         return None
 
-    def _begin(self, message: dict[str, Json]) -> None:
+    def _start(self, message: dict[str, Json]) -> None:
         source, rate, frames = message.get("source"), message.get("rate"), message.get("frames")
         if not isinstance(source, str) or not 0 < len(source) <= 255:
             raise PacketError("a video without a name")

@@ -37,7 +37,7 @@ class FrameCycle:
         """Frames started in the window, and windows in a row with more than one."""
 
     def advance(self, key: str, first_of_packet: bool) -> tuple[bool, bool]:
-        """Take the next message; return whether a frame ended before it, and whether one ends with it.
+        """Take the next message; return whether a frame ended before it, and whether it is the last of its frame.
 
         key: a key from a small set; first_of_packet: whether the message is the first of its packet.
         """
@@ -56,9 +56,9 @@ class FrameCycle:
             self._start_frame()
         self._last_position = position
         self._arrived.add(key)
-        ends = position >= self._last_expected and not self._complete
-        self._complete = self._complete or ends
-        return ended_before, ends
+        is_last = position >= self._last_expected and not self._complete
+        self._complete = self._complete or is_last
+        return ended_before, is_last
 
     def _learn(self) -> None:
         """Learn the order from the window, which is one cycle."""

@@ -55,5 +55,5 @@ def _distance(tracked: HandSample, hand: HandSample) -> float:
 
 def _free_name(claim: str, taken: set[str]) -> str:
     """A free name for a new hand: its claim, the other side if that is taken, or the claim with a number."""
-    other = {"left": "right", "right": "left"}.get(claim, claim)
-    return next(name for name in chain((claim, other), (f"{claim}#{n}" for n in count(2))) if name not in taken)
+    opposite = {"left": "right", "right": "left"}.get(claim, claim)
+    return next(name for name in chain((claim, opposite), (f"{claim}#{n}" for n in count(2))) if name not in taken)

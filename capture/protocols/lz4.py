@@ -71,16 +71,16 @@ def _decompress_block(data: bytes, output: bytearray, max_size: int, start: int)
         if length == _CONTINUED:
             length, index = _continued_length(data, index)
         length += _SHORTEST_MATCH
-        begin = len(output) - offset
-        if not offset or begin < start:
+        match = len(output) - offset
+        if not offset or match < start:
             raise PacketError(f"an LZ4 match is {offset} bytes back, but there are only {len(output) - start}")
         if len(output) + length > max_size:
             raise _too_large(max_size)
         if length <= offset:
-            output += output[begin : begin + length]
+            output += output[match : match + length]
         else:
             # A match may overlap its own output.
-            output += (output[begin:] * (length // offset + 1))[:length]
+            output += (output[match:] * (length // offset + 1))[:length]
     if len(output) > max_size:
         raise _too_large(max_size)
 

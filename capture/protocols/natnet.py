@@ -222,13 +222,13 @@ def _to_array(joints: dict[str, Floats], width: int) -> Floats:
     return result
 
 
-def _section(reader: PacketReader, version: Version, each: int) -> range:
-    """Read a section's header: the range of its items, each of at least `each` bytes."""
+def _section(reader: PacketReader, version: Version, item_size: int) -> range:
+    """Read a section's header: the range of its items, of at least `item_size` bytes."""
     count = reader.integer("i")
     if version >= (4, 1):
         reader.integer("i")
-    if not 0 <= count * each <= reader.left:
-        raise PacketError(f"a section of {count} items of {each} bytes or more, {reader.left} bytes are left")
+    if not 0 <= count * item_size <= reader.left:
+        raise PacketError(f"a section of {count} items of {item_size} bytes or more, {reader.left} bytes are left")
     return range(count)
 
 

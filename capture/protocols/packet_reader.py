@@ -37,11 +37,11 @@ class PacketReader:
         number: int = struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))[0]
         return number
 
-    def count(self, each: int) -> int:
-        """An i32 count of items of at least `each` bytes, which must fit into the packet."""
+    def count(self, item_size: int) -> int:
+        """An i32 count of items of at least `item_size` bytes, which must fit into the packet."""
         number = self.integer("i")
-        if not 0 <= number * each <= self.left:
-            raise PacketError(f"{self._what}: {number} items of {each} bytes or more, {self.left} bytes are left")
+        if not 0 <= number * item_size <= self.left:
+            raise PacketError(f"{self._what}: {number} items of {item_size} bytes or more, {self.left} bytes are left")
         return number
 
     def floats(self, *shape: int) -> Floats:

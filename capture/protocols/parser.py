@@ -22,13 +22,13 @@ class Parser(ABC):
         return ()
 
     def note(self) -> str:
-        """What the sender says is wrong, in a sentence for the user; empty if nothing is."""
+        """The error that the sender reports, in a sentence for the user; empty if nothing is."""
         return ""
 
     def answer(self) -> str:
-        """The answer to the page that sent the last packet; empty for none. What is answered is not followed."""
+        """The reply to the page whose packet was fed last; empty if none. A page that is replied to is not followed."""
         return ""
 
     def take_captures(self) -> list[tuple[str, bytes]]:
-        """Whole captures that have come, each once: the name without suffix, and the content of a .json file."""
+        """Whole captures that were received, each once: the name without suffix, and the content of a .json file."""
         return []

@@ -68,7 +68,7 @@ def parse_parameters(text: bytes) -> QtmParameters:
     handlers = _Handlers()
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
-    parser.StartElementHandler = handlers.begin
+    parser.StartElementHandler = handlers.start
     parser.EndElementHandler = handlers.end
     parser.CharacterDataHandler = handlers.text
     parser.StartDoctypeDeclHandler = handlers.reject_doctype
@@ -104,7 +104,7 @@ class _Handlers:
     def reject_doctype(self, *_: object) -> None:
         raise PacketError("QTM's parameters come with a type definition, which QTM does not send")
 
-    def begin(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
         self.events += 1
         self._path.append(name)
         self._text = ""

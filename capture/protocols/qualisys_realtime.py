@@ -183,12 +183,12 @@ class QualisysParser(Parser):
 
     def _markers(self, reader: PacketReader, kind: int) -> Floats:
         """(M, 3) in m, NaN where not seen. Raises PacketError if there are not as many markers as labels."""
-        each = 3 if kind == MARKERS[0] else 4
-        count = reader.count(4 * each)
+        width = 3 if kind == MARKERS[0] else 4
+        count = reader.count(4 * width)
         if count != len(self._labels):
             raise PacketError(f"{count} markers in a frame, expected one for each of {len(self._labels)} labels")
         reader.take(4)
-        return self._in_metres(reader.floats(count, each)[:, :3])
+        return self._in_metres(reader.floats(count, width)[:, :3])
 
     def _unlabelled(self, reader: PacketReader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
         """The unlabelled markers, named by their ids; None without any."""

@@ -86,7 +86,7 @@ def _decode(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
         raise PacketError(f"begins {text[:12]!r}, expected Rokoko Studio's JSON ({error})") from None
     scene = document.get("scene", document) if isinstance(document, dict) else None
     actors = scene.get("actors") if isinstance(scene, dict) else None
-    if not isinstance(scene, dict) or not isinstance(actors, list) or not all(isinstance(one, dict) for one in actors):
+    if not isinstance(scene, dict) or not isinstance(actors, list) or not all(isinstance(x, dict) for x in actors):
         raise PacketError("JSON without actors, expected Rokoko Studio's version 2 or 3")
     return seconds(scene.get("timestamp")), actors
 

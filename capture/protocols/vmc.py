@@ -69,14 +69,14 @@ class VmcParser(Parser):
 
     def _apply(self, key: str, value: Transform | float, first_of_packet: bool) -> Iterator[Frame]:
         last_frame = self._cycle.frame
-        ended_before, ends = self._cycle.advance(key, first_of_packet)
+        ended_before, is_last = self._cycle.advance(key, first_of_packet)
         if ended_before:
             yield from self._frame(last_frame)
         if isinstance(value, float):
             self._clock = value
         else:
             self._bones[key], self._last_sent[key] = value, self._cycle.frame
-        if ends:
+        if is_last:
             yield from self._frame(self._cycle.frame)
 
     def _frame(self, number: int) -> Iterator[Frame]:
@@ -96,7 +96,9 @@ class VmcParser(Parser):
         world = world_transforms(local)
         hands = [self._hand(side, local, world) for side in sides]
         positions, rotations = (np.concatenate(parts) for parts in zip(*hands, strict=True))
-        forearms = tuple(one for one in (self._forearm(side, local, world) for side in sides) if one is not None)
+        forearms = tuple(
+            forearm for forearm in (self._forearm(side, local, world) for side in sides) if forearm is not None
+        )
         yield with_forearms(Frame(hand_joint_names(*sides), positions, rotations, time), forearms)
 
     def _hand(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> tuple[Floats, Floats]:

@@ -97,7 +97,7 @@ def resting_wrist(side: Side, offsets: Floats, hand: Vector) -> Floats | None:
     """(4,) wxyz rotation from the wrist's joint frame of a hand at rest on the forearm to the forearm's bone.
 
     offsets: see bone_from_joint. hand: the hand's position in the forearm's bone in m. None in avatars whose bones are
-    not aligned with the world in the T-pose: they do not show how a hand rests.
+    not aligned with the world in the T-pose: they do not determine how a hand rests.
     """
     wrist = T_POSE_FRAMES[side][0]
     aligned = _is_world_aligned(side, offsets) and _aligned(np.array([hand]), wrist[None, :, 1]).all()

@@ -65,9 +65,9 @@ def _hand(side: Side, hand: Any) -> tuple[Floats, Floats]:
     return y_up_points(valid_positions(xyz, f"{side} hand")), y_up_rotations(unit_quaternions(xyzw, f"{side} hand"))
 
 
-def _numbers(side: Side, hand: Any, name: str, each: int) -> list[float]:
+def _numbers(side: Side, hand: Any, name: str, width: int) -> list[float]:
     values = hand.get(name) if isinstance(hand, dict) else None
-    expected = each * len(JOINTS)
+    expected = width * len(JOINTS)
     if not isinstance(values, list) or len(values) != expected or not all(isinstance(v, float) for v in values):
         raise PacketError(f"{side} hand: '{name}' are not {expected} numbers")
     return values

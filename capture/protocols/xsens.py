@@ -137,7 +137,9 @@ class XsensParser(Parser):
             rotations[JOINT_INDICES] = joint_rotations[rows]
             parts.append(Frame(joint_names(side, performer), positions, rotations, time, number))
         forearms = [_forearm(hand_name(side, performer), side, arm, scale) for side, arm in arms.items()]
-        frame = with_forearms(concatenate_frames(tuple(parts)), tuple(one for one in forearms if one is not None))
+        frame = with_forearms(
+            concatenate_frames(tuple(parts)), tuple(forearm for forearm in forearms if forearm is not None)
+        )
         return self._assembler.add(str(character), frame)
 
 

@@ -48,7 +48,7 @@ def measure_rho(digit: str, pip: Floats, dip: Floats, smoothing: int = SMOOTHING
         smoothing: frames of the moving average.
 
     Returns:
-        The measurement; without a value if ρ cannot be determined, and `how` says why.
+        The measurement; without a value if ρ cannot be determined, for the reason in `how`.
     """
 
     def unknown(why: str, frames: int) -> Measurement:

@@ -1,6 +1,6 @@
 """Parameters of a hand fitted to free motion, and their prior.
 
-Unknown and shared by all frames are the hand's size, the position and direction at which each digit begins in the palm,
+Unknown and shared by all frames are the hand's size, the position and direction at which each digit starts in the palm,
 the lengths of its bones, how far each finger's DIP follows its PIP, and each marker's offset from its joint. The prior
 is a mean hand with the markers where the marker set has them, each with a standard deviation. It decides what no motion
 shows: a bone's length against an offset along it, the angle that counts as straight against an offset across the bone.
@@ -89,7 +89,7 @@ class SharedParameters:
 
 
 FIRST_JOINTS, ROTATIONS, LENGTHS, RHO, OFFSETS = slice(1, 16), slice(16, 31), slice(31, 46), slice(46, 51), 51
-"""Slices of the parameter vector; the size comes first, OFFSETS is where the offsets begin."""
+"""Slices of the parameter vector; the size is first, OFFSETS is the index of the first offset."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,7 +244,7 @@ class FitPrior:
 
 
 def _rotation_vectors(q: Floats) -> Floats:
-    """Rotation vectors (N, 3) rad of unit quaternions (N, 4), the shorter way."""
+    """Rotation vectors (N, 3) rad of unit quaternions (N, 4), the shorter rotation."""
     q = q * np.where(q[:, :1] < 0, -1.0, 1.0)
     sine = np.linalg.norm(q[:, 1:], axis=-1, keepdims=True)
     scale = np.where(sine > 1e-9, 2 * np.arctan2(sine, q[:, :1]) / np.maximum(sine, 1e-9), 2.0)

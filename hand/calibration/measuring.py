@@ -114,9 +114,9 @@ def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengt
         ends = [np.broadcast_to(first, (len(local), 3)), *chain[1:]]
         unknown = [bone for bone in range(3) if not np.isfinite(lengths[row, bone])]
         for bone in unknown:
-            near, far = ends[bone], ends[bone + 1]
-            if near is not None and far is not None:
-                phalanges[row, bone] = np.nanmedian(np.linalg.norm(far - near, axis=-1))
+            bone_start, bone_end = ends[bone], ends[bone + 1]
+            if bone_start is not None and bone_end is not None:
+                phalanges[row, bone] = np.nanmedian(np.linalg.norm(bone_end - bone_start, axis=-1))
         if unknown:
             unknown_length = phalanges[row, unknown].sum()
             stretch = max(
@@ -143,12 +143,12 @@ def bone_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats,
         ends = [np.broadcast_to(first, (len(local), 3)), *(marker_at(spots, local, joint) for joint in joints[1:])]
         has_tip = _reach(first, spots, local, digit) > 0
         for bone in np.flatnonzero(~np.isfinite(lengths[row])):
-            near, far, value = ends[bone], ends[bone + 1], 1000 * float(hand.phalanges[row, bone])
-            if near is None or far is None:
+            bone_start, bone_end, value = ends[bone], ends[bone + 1], 1000 * float(hand.phalanges[row, bone])
+            if bone_start is None or bone_end is None:
                 how = "by how far the fingertip reaches" if has_tip else "by the hand's size"
                 result.append(Measurement("bone", joints[bone], how, value))
                 continue
-            mean, spread, frames = mean_and_spread(1000 * np.linalg.norm(far - near, axis=-1))
+            mean, spread, frames = mean_and_spread(1000 * np.linalg.norm(bone_end - bone_start, axis=-1))
             how = f"over all frames, {100 * (value / mean - 1):+.1f} % so that the fingertip reaches its markers"
             result.append(Measurement("bone", joints[bone], how, value, spread, frames=frames))
     return result

@@ -142,8 +142,8 @@ def fit_steps(
     yield from part_of(0.0, 0.9, "", fit.steps())
     problem, before = _validation_problem(fit.problem, start, measured_spots, positions[rows[1::2]])
     before, after = fit_poses(problem, before), fit_poses(problem, replace(before, parameters=fit.state.parameters))
-    kept_rows, notes = _tilted_digits(problem, before, after)
-    parameters = keep_digits(problem.markers, after.parameters, before.parameters, kept_rows)
+    unchanged_rows, notes = _tilted_digits(problem, before, after)
+    parameters = keep_digits(problem.markers, after.parameters, before.parameters, unchanged_rows)
     residual_before, residual_after = (
         _median_residual(problem, before),
         _median_residual(problem, replace(after, parameters=parameters)),
@@ -154,7 +154,7 @@ def fit_steps(
             f"a fit to free motion leaves {1000 * residual_after:.1f} mm where {1000 * residual_before:.1f} mm "
             "were left without"
         )
-    fitted = _fitted_hand(fit, names, parameters, kept_rows)
+    fitted = _fitted_hand(fit, names, parameters, unchanged_rows)
     return replace(fitted, residual_before=residual_before, residual_after=residual_after, notes=notes)
 
 
@@ -267,9 +267,9 @@ def _initial_state(
 
 
 def _fitted_hand(
-    fit: MotionFit, names: tuple[str, ...], parameters: SharedParameters, kept_rows: tuple[int, ...]
+    fit: MotionFit, names: tuple[str, ...], parameters: SharedParameters, unchanged_rows: tuple[int, ...]
 ) -> FittedHand:
-    """The fitted hand with its measurements and their uncertainties, except those of the digits in `kept_rows`."""
+    """The fitted hand with its measurements and their uncertainties, except those of the digits in `unchanged_rows`."""
     problem = fit.problem
     spread = parameter_spreads(problem, fit.state)
     spots = problem.markers.fitted_spots(problem.mean_hand.side, parameters)
@@ -280,7 +280,9 @@ def _fitted_hand(
         *_marker_measurements(names, spots, spread, distances),
     ]
     rho = [
-        float(value) if row and row not in kept_rows and uncertainty < MAX_RHO_SPREAD and 0.1 < value < 1.5 else None
+        float(value)
+        if row and row not in unchanged_rows and uncertainty < MAX_RHO_SPREAD and 0.1 < value < 1.5
+        else None
         for row, (value, uncertainty) in enumerate(zip(parameters.rho, spread[RHO], strict=True))
     ]
     how = "fitted to free motion, with all bones and markers"
@@ -289,8 +291,8 @@ def _fitted_hand(
         for digit, value, uncertainty in zip(DIGITS, rho, spread[RHO], strict=True)
         if value is not None
     ]
-    unchanged = {joint for row in kept_rows for joint in CHAIN_JOINTS[DIGITS[row]]}
-    unchanged |= {name for m, name in enumerate(names) if problem.markers.digit_row(m) in kept_rows}
+    unchanged = {joint for row in unchanged_rows for joint in CHAIN_JOINTS[DIGITS[row]]}
+    unchanged |= {name for m, name in enumerate(names) if problem.markers.digit_row(m) in unchanged_rows}
     hand = problem.markers.proportions(problem.mean_hand, parameters)
     return FittedHand(
         hand, spots, tuple(rho), tuple(measurement for measurement in measurements if measurement.of not in unchanged)

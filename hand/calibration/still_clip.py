@@ -78,8 +78,8 @@ def bone_lengths(spots: tuple[Spot, ...], positions: Floats, where: str) -> tupl
         for bone in range(3):
             if joints[bone] not in marker_at or joints[bone + 1] not in marker_at:
                 continue
-            near, far = positions[:, marker_at[joints[bone]]], positions[:, marker_at[joints[bone + 1]]]
-            mean, spread, count = mean_and_spread(1000 * np.linalg.norm(far - near, axis=-1))
+            bone_start, bone_end = positions[:, marker_at[joints[bone]]], positions[:, marker_at[joints[bone + 1]]]
+            mean, spread, count = mean_and_spread(1000 * np.linalg.norm(bone_end - bone_start, axis=-1))
             if count:
                 result[row, bone] = mean / 1000
                 measurements.append(Measurement("bone", joints[bone], f"mean over {where}", mean, spread, frames=count))

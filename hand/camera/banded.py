@@ -41,17 +41,17 @@ class BandedMatrix:
         padded = np.zeros((2 * pairs, *rhs.shape[1:]))
         padded[:frames] = rhs
         values = padded.reshape(pairs, 2 * width, -1)
-        reduced, carried = [], np.zeros_like(diagonal[0])
+        reduced, eliminated = [], np.zeros_like(diagonal[0])
         solved = np.zeros_like(values)
         for pair in range(pairs):
             block, value = diagonal[pair], values[pair]
             if pair:
-                block = block - above[pair - 1].T @ carried
+                block = block - above[pair - 1].T @ eliminated
                 value = value - above[pair - 1].T @ solved[pair - 1]
             coupling = above[pair] if pair + 1 < pairs else np.zeros_like(block)
             both = np.linalg.solve(block, np.concatenate([coupling, value], axis=1))
-            carried, solved[pair] = both[:, : 2 * width], both[:, 2 * width :]
-            reduced.append(carried)
+            eliminated, solved[pair] = both[:, : 2 * width], both[:, 2 * width :]
+            reduced.append(eliminated)
         for pair in range(pairs - 2, -1, -1):
             solved[pair] -= reduced[pair] @ solved[pair + 1]
         result: Floats = solved.reshape(2 * pairs, width, -1)[:frames]

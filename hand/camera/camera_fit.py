@@ -61,7 +61,7 @@ class CameraHand:
 
 @dataclass(frozen=True, slots=True)
 class CameraSettings:
-    """What is known of the camera and the hand."""
+    """Known properties of the camera and the hand."""
 
     angle_of_view: float
     """Degrees across the picture's longer side."""
@@ -155,7 +155,7 @@ def _nearest(known: Ints, frames: int) -> Ints:
 
 
 def _facing(towards: Floats) -> Floats:
-    """(F, 3, 3) the smallest rotations that turn the camera's axis to the lines of sight (F, 3): a detector sees a cut
+    """(F, 3, 3) the smallest rotations of the camera's axis onto the lines of sight (F, 3): a detector sees a cut
     of the picture, and guesses the hand's shape as if it were in the middle."""
     axis = np.cross([0.0, 0.0, 1.0], towards)
     sine = np.linalg.norm(axis, axis=1)

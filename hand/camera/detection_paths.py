@@ -1,4 +1,4 @@
-"""Follow hands through a detector's frames by where their landmarks are, whatever side the detector claims.
+"""Follow hands through a detector's frames by the positions of their landmarks, not by the side it claims.
 
 A hand's path, for as long as it is not lost, is the one through the frames with the most detections and the least
 movement between them (Viterbi). Detections on top of a path are the same hand found twice, and are dropped before the
@@ -18,13 +18,13 @@ Floats = NDArray[np.float64]
 FRAMES_BACK = 3
 """Frames with detections among which the one before on a path is sought."""
 MOVEMENT_COST = 1.5
-"""What a movement of a hand's size from one detection to the next costs, in detections."""
+"""Cost of a movement by a hand's size from one detection to the next, in detections."""
 LONGEST_STEP = 1.5
 """Farthest movement between two detections of a hand, as a multiple of its size."""
 SAME_HAND = 0.5
 """Mean distance of landmarks, as a share of the hand's size, below which two detections are of one hand."""
 LONGEST_GAP = 15
-"""Frames after which a hand that was lost may be another: its side decides (hand_stretches.py)."""
+"""Frames after which a lost hand may be another: its side then decides (hand_stretches.py)."""
 FEWEST_FRAMES = 3
 """A stretch of fewer detections is none, unless there are no more frames."""
 
@@ -46,8 +46,8 @@ class Detection:
 
     def distance(self, other: "Detection") -> float:
         """Mean distance of the landmarks, as a share of the hand's size."""
-        apart = float(np.linalg.norm(self.pixels - other.pixels, axis=1).mean())
-        return apart / max(self.size, other.size)
+        distance = float(np.linalg.norm(self.pixels - other.pixels, axis=1).mean())
+        return distance / max(self.size, other.size)
 
 
 def follow_hands(frames: list[list[Floats]], most: int) -> list[list[Detection]]:
@@ -115,7 +115,7 @@ def _best_path(frames: list[list[Detection]], step_cost: Callable[[Detection, De
 
 
 def _step_cost(before: Detection, after: Detection) -> float:
-    """What a step on a path costs, in detections; inf if it is too long."""
+    """The cost of a step on a path, in detections; inf if it is too long."""
     if after.frame - before.frame > LONGEST_GAP:
         return np.inf
     distance = before.distance(after)

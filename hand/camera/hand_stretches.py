@@ -1,7 +1,7 @@
 """Join the stretches in which a hand was not lost: a hand that leaves the picture and comes back is the same hand.
 
-Which hand it is follows from its side, not from where it comes back: stretches of one side that do not overlap are of
-one hand. A stretch whose side is uncertain goes to a hand of the other side rather than be one of its own.
+Its side identifies it, and its position does not: stretches of one side that do not overlap are of one hand. A stretch
+of uncertain side joins a hand of the other side before it becomes a hand of its own.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class JoinedHand:
 
     landmarks: PictureLandmarks
     side: Side | None
-    """None if there is nothing but the landmarks."""
+    """None if only the landmarks show it."""
 
 
 def side_costs(stretch: PictureStretch, times: Floats, settings: CameraSettings) -> SideCosts:

@@ -94,7 +94,7 @@ def step_shape(shape: ShapeParameters, step: Floats) -> ShapeParameters:
 
 
 class HandShapePrior:
-    """What is known of a hand before it is seen: usual proportions, and its length."""
+    """The prior of a hand's shape: usual proportions, and its length."""
 
     def __init__(self, length: float) -> None:
         nobody = np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""What was measured once (tools/benchmarks/camera_table.py): where landmarks lie on a hand, and usual poses."""
+"""Constants measured once by tools/benchmarks/camera_table.py: positions of landmarks on a hand, and usual poses."""
 
 import json
 from functools import cache

@@ -33,19 +33,19 @@ CALM_DOWN = 0.3
 LONGEST_INTERVAL = 0.5
 """s, a longer interval between two frames counts as this."""
 INTENSITY = MotionPrior(np.zeros(1)).intensity / 10
-"""(6 + D,) by how much the velocities of a hand at rest change in a second: by less than in a whole take, since what is
-predicted from the frames before alone would follow the detector's noise."""
+"""(6 + D,) by how much the velocities of a hand at rest change in a second: by less than in a whole take, since a
+prediction from past frames alone would follow the detector's noise."""
 LIVELY = np.concatenate([np.full(3, 0.2), np.full(3, 0.5), np.full(DOFS, 0.5)])
 """(6 + D,) m/s and rad/s, velocities that change by twice as much. What moves fast must not lag."""
 START_SPREADS = np.concatenate([np.full(3, 0.03), np.full(3, 0.2), np.full(DOFS, 0.2)])
-"""Standard deviations (6 + D,) of a pose estimated from a single frame: m, rad."""
+"""Standard deviations (6 + D,) of a pose fitted to a single frame: m, rad."""
 START_VELOCITY_SPREADS = np.concatenate([np.full(3, 0.3), np.full(3, 2.0), np.full(DOFS, 3.0)])
 """(6 + D,) m/s, rad/s"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterState:
-    """What is known after a frame."""
+    """The filter's estimate after a frame."""
 
     time: float
     """s"""
@@ -138,18 +138,18 @@ class _Frame:
     sighting: Sighting
 
     def at(self, pose: Poses) -> _Trial:
-        """What a pose costs."""
+        """The cost of a pose."""
         before, found = self.predicted.pose, residuals(self.shape, pose, self.sighting)
         rotation = rotation_errors(before.rotations.swapaxes(1, 2) @ pose.rotations, np.eye(3))[0]
         moves = pose.positions[0] - before.positions[0], rotation, pose.angles[0] - before.angles[0]
         deviation = np.concatenate(moves)
         mean, usual = pose_prior()
         unusual = pose.angles[0] - mean
-        apart = deviation @ self.precision @ deviation + POSE_WEIGHT * (unusual @ usual @ unusual)
-        return _Trial(pose, found, deviation, float(found.cost()[0] + apart))
+        prior_cost = deviation @ self.precision @ deviation + POSE_WEIGHT * (unusual @ usual @ unusual)
+        return _Trial(pose, found, deviation, float(found.cost()[0] + prior_cost))
 
     def information(self, trial: _Trial) -> tuple[Floats, Floats]:
-        """The information of the frame without the prediction: matrix (6 + D, 6 + D) and negative gradient (6 + D,)."""
+        """Normal equations of the frame without the prediction: (6 + D, 6 + D) and the negative gradient (6 + D,)."""
         rows = measured_rows(pose_rows(self.shape, trial.pose, trial.found), trial.found, self.sighting)[0]
         mean, usual = pose_prior()
         matrix, rhs = rows.T @ rows, rows.T @ measured_residuals(trial.found)[0]

@@ -37,7 +37,7 @@ MAX_PREDICTED = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrackerState:
-    """What is known of a hand after a frame."""
+    """The estimate of a hand after a frame."""
 
     filter: FilterState
     seen_at: float
@@ -103,7 +103,7 @@ class CameraTracker:
         return POINT_SIGNS if self.side == "left" else np.ones(3)
 
     def _single(self, size: PictureSize, found: PictureHand) -> Poses:
-        """The pose estimated from a frame alone."""
+        """The pose fitted to a frame by itself."""
         landmarks = PictureLandmarks.of(size, [found])
         return start_state(landmarks, self.side, self.shape, self.settings)[0].poses
 
@@ -113,7 +113,7 @@ class CameraTracker:
         return np.asarray(local @ pose.rotations[0].T + pose.positions[0])
 
     def _sighting(self, size: PictureSize, found: PictureHand, pose: Poses) -> Sighting:
-        """What is seen in a frame, at the distance of a pose that is predicted."""
+        """The measurements of a frame, at the distance of a predicted pose."""
         landmarks = PictureLandmarks.of(size, [found])
         lines = landmarks.sight_lines(self.settings.angle_of_view) * self._mirror[:2]
         distance = max(float(self._landmarks(pose)[:, 2].mean()), 0.05)

@@ -33,7 +33,7 @@ NEAREST = 0.02
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sighting:
-    """What is seen of a right hand in F frames."""
+    """The measurements of a right hand in F frames."""
 
     lines: Floats
     """(F, 21, 2) x / z and y / z of the landmarks' lines of sight; zero where not seen."""

@@ -1,4 +1,4 @@
-"""What a camera's hand detector reports of one hand: 21 landmarks in the picture, and a guess of their depth.
+"""The output of a camera's hand detector for one hand: 21 landmarks in the picture, and a guess of their depth.
 
 The camera's space is X right, Y down, Z away from it, in m.
 """

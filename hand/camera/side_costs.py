@@ -16,7 +16,7 @@ UNSURE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class SideCosts:
-    """What it costs to take landmarks for a left and for a right hand's."""
+    """The costs of fitting landmarks as those of a left and of a right hand."""
 
     costs: Mapping[Side, float]
     claim: Side | None

@@ -42,7 +42,7 @@ class TakeState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeFitProblem:
-    """What is seen in F frames, and the priors."""
+    """The measurements of F frames, and the priors."""
 
     sighting: Sighting
     motion: MotionPrior

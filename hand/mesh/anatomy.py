@@ -241,7 +241,7 @@ def _first_web(joints: Floats, scale: float) -> Limb:
     cmc, mcp, _, _ = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"])
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
     thumb_end = cmc + 0.62 * (mcp - cmc)
-    # As far distal of the thumb's end as in the standard hand, wherever the thumb begins.
+    # As far distal of the thumb's end as in the standard hand, wherever the thumb starts.
     index_share = (thumb_end[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
     index_end = base + np.clip(index_share, 0.3, 0.66) * (knuckle - base)
     root, across = (cmc + base) / 2, index_end - thumb_end
@@ -270,7 +270,7 @@ def _thenar(joints: Floats, scale: float) -> Limb:
     cmc, mcp = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     middle = joints[JOINT_INDEX["middle-finger-metacarpal"]][:3, 3]
     a = 0.62 * cmc + 0.38 * middle + np.array([0, -0.018, -0.004]) * scale
-    # Even if the thumb starts far from the palm, its ball begins at the wrist.
+    # Even if the thumb starts far from the palm, its ball starts at the wrist.
     a[2] = max(a[2], -0.0112 * scale)
     b = mcp + 0.06 * (cmc - mcp) + np.array([0.004, 0.002, 0]) * scale
     profile = np.array([[8, 8, 7], [12.5, 10, 11.5], [15, 10, 14], [12.5, 9, 12], [8.5, 8, 8.5]])

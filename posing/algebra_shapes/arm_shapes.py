@@ -30,9 +30,9 @@ def trace_arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, wrist: Floats, end
     goal = (end - shoulder)[None]
     reach_spheres = spheres(shell, np.array([last]), goal)
     case = touch(shell, last, np.zeros(3), goal, wrist_offset[None]).cases[0]
-    ends = [np.array([float(x[0]) for x in each]) for each in solution.ends[:2]]
-    present, other = sorted(ends, key=lambda one: float(np.linalg.norm(one - (elbow - shoulder))))
-    one = first_of(solution.plane)
+    ends = [np.array([float(x[0]) for x in point]) for point in solution.ends[:2]]
+    nearer, farther = sorted(ends, key=lambda point: float(np.linalg.norm(point - (elbow - shoulder))))
+    plane = first_of(solution.plane)
     shapes: list[Shape | None] = [
         space.point("P₀", 1, np.zeros(3)),
         space.point("T", 1, goal[0]),
@@ -43,8 +43,8 @@ def trace_arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, wrist: Floats, end
         space.sphere("S₁", 2, first_of(solution.upper)),
         space.sphere("S₂", 2, first_of(solution.fore)),
         space.circle("C", 2, first_of(solution.circle)),
-        space.plane("π", 2, wrist_offset / 2, unit_vector(np.array([one.e1, one.e2, one.e3])), 0.5 * arm.upper),
-        space.pair("B", 2, (present, other)),
+        space.plane("π", 2, wrist_offset / 2, unit_vector(np.array([plane.e1, plane.e2, plane.e3])), 0.5 * arm.upper),
+        space.pair("B", 2, (nearer, farther)),
         space.point("P₁", 2, elbow - shoulder),
         space.point("P₂", 2, wrist_offset),
     ]

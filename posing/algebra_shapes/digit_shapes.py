@@ -24,7 +24,7 @@ from .shapes import Shape, Space, Trace, arc, first_of, subscript, vector_of
 
 Floats = NDArray[np.float64]
 
-SHOWN_PASSES = 2
+DRAWN_PASSES = 2
 """How many of FABRIK's passes are shown."""
 SAME_PLANE_COSINE = math.cos(math.radians(0.5))
 """Cosine of the angle between the limited plane and the one without limits below which both are shown."""
@@ -84,15 +84,15 @@ class Tracer:
         self._log.empty()
         frames = kinematics.joint_frames(self.hand, pose)[0]
         joints = (digit.joints[3],) if goal is not None else digit.joints[:0:-1]
-        places = frames[list(joints), :3, 3] if goal is None else np.asarray(goal, float)[None]
+        positions = frames[list(joints), :3, 3] if goal is None else np.asarray(goal, float)[None]
         if goal is None and seen is not None:
-            places = np.where(np.isfinite(seen[list(joints)]), seen[list(joints)], places)
+            positions = np.where(np.isfinite(seen[list(joints)]), seen[list(joints)], positions)
         sites = np.array([self.hand.site_index(self.hand.joints[joint]) for joint in joints])
-        targets = Targets(np.zeros(1), sites, places[None].copy(), np.ones((1, len(sites))))
+        targets = Targets(np.zeros(1), sites, positions[None].copy(), np.ones((1, len(sites))))
         before = self._states.get(joints)
         state = PlanarState(pose.root[0], pose.angles[0], before.plan if before else None)
         solved, self._states[joints] = solve_hand(self.hand, targets, state, self._steps, SOLVER.sweeps)
-        return places[0], solved
+        return positions[0], solved
 
 
 def _space(hand: HandModel, pose: Pose, digit: PlanarDigit) -> Space:
@@ -159,14 +159,14 @@ def _pole(abduction: float, twist: float) -> Floats:
 
 def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
     """Return step 3: a joint between two known ones, (3.3)-(3.6): the middle one from the first and the last."""
-    first, middle, last, tip = (vector_of(place) for place in local[:4])
+    first, middle, last, tip = (vector_of(joint) for joint in local[:4])
     first_length, middle_length, last_length = (float(length) for length in digit.lengths)
     markers, lengths = (
         ((first, last), (first_length, middle_length))
         if first_length >= middle_length
         else ((last, first), (middle_length, first_length))
     )
-    circle, apart = intersect_spheres(markers, lengths)
+    circle, disjoint = intersect_spheres(markers, lengths)
     plane = _plane_through(local)
     shapes = [
         Shape("chain", "", 3, space.point_to_world(local[1]), points=space.point_to_world(local[:4])),
@@ -175,20 +175,20 @@ def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
         space.sphere("S₂", 3, g.sphere(last, middle_length)),
         space.sphere("S₃", 3, g.sphere(tip, last_length), faint=True),
     ]
-    found = None if apart else space.circle("C", 3, circle)
+    found = None if disjoint else space.circle("C", 3, circle)
     if found is not None:
         shapes.append(found)
         ends = pair_points(g.meet_circle_plane(circle, plane))
         if ends.case > 0:
             present = min(ends[:2], key=lambda end: math.dist(end, middle))
-            other = ends.second if present is ends.first else ends.first
-            shapes.append(space.pair("B", 3, (present, other)))
+            second = ends.second if present is ends.first else ends.first
+            shapes.append(space.pair("B", 3, (present, second)))
     return shapes
 
 
 def _plane_through(local: Floats) -> Plane[float]:
     """Return the unit plane through first, middle and last joint; if these are collinear, one through their line."""
-    first, middle, last = (vector_of(place) for place in local[:3])
+    first, middle, last = (vector_of(joint) for joint in local[:3])
     plane = plane_through(first, middle, last)
     if g.square_plane(plane) > 0.5:
         return plane
@@ -204,7 +204,7 @@ def _passes(space: Space, log: Log) -> list[Shape]:
     ca, sa, ct, st = math.cos(abduction), math.sin(abduction), math.cos(twist), math.sin(twist)
     along, palmwards = np.array([-sa, ca, 0.0]), np.array([-ca * st, -sa * st, -ct])
     shapes: list[Shape] = []
-    for number, step in enumerate(log.nearest[: 2 * SHOWN_PASSES]):
+    for number, step in enumerate(log.nearest[: 2 * DRAWN_PASSES]):
         index, faint = subscript(3 - number % 2), number >= 2
         centre, point, found = (u * along + v * palmwards for u, v in (step.centre, step.point, step.found))
         sphere = g.sphere(vector_of(centre), step.radius)
@@ -212,9 +212,9 @@ def _passes(space: Space, log: Log) -> list[Shape]:
         line = line_of(g.join_line(g.up(vector_of(centre)), g.up(vector_of(point))))
         ends = pair_points(g.meet_line_sphere(line, sphere))
         if ends.case > 0:
-            far = max(ends[:2], key=lambda end: math.dist(end, found))
-            shapes.append(space.line(f"l{index}", 4, np.stack([np.array(far), found])))
-            shapes.append(space.pair(f"P′{index}", 4, (found, far), faint=faint))
+            farther = max(ends[:2], key=lambda end: math.dist(end, found))
+            shapes.append(space.line(f"l{index}", 4, np.stack([np.array(farther), found])))
+            shapes.append(space.pair(f"P′{index}", 4, (found, farther), faint=faint))
     return shapes
 
 
@@ -222,12 +222,12 @@ def _limits(hand: HandModel, solved: Pose, digit: PlanarDigit, frames: Floats) -
     """Return step 5: the flexion ranges of all joints, and the abduction range of the first."""
     shapes = []
     for number, (joint, dof) in enumerate(zip(digit.joints, digit.flexions, strict=False)):
-        frame, now = frames[joint], float(solved.angles[0, dof])
-        rotations = np.linspace(hand.limits[dof, 0], hand.limits[dof, 1], ARC_POINTS) - now
+        frame, angle = frames[joint], float(solved.angles[0, dof])
+        rotations = np.linspace(hand.limits[dof, 0], hand.limits[dof, 1], ARC_POINTS) - angle
         # Flexion is about -X: from +Y to -Z.
         directions = np.stack([np.zeros(ARC_POINTS), np.cos(rotations), -np.sin(rotations)], axis=-1) @ frame[:3, :3].T
         size = 0.5 * float(digit.lengths[number])
-        name = f"{math.degrees(now):.0f}°"
+        name = f"{math.degrees(angle):.0f}°"
         shapes.append(arc(name, 5, frame[:3, 3], frame[:3, 3] + size * directions, frame[:3, 0]))
         shapes.append(_arc_marker(frame, size))
     if digit.abduction >= 0:

@@ -30,14 +30,14 @@ class View:
     pixel: Floats
     """(4,) the width of a pixel in m at a point is the dot product with (x, y, z, 1)."""
 
-    def pixel_size(self, place: Floats) -> float:
+    def pixel_size(self, position: Floats) -> float:
         """Return the width (m) of a pixel at a point (3,)."""
-        return max(float(self.pixel[:3] @ place + self.pixel[3]), 0.0)
+        return max(float(self.pixel[:3] @ position + self.pixel[3]), 0.0)
 
-    def towards(self, place: Floats) -> Floats:
+    def towards(self, position: Floats) -> Floats:
         """Return the vector (3,) m from a point to the eye; a unit vector without perspective."""
         if self.perspective:
-            to_eye: Floats = self.eye - place
+            to_eye: Floats = self.eye - position
             return to_eye
         return np.cross(self.right, self.up)
 

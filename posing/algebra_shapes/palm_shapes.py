@@ -39,23 +39,23 @@ def trace_palm(hand: HandModel, pose: Pose) -> Trace:
     }
     three = [positions[joint] for joint in MARKERS]
     knuckles = [positions[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]
-    p, q, r = (vector_of(place) for place in three)
+    p, q, r = (vector_of(point) for point in three)
     plane, determined = palm_plane(p, q, r)
     space = Space(pose.root[0])
     middle = np.mean(three, axis=0)
-    size = 0.7 * max(math.dist(middle, place) for place in three)
-    shapes = [space.point(name, 1, place) for name, place in zip("PQR", three, strict=True)]
+    size = 0.7 * max(math.dist(middle, point) for point in three)
+    shapes = [space.point(name, 1, point) for name, point in zip("PQR", three, strict=True)]
     if not determined:
         return Trace("palm", STEPS, tuple(shapes))
     normal = np.array([plane.e1, plane.e2, plane.e3])
     shapes.append(space.plane("Φ", 1, middle, normal, size))
-    trio = three_marker_palm([_floats(place) for place in three], [_floats(place) for place in knuckles], 1.0)
+    trio = three_marker_palm([_floats(point) for point in three], [_floats(point) for point in knuckles], 1.0)
     solved = trio.find_joints((p, q, r), plane)
-    for number, (joint, place) in enumerate(zip(trio.joints, solved, strict=True)):
+    for number, (joint, point) in enumerate(zip(trio.joints, solved, strict=True)):
         level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + joint.offset[2])
-        one, other = ((p, q, r)[marker] for marker in joint.markers)
-        shapes += _knuckle(space, number, (one, other), joint.lengths, level)
-        shapes.append(space.point(f"F{subscript(number + 2)}", 2, np.array(place)))
+        first, second = ((p, q, r)[marker] for marker in joint.markers)
+        shapes += _knuckle(space, number, (first, second), joint.lengths, level)
+        shapes.append(space.point(f"F{subscript(number + 2)}", 2, np.array(point)))
     return Trace("palm", STEPS, tuple(shapes))
 
 
@@ -78,6 +78,6 @@ def _knuckle(
     return [*shapes, drawn_circle, *pairs]
 
 
-def _floats(place: Floats) -> tuple[float, float, float]:
-    x, y, z = (float(number) for number in place)
+def _floats(position: Floats) -> tuple[float, float, float]:
+    x, y, z = (float(number) for number in position)
     return x, y, z

@@ -90,8 +90,8 @@ class Space:
 
     def point(self, name: str, step: int, x: Any) -> Shape:
         """Return a point."""
-        place = self.point_to_world(x)
-        return Shape("point", name, step, place, points=place[None])
+        position = self.point_to_world(x)
+        return Shape("point", name, step, position, points=position[None])
 
     def line(self, name: str, step: int, ends: Any) -> Shape:
         """Return a line, drawn between two points (2, 3)."""
@@ -105,8 +105,8 @@ class Space:
 
 def vector_of(x: Any) -> Vector[float]:
     """Return a point (3,) in plain floats."""
-    one, two, three = (float(number) for number in x)
-    return Vector(one, two, three)
+    e1, e2, e3 = (float(number) for number in x)
+    return Vector(e1, e2, e3)
 
 
 def first_of(many: Any) -> Any:

@@ -31,13 +31,13 @@ SAME_ANGLES = 1e-3
 CHEAPER = 0.8
 """Ratio of costs below which the result of another search is taken."""
 BUCKLED = np.deg2rad(6.0)
-"""rad, the least flexion of middle and last joints where a search begins: a straight digit buckles towards the palm."""
+"""rad, the least flexion of middle and last joints where a search starts: a straight digit buckles towards the palm."""
 WEIGHT = 10.0
 """Weight of a goal without pins: preferences keep the point off it by some micrometres."""
 MISSED = 1.2e-4
 """m on a hand of the usual length: a goal that is missed by more counts less, the farther it is."""
 ON_ARC = 0.005
-"""m on a hand of the usual length: a fingertip that would be farther from the mouse than this goes along its arc."""
+"""m on a hand of the usual length: a fingertip that would be farther from the mouse than this moves along its arc."""
 RATE, SLACK = 8.0, 2.0
 """Degrees that an angle may change for each millimetre that the goal moves, on a hand of the usual length, and besides
 that in each step."""
@@ -53,12 +53,12 @@ DRAGGABLE: tuple[str, ...] = (WRIST, *KNUCKLES, *(joint for joints in CHAIN_JOIN
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The pose nearest to where the drag began, whatever path the goal took.
+    """The pose nearest to the start of the drag, independent of the goal's path.
 
     A search from the last pose finds the bend next to it. Digits whose goal is out of reach change to other bends, and
-    a search from there may stay in one after the goal has come back. So other searches, from the beginning and from
+    a search from there may stay in one after the goal has returned. So other searches, from the start and from
     half closed digits, are made from then on until both agree, and the cheapest result is taken. With pins they end
-    with a step that raises the cost: they come from far away. A digit changes to another bend at a limited rate, while
+    with a step that raises the cost: they start far away. A digit changes to another bend at a limited rate, while
     its point stays at the goal.
     """
 
@@ -76,9 +76,9 @@ class Nearest:
             pose, strayed = limited, strayed or limited is not pose
         sites = _sites(problem, pose)
         targets = {
-            each.site: _goal(each, sites[ends[0][0]])
-            for each, ends in zip(objectives, problem.rows, strict=True)
-            if each.relative is None
+            objective.site: _goal(objective, sites[ends[0][0]])
+            for objective, ends in zip(objectives, problem.rows, strict=True)
+            if objective.relative is None
         }
         return DragStep(pose, objectives, targets, strayed)
 
@@ -140,7 +140,7 @@ class Drag:
         return self.solver.step(replace(self.problem, objectives=(objective, *self.pins)), last)
 
     def hold_pins(self, root: Floats, last: DragStep) -> DragStep:
-        """The pose with the wrist at root (4, 4), wherever it should be, and the pinned fingertips at their pins."""
+        """The pose with the wrist at a given root (4, 4), and the pinned fingertips at their pins."""
         start, pins = Pose(self.hand, root[None], self.start.angles), self.pins
         if not pins:
             return replace(last, pose=start)
@@ -154,8 +154,8 @@ class Drag:
         if not self.any_depth:
             return goal
         point = joint_position(step.pose, self.joint)[0]
-        there: Floats = goal + ((point - goal) @ along) * along
-        return there if float(np.linalg.norm(there - point)) <= MISSED * self.problem.scale else point
+        at_depth: Floats = goal + ((point - goal) @ along) * along
+        return at_depth if float(np.linalg.norm(at_depth - point)) <= MISSED * self.problem.scale else point
 
     def tip_targets(self, step: DragStep) -> dict[str, Floats]:
         """Digit -> (3,) m in the world, the target that the solver was given for its tip."""
@@ -163,7 +163,7 @@ class Drag:
         return {digit: named[joints[-1]] for digit, joints in CHAIN_JOINTS.items() if joints[-1] in named}
 
     def _within_reach(self, goal: Floats, along: Floats | None) -> Floats:
-        """The goal, brought to where the point can nearly come; that of a knuckle, to the sphere on which it moves."""
+        """The goal, moved to where the point can nearly reach; that of a knuckle, to the sphere on which it moves."""
         away = goal - self.base
         if along is not None:
             away = away - (away @ along) * along
@@ -179,7 +179,7 @@ class Drag:
 
 
 def _search(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
-    """The pose with a point at its goal, and whether the next step shall make the other searches too."""
+    """The pose with a point at its goal, and whether the next step needs the other searches too."""
     start = problem.start
     if _off(problem, start) <= AT_GOAL * problem.scale:
         return start, False
@@ -188,12 +188,12 @@ def _search(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
     if strayed or (last is not None and last.state):
         angles = np.concatenate([start.angles, half_closed(problem)])
         twice = problem.select(np.zeros(2, np.int64))
-        others = solve(twice, Pose(start.hand, twice.start.root, angles))
-        strayed = strayed or bool(np.abs(others.pose.angles[0] - found.pose.angles[0]).max() > SAME_ANGLES)
-        found = _cheapest(found, others)
+        alternatives = solve(twice, Pose(start.hand, twice.start.root, angles))
+        strayed = strayed or bool(np.abs(alternatives.pose.angles[0] - found.pose.angles[0]).max() > SAME_ANGLES)
+        found = _cheapest(found, alternatives)
     missed, near = _off(problem, found.pose), MISSED * problem.scale
     if missed > near:
-        # Out of reach, a digit shall not lean far for little.
+        # Out of reach, a digit must not lean far for little.
         weight = problem.objectives[0].weight * np.sqrt(near / missed)
         found = solve(_weighted(problem, weight), found.pose)
     return found.pose, strayed
@@ -209,19 +209,19 @@ def _search_with_pins(problem: PoseProblem, last: DragStep | None) -> tuple[Pose
     found = solve(problem, last.pose if last else None)
     strayed = last is not None and bool(last.state)
     if strayed:
-        other = solve(problem, patient=False)
-        strayed = bool(np.abs(other.pose.angles - found.pose.angles).max() > SAME_ANGLES)
-        found = other if other.cost[0] < found.cost[0] else found
+        alternative = solve(problem, patient=False)
+        strayed = bool(np.abs(alternative.pose.angles - found.pose.angles).max() > SAME_ANGLES)
+        found = alternative if alternative.cost[0] < found.cost[0] else found
     return found.pose, strayed or bool(found.strayed[0])
 
 
-def _cheapest(found: Solution, others: Solution) -> Solution:
-    """The solution of one frame, or that of others which is far cheaper."""
-    best = int(np.argmin(others.cost))
-    if others.cost[best] >= CHEAPER * found.cost[0]:
+def _cheapest(found: Solution, alternatives: Solution) -> Solution:
+    """The solution of one frame, or an alternative that is far cheaper."""
+    best = int(np.argmin(alternatives.cost))
+    if alternatives.cost[best] >= CHEAPER * found.cost[0]:
         return found
-    pose = Pose(others.pose.hand, others.pose.root[[best]], others.pose.angles[[best]])
-    return Solution(pose, others.cost[[best]], others.strayed[[best]])
+    pose = Pose(alternatives.pose.hand, alternatives.pose.root[[best]], alternatives.pose.angles[[best]])
+    return Solution(pose, alternatives.cost[[best]], alternatives.strayed[[best]])
 
 
 def _buckled(problem: PoseProblem, pose: Pose) -> Pose:
@@ -232,7 +232,7 @@ def _buckled(problem: PoseProblem, pose: Pose) -> Pose:
 
 
 def _curled(problem: PoseProblem, pose: Pose, last: DragStep | None) -> Pose:
-    """A pose in which the dragged finger does not hook; the same object if it does not anyway."""
+    """A pose in which the dragged finger does not hook; the same object if it already does not."""
     bent = unhooked(problem, pose)
     if bent is None:
         return pose
@@ -241,9 +241,9 @@ def _curled(problem: PoseProblem, pose: Pose, last: DragStep | None) -> Pose:
     angles[1, own] = np.clip(angles[1, own], *limits)
     twice = replace(problem.select(np.zeros(2, np.int64)), limits=limits)
     found = solve(twice, Pose(pose.hand, twice.start.root, angles))
-    there = Pose(pose.hand, pose.root, found.pose.angles[[int(np.argmin(found.cost))]])
-    part = min(_off(problem, there) / (ON_ARC * problem.scale), 1.0)
-    return Pose(pose.hand, pose.root, there.angles + part * (on_arc.angles - there.angles))
+    least_bent = Pose(pose.hand, pose.root, found.pose.angles[[int(np.argmin(found.cost))]])
+    part = min(_off(problem, least_bent) / (ON_ARC * problem.scale), 1.0)
+    return Pose(pose.hand, pose.root, least_bent.angles + part * (on_arc.angles - least_bent.angles))
 
 
 def _before(problem: PoseProblem, last: DragStep | None, *, hooked: bool) -> tuple[Pose, Floats] | None:

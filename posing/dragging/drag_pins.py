@@ -21,19 +21,19 @@ PIN_MET = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pin:
-    """Where a fingertip is held."""
+    """The position at which a fingertip is held."""
 
     digit: str
-    place: Floats
+    position: Floats
     """(3,) m in the world; with another digit, the vector from its tip in the wrist's frame."""
     other: str | None = None
 
 
 def pin_objective(hand: HandModel, pin: Pin) -> Objective:
-    """What holds a fingertip at its pin."""
+    """The objective that holds a fingertip at its pin."""
     site = hand.site_index(CHAIN_JOINTS[pin.digit][-1])
-    other = hand.site_index(CHAIN_JOINTS[pin.other][-1]) if pin.other else None
-    return Objective(site, pin.place, PIN_WEIGHT, other)
+    relative = hand.site_index(CHAIN_JOINTS[pin.other][-1]) if pin.other else None
+    return Objective(site, pin.position, PIN_WEIGHT, relative)
 
 
 def affected_pins(start: Pose, pins: Sequence[Pin], moving: set[str], whole: bool) -> Iterator[Pin]:
@@ -59,4 +59,4 @@ def _distance(pose: Pose, pin: Pin) -> float:
     tip = joint_position(pose, CHAIN_JOINTS[pin.digit][-1])[0]
     if pin.other:
         tip = (tip - joint_position(pose, CHAIN_JOINTS[pin.other][-1])[0]) @ pose.root[0, :3, :3]
-    return float(np.linalg.norm(tip - pin.place))
+    return float(np.linalg.norm(tip - pin.position))

@@ -75,9 +75,9 @@ class TakeSolver:
         """(1, 4, 4) the wrist, the goals of the sites that a digit moves, and (1, D) the angles by which Nearest
         reached them, where it was used."""
         root, objectives = problem.start.root, problem.objectives
-        if not problem.wrist_moves and all(each.relative is None for each in objectives):
+        if not problem.wrist_moves and all(objective.relative is None for objective in objectives):
             rotation, wrist = root[0, :3, :3], root[0, :3, 3]
-            return root, {each.site: (each.position - wrist) @ rotation for each in objectives}, None
+            return root, {objective.site: (objective.position - wrist) @ rotation for objective in objectives}, None
         before = None
         if last is not None:
             guide = state.guide if state is not None and state.guide is not None else last.pose.angles
@@ -98,8 +98,8 @@ class TakeSolver:
         """
         own = np.isin(problem.hand.axis_joint, self.straight.axis_joint)
         angles, sites = problem.start.angles.copy(), tuple(goals)
-        begin = state or _TakeState(State(np.eye(4), angles[0, own]), dict.fromkeys(sites, np.zeros(3)))
-        solver_state, offsets, restart = begin.state, begin.offsets, guide
+        start = state or _TakeState(State(np.eye(4), angles[0, own]), dict.fromkeys(sites, np.zeros(3)))
+        solver_state, offsets, restart = start.state, start.offsets, guide
         for _ in range(ITERATIONS):
             targets = {site: goal + offsets[site] for site, goal in goals.items()}
             given = Targets(
@@ -119,7 +119,7 @@ class TakeSolver:
 
 def _with_pins(problem: PoseProblem, pose: Pose) -> Pose:
     """The pose, or where a pin was left the nearest one with the same wrist whose digits hold the pins."""
-    pins = [each for each in problem.objectives if np.all(each.weight > 1.0)]
+    pins = [objective for objective in problem.objectives if np.all(objective.weight > 1.0)]
     if not any(_distance(pin, pose) > PIN_LEFT * problem.scale for pin in pins):
         return pose
     return solve(problem.with_fixed_wrist(pose, pins)).pose
@@ -128,9 +128,9 @@ def _with_pins(problem: PoseProblem, pose: Pose) -> Pose:
 def _distance(pin: Objective, pose: Pose) -> float:
     """m from a site to its pin."""
     sites = tuple(site for site in (pin.site, pin.relative) if site is not None)
-    position, *other = _site_positions(pose.hand, sites, pose.angles).values()
-    if other:
-        return float(np.linalg.norm(position - other[0] - pin.position))
+    position, *relative = _site_positions(pose.hand, sites, pose.angles).values()
+    if relative:
+        return float(np.linalg.norm(position - relative[0] - pin.position))
     return float(np.linalg.norm(pose.root[0, :3, :3] @ position + pose.root[0, :3, 3] - pin.position))
 
 

@@ -24,7 +24,7 @@ class DragStep:
     targets: Mapping[int, Floats] = field(default_factory=dict)
     """Site -> (3,) m in the world, the target that the solver was given for it."""
     state: Any = None
-    """What a solver keeps from one step to the next."""
+    """The solver's state from one step to the next."""
 
 
 class DragSolver(Protocol):

@@ -1,8 +1,8 @@
 """How a person's finger follows a fingertip that is pushed back along it: it curls, and does not hook.
 
-Seen from the side, the tip of a straight finger comes straight back only if the knuckle extends or leans while the
-middle joint bends. No person does that, so the knuckle flexes with the middle joint instead, and the tip goes along its
-arc, as near to its knuckle as the mouse is. Where it reaches the mouse so bent, at another depth, it is there.
+Seen from the side, the tip of a straight finger moves straight back only if the knuckle extends or leans while the
+middle joint bends. No person does that, so the knuckle flexes with the middle joint instead, and the tip moves along
+its arc, as near to its knuckle as the mouse is. If it reaches the mouse at another depth that way, it stops there.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ FREE_PIP = np.deg2rad(10.0)
 CLAW = 3.0
 """and more of that for each radian that it was flexed before: a bent finger may be drawn into a claw."""
 EXTENSION_PER_PIP = 4.0
-"""What the knuckle may extend for each radian that the middle joint is below that."""
+"""rad that the knuckle may extend for each radian that the middle joint is below that."""
 DIP_PER_PIP = 2 / 3
 """Flexion of a last joint for each radian of the middle one's."""
 STRAIGHT_AFTER = np.deg2rad(10.0)
@@ -56,7 +56,7 @@ def _angles(hand: HandModel, digit: str) -> _Angles | None:
 
 
 def _bent(start: Pose, pose: Pose, own: _Angles) -> Pose | None:
-    """The pose with the knuckle flexed as far as a person's is with such a middle joint; None if it is anyway."""
+    """The pose with the knuckle flexed as far as a person's is with such a middle joint; None if it already is."""
     knuckle, middle, last, lean = own
     before, angles = start.angles[0], pose.angles[0].copy()
     beyond = angles[middle] - before[middle] - FREE_PIP - CLAW * max(before[middle], 0.0)
@@ -69,8 +69,8 @@ def _bent(start: Pose, pose: Pose, own: _Angles) -> Pose | None:
     most = before[last] + DIP_PER_PIP * (angles[middle] - before[middle])
     angles[last] -= part * max(angles[last] - most, 0.0)
     if lean is not None:
-        kept = np.clip(angles[lean] - before[lean], -MOST_LEAN, MOST_LEAN)
-        angles[lean] = before[lean] + (1.0 - part) * kept
+        lean_change = np.clip(angles[lean] - before[lean], -MOST_LEAN, MOST_LEAN)
+        angles[lean] = before[lean] + (1.0 - part) * lean_change
     return Pose(pose.hand, pose.root, angles[None])
 
 
@@ -81,8 +81,8 @@ def _limits(problem: PoseProblem, pose: Pose, bent: Pose, own: _Angles) -> Float
     low[_column(problem, knuckle)] = bent.angles[0, knuckle]
     high[_column(problem, middle)] = bent.angles[0, middle]
     if lean is not None:
-        around, now, at = problem.start.angles[0, lean], pose.angles[0, lean], _column(problem, lean)
-        most = np.clip(abs(now - around), LEAST_LEAN, MOST_LEAN)
+        around, lean_angle, at = problem.start.angles[0, lean], pose.angles[0, lean], _column(problem, lean)
+        most = np.clip(abs(lean_angle - around), LEAST_LEAN, MOST_LEAN)
         low[at], high[at] = max(low[at], around - most), min(high[at], around + most)
     return np.stack([low, high])
 

@@ -17,8 +17,8 @@ CONTACT_TOLERANCE = 1e-4
 
 def outward_normals(points: Floats) -> Floats:
     """Return unit normals (N, 3) of a skin around its middle, by the points (N, 3) beside each point."""
-    apart = np.linalg.norm(points[:, None] - points[None], axis=-1)
-    beside = points[np.argsort(apart, axis=1)[:, : NEIGHBOURS + 1]]
+    distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    beside = points[np.argsort(distances, axis=1)[:, : NEIGHBOURS + 1]]
     away = beside - beside.mean(axis=1, keepdims=True)
     normals = np.linalg.svd(away)[2][:, -1]
     outwards = np.einsum("ni,ni->n", normals, points - points.mean(axis=0)) >= 0.0

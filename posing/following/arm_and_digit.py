@@ -74,8 +74,10 @@ def solve_path(hand: HandModel, angles: Floats, end: End, path: HandPath, should
     roots, cases = _wrist_frames(arm, shell, base, path, end.positions(hand, all_angles))
     too_short = np.isin(cases, ["outside", "near"])
     if digit and np.any(too_short):
-        far = np.linalg.norm(path.ends[too_short] - base[too_short, :3, 3], axis=-1)
-        all_angles[too_short] = extend_digit(hand, digit, angles, np.maximum(far - shell.most, shell.least - far))
+        distance = np.linalg.norm(path.ends[too_short] - base[too_short, :3, 3], axis=-1)
+        all_angles[too_short] = extend_digit(
+            hand, digit, angles, np.maximum(distance - shell.most, shell.least - distance)
+        )
         roots, _ = _wrist_frames(arm, shell, base, path, end.positions(hand, all_angles))
     result = _followed(Pose(hand, roots, all_angles), end, path.ends, cases)
     blocked = np.flatnonzero((result.distances > TIP_TOLERANCE_M) & ~too_short)
@@ -110,13 +112,13 @@ def _wrist_frames(
     return roots, reached.cases
 
 
-def _to_wrist(roots: Floats, places: Floats) -> Floats:
+def _to_wrist(roots: Floats, positions: Floats) -> Floats:
     """Map points (N, 3) into the wrist's frames (N, 4, 4)."""
-    goals: Floats = (np.swapaxes(roots[:, :3, :3], 1, 2) @ (places - roots[:, :3, 3])[..., None])[..., 0]
+    goals: Floats = (np.swapaxes(roots[:, :3, :3], 1, 2) @ (positions - roots[:, :3, 3])[..., None])[..., 0]
     return goals
 
 
 def _followed(pose: Pose, end: End, goals: Floats, cases: tuple[Case, ...]) -> FollowedPath:
-    places = end.positions(pose.hand, pose.angles)
-    ends = (pose.root[:, :3, :3] @ places[..., None])[..., 0] + pose.root[:, :3, 3]
+    local_ends = end.positions(pose.hand, pose.angles)
+    ends = (pose.root[:, :3, :3] @ local_ends[..., None])[..., 0] + pose.root[:, :3, 3]
     return FollowedPath(pose, cases, ends, np.linalg.norm(ends - goals, axis=-1))

@@ -74,8 +74,8 @@ class HandPath:
 
 def point_of(x: Floats) -> Vector[float]:
     """Return a point (3,) in plain floats."""
-    one, two, three = (float(each) for each in x)
-    return Vector(one, two, three)
+    e1, e2, e3 = (float(number) for number in x)
+    return Vector(e1, e2, e3)
 
 
 def plane_of(points: Floats) -> Plane[float]:
@@ -90,12 +90,12 @@ def plane_of(points: Floats) -> Plane[float]:
     return plane
 
 
-def meet_of(one: Plane[float], other: Plane[float]) -> Line[float]:
+def meet_of(first: Plane[float], second: Plane[float]) -> Line[float]:
     """Return the line l = π ∩ π' of two planes with unit normals, with unit direction.
 
     Raises SolverError for parallel planes.
     """
-    line = g.meet_plane_plane(one, other)
+    line = g.meet_plane_plane(first, second)
     if abs(g.square_line(line)) < PARALLEL_SINE**2:
         raise SolverError("the two planes are parallel and do not meet in a line, rotate one of them")
     return unit_line(line)
@@ -106,9 +106,9 @@ def direction_of(line: Line[float]) -> Floats:
     return np.array(unit(g.line_direction(line), E3))
 
 
-def on_line(line: Line[float], place: Floats) -> Floats:
-    """Return the point (3,) of a line nearest to `place` (3,)."""
-    return np.array(foot_on_line(line, point_of(place)))
+def on_line(line: Line[float], point: Floats) -> Floats:
+    """Return the point (3,) of a line nearest to `point` (3,)."""
+    return np.array(foot_on_line(line, point_of(point)))
 
 
 def along_line(tool: Tool, start: Floats, displacement: Floats, parts: Floats) -> HandPath:
@@ -171,22 +171,24 @@ def expanded(radius: float, by: float) -> Sphere[float]:
     radius ρ and by: m. Raises SolverError if the radius would not stay positive.
     """
     if not radius + by > 0:
-        raise SolverError(f"the way goes {-1000 * by:.1f} mm into a sphere of {1000 * radius:.1f} mm, expected less")
+        raise SolverError(f"the path goes {-1000 * by:.1f} mm into a sphere of {1000 * radius:.1f} mm, expected less")
     sphere = g.sphere(Vector(0.0, 0.0, 0.0), radius)
     return normalised(g.dilator_sphere(dilator((radius + by) / radius), sphere))
 
 
-def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: float = 0.0, aim: bool = True) -> HandPath:
+def around_ball(
+    tool: Tool, ball: Ball, rotation_vector: Floats, parts: Floats, *, gap: float = 0.0, aim: bool = True
+) -> HandPath:
     """Return the path of a hand whose end moves around a sphere: CGA-arm (5.5), (5.6), p = M p_s M^-1.
 
-    turn: (3,) rad, rotation vector through the sphere's centre. parts: (N,) fractions of it. gap: m between the end and
-    the sphere, on S_1. aim: the hand points at the centre and the wrist moves on S_2, further out by the end's distance
-    from the wrist, as in the paper; otherwise the hand keeps its rotation. The path begins at the point nearest to the
-    hand's end. If that is on the axis, and would only rotate in place, a perpendicular axis is used.
+    rotation_vector: (3,) rad, about an axis through the sphere's centre. parts: (N,) fractions of it. gap: m between
+    the end and the sphere, on S_1. aim: the hand points at the centre and the wrist moves on S_2, further out by the
+    end's distance from the wrist, as in the paper; otherwise the hand keeps its rotation. The path starts at the point
+    nearest to the hand's end. If that is on the axis, where a rotation would not move it, a perpendicular axis is used.
     """
     middle = np.array(ball.centre)
-    there = vector((tool.position - middle)[None])
-    start = nearest_on_sphere(_ORIGIN, radius_of(expanded(ball.radius, gap)), there)
+    current = vector((tool.position - middle)[None])
+    start = nearest_on_sphere(_ORIGIN, radius_of(expanded(ball.radius, gap)), current)
     first_wrist = tool.wrist.copy()
     if aim and np.any(tool.end):
         second = radius_of(expanded(ball.radius, gap + float(np.linalg.norm(tool.end))))
@@ -194,16 +196,16 @@ def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: flo
         aim_rotor = rotor_between(unit(vector(tool.pointing[None]), E3), unit(inwards, E3))
         first_wrist[:3, :3] = rot.to_matrix(quaternion(aim_rotor))[0] @ tool.wrist[:3, :3]
     first_wrist[:3, 3] = positions(start)[0] - first_wrist[:3, :3] @ tool.end
-    axis = rot.unit_vector(turn)
+    axis = rot.unit_vector(rotation_vector)
     if np.linalg.norm(np.cross(axis, positions(unit(start, E3))[0])) < PARALLEL_SINE:
         axis = positions(perpendicular(vector(axis[None])))[0]
-    turns = rotor(rot.from_axis_angle(axis, parts * float(np.linalg.norm(turn))))
-    ends, wrists = _rotated(turns, start) + middle, np.tile(first_wrist, (len(parts), 1, 1))
+    rotors = rotor(rot.from_axis_angle(axis, parts * float(np.linalg.norm(rotation_vector))))
+    ends, wrists = _rotated(rotors, start) + middle, np.tile(first_wrist, (len(parts), 1, 1))
     if not aim:
         wrists[:, :3, 3] = ends - tool.pointing
         return HandPath(ends, wrists)
-    wrists[:, :3, :3] = rot.to_matrix(quaternion(turns)) @ first_wrist[:3, :3]
-    wrists[:, :3, 3] = _rotated(turns, vector(first_wrist[None, :3, 3])) + middle
+    wrists[:, :3, :3] = rot.to_matrix(quaternion(rotors)) @ first_wrist[:3, :3]
+    wrists[:, :3, 3] = _rotated(rotors, vector(first_wrist[None, :3, 3])) + middle
     return HandPath(ends, wrists)
 
 
@@ -212,6 +214,6 @@ def radius_of(sphere: Sphere[float]) -> Floats:
     return np.sqrt(np.maximum([g.square_sphere(sphere)], 0.0))
 
 
-def _rotated(turns: Rotor[Floats], place: Vector[Floats]) -> Floats:
+def _rotated(rotors: Rotor[Floats], point: Vector[Floats]) -> Floats:
     """Return a point rotated by N rotors about the origin, (N, 3)."""
-    return positions(centre(g.rotor_sphere(turns, g.up(place))))
+    return positions(centre(g.rotor_sphere(rotors, g.up(point))))

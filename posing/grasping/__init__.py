@@ -1,4 +1,4 @@
-"""Grasping an object of any shape: where the hand goes, on which path, and how its fingers close.
+"""Grasping an object of any shape: the hand's pose, its path, and how its fingers close.
 
     grasp_circle.py      four points of an object, its grasping circle and plane, where a hand first touches it
     approach.py          the path of a hand to its grasp: a screw motion, in steps

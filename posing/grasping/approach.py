@@ -17,8 +17,8 @@ LEAST_ROTATION_RAD = 1e-9
 
 def motor_of(motion: Floats) -> Motor[Floats]:
     """Return the motor T R of a rigid motion (4, 4). CGA-arm (7.9)."""
-    turn = versors.rotor(rot.from_matrix(motion[:3, :3]))
-    return g.translator_rotor(versors.translator(vector(motion[:3, 3])), turn)
+    rotation = versors.rotor(rot.from_matrix(motion[:3, :3]))
+    return g.translator_rotor(versors.translator(vector(motion[:3, 3])), rotation)
 
 
 def screw_path(start: Floats, end: Floats, steps: int) -> Floats:

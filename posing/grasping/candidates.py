@@ -1,6 +1,6 @@
 """Candidate poses of a hand around an object, before any is tried."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ OPENING_WIDTH = 0.62
 ROLLS = 16
 """Number of directions about an axis from which the hand approaches."""
 APPROACH_LENGTH = 0.35
-"""Hand lengths from the surface at which the open hand begins its straight approach."""
+"""Hand lengths from the surface at which the open hand starts its straight approach."""
 PINCH_DEPTH = 0.07
 """Hand lengths by which a pinched object's edge is between finger and thumb."""
 PEN_TIP_LENGTH = 0.19
@@ -33,7 +33,7 @@ PEN_SHIFTS = (0.0, 0.01, 0.02)
 """Hand lengths by which a pen may lie nearer to the middle finger than in Knuckle's own hand."""
 HALF_HAND_WIDTH = 0.3
 """Hand lengths that a hand occupies to either side along the axis that it is wrapped around."""
-TURNED, LACKING, STRAINED, BENT = 1.0, 40.0, 6.0, 12.0
+ROTATED, LACKING, STRAINED, BENT = 1.0, 40.0, 6.0, 12.0
 """Costs, in phalanges that hold: of half a rotation from the present orientation; of each metre by which the arm is too
 short; of each radian of strain; and of its square, since people do not bend a wrist far."""
 THUMB_DOWN_COST = 1.0
@@ -72,8 +72,8 @@ class GraspedObject:
 
     def thickened(self, points: Floats) -> Floats:
         """Return the distance (N,) m used for candidates, for which a sheet is made thick enough for the grid."""
-        far = self.distance(points)
-        return far if self.solid else far - HALF_SHEET_M
+        distance = self.distance(points)
+        return distance if self.solid else distance - HALF_SHEET_M
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,10 +114,12 @@ class Candidates:
         return Candidates(self.roots[rows], self.directions[rows], self.joint_speeds[rows])
 
     @classmethod
-    def concatenated(cls, each: "Iterable[Candidates]") -> "Candidates":
+    def concatenated(cls, parts: "Sequence[Candidates]") -> "Candidates":
         """Return several sets of candidates as one."""
         return cls(
-            *map(np.concatenate, zip(*((one.roots, one.directions, one.joint_speeds) for one in each), strict=True))
+            np.concatenate([part.roots for part in parts]),
+            np.concatenate([part.directions for part in parts]),
+            np.concatenate([part.joint_speeds for part in parts]),
         )
 
     def with_joint_speeds(self, grip: Grip) -> "Candidates":
@@ -164,7 +166,7 @@ def _candidates_about(task: GraspTask, approaches: list[tuple[_Line, Floats]]) -
 def cost(task: GraspTask, candidates: Candidates, *, ahead: bool = False) -> Floats:
     """Return the costs (F,) of bringing a hand to candidate poses, in phalanges that hold.
 
-    ahead: for the poses in which it will touch, estimated, instead of where the approach begins.
+    ahead: for the poses in which it will touch, estimated, instead of where the approach starts.
     """
     roots, holder = candidates.roots, task.grasping_hand
     if ahead and not task.grip.starts_around:
@@ -178,7 +180,7 @@ def cost(task: GraspTask, candidates: Candidates, *, ahead: bool = False) -> Flo
         roots[:, :3, 3] += distance[:, None] * candidates.directions
     between = np.swapaxes(roots[:, :3, :3], -1, -2) @ holder.root[:3, :3]
     rotation_angles = np.arccos(np.clip((np.trace(between, axis1=1, axis2=2) - 1) / 2, -1.0, 1.0))
-    costs: Floats = TURNED * rotation_angles / np.pi
+    costs: Floats = ROTATED * rotation_angles / np.pi
     if task.grip.name == "wrap":
         from_thumb = 1.0 if holder.hand.side == "right" else -1.0
         costs = costs + THUMB_DOWN_COST * np.maximum(from_thumb * roots[:, 2, 0], 0.0)
@@ -198,12 +200,12 @@ def _about_lines(task: GraspTask, lines: list[_Line]) -> list[tuple[_Line, Float
             to_contact = rot.perpendicular(line.axis)
         for roll in range(ROLLS):
             direction = -rot.rotate(rot.from_axis_angle(line.axis, 2 * np.pi * roll / ROLLS), to_contact)
-            place = line.position
+            position = line.position
             if task.grip.name == "pinch":
                 # An object broader than the fingers are long is held at its edge.
                 half = 0.5 * task.object.shape.thickness(0.0, direction)
-                place = place - max(0.0, half - PINCH_DEPTH * task.size) * direction
-            result.append((_Line(line.axis, place, line.seat), direction))
+                position = position - max(0.0, half - PINCH_DEPTH * task.size) * direction
+            result.append((_Line(line.axis, position, line.seat), direction))
     return result
 
 
@@ -250,7 +252,7 @@ def _wrap_lines(task: GraspTask, axis: int) -> list[_Line]:
 def _wrap_station(task: GraspTask, axis: int) -> float:
     """Return the position (m from the centre) on an axis at which a hand wraps around it.
 
-    In the grasping plane, half way between base and apex; on an object longer than a hand is broad, nearest to the
+    In the grasping plane, halfway between base and apex; on an object longer than a hand is broad, nearest to the
     hand.
     """
     shape = task.object.shape

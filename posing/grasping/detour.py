@@ -1,4 +1,4 @@
-"""The path of an open hand to where its straight approach begins: around the object, if that is in the way."""
+"""The path of an open hand to the start of its straight approach: around the object, if that obstructs it."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -61,9 +61,9 @@ def _paths(holder: GraspingHand, thing: GraspedObject, hold: Grasp, steps: int) 
     if not side.any():
         side = rot.perpendicular(direction)
     first = steps // 2
-    for turn in sorted(2 * np.pi * np.arange(DETOURS) / DETOURS, key=lambda angle: -np.cos(angle)):
+    for roll in sorted(2 * np.pi * np.arange(DETOURS) / DETOURS, key=lambda angle: -np.cos(angle)):
         beside = half.copy()
-        beside[:3, 3] = middle + radius * rot.rotate(rot.from_axis_angle(direction, turn), side)
+        beside[:3, 3] = middle + radius * rot.rotate(rot.from_axis_angle(direction, roll), side)
         to_detour, from_detour = (
             screw_path(holder.root, beside, first),
             screw_path(beside, hold.approach_start, steps - first),

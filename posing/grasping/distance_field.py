@@ -53,5 +53,5 @@ class CachedDistance:
     def _fill(self, nodes: NDArray[np.int64]) -> None:
         wanted = np.unique(nodes[np.isnan(self._values[nodes])])
         if len(wanted):
-            places = self._low + self._spacing * np.stack(np.unravel_index(wanted, self._counts), -1)
-            self._values[wanted] = self._distance(places)
+            positions = self._low + self._spacing * np.stack(np.unravel_index(wanted, self._counts), -1)
+            self._values[wanted] = self._distance(positions)

@@ -121,16 +121,16 @@ class Closing:
         joint_speeds: (F, 3) relative speeds of a finger's joints, outwards. A finger whose first joint leads wraps
         around the object; one with equal speeds touches it with its tip. capsules: further obstacles.
         """
-        begin, end = bends
+        start, end = bends
         moving = np.isin(self.skin.digit, digits) | np.isin(self.skin.moving_digit, digits)
         skin = self.skin.subset(np.flatnonzero(moving))
         allowed = self.press_share * press_depths(skin, self.hand)
-        speeds = np.ones((len(begin), 3)) if joint_speeds is None else joint_speeds
-        progress = _Progress.of(self.hand, skin, np.abs(end - begin), speeds, digits)
+        speeds = np.ones((len(start), 3)) if joint_speeds is None else joint_speeds
+        progress = _Progress.of(self.hand, skin, np.abs(end - start), speeds, digits)
         start_distances: Floats | None = None
         bounds = _DistanceBounds(self.distance)
         for _ in range(MOST_STEPS):
-            angles = begin + progress.of_angles(self.hand.dofs) * (end - begin)
+            angles = start + progress.by_angle(self.hand.dofs) * (end - start)
             frames = joint_frames(self.hand, Pose(self.hand, roots, angles))
             points = skin.posed(frames)
             distances = bounds.at_least(points)
@@ -143,7 +143,7 @@ class Closing:
             if progress.stopped.all():
                 break
             progress.advance(free, points, frames)
-        return progress.touching(angles, bounds.now(points), points)
+        return progress.touching(angles, bounds.exact(points), points)
 
     def approach(self, roots: Floats, angles: Floats, directions: Floats, greatest: float) -> Floats:
         """Return distances (F,) m, up to `greatest`, that hands can move along unit vectors (F, 3) without contact."""
@@ -168,23 +168,23 @@ class _DistanceBounds:
     def __init__(self, distance: Distance) -> None:
         self._distance = distance
         self._known: Floats | None = None
-        self._where = np.zeros(0)
+        self._computed_at = np.zeros(0)
 
     def at_least(self, points: Floats) -> Floats:
         """Return lower bounds (F, V) m on the distances of points (F, V, 3), exact near the surface."""
         if self._known is None:
-            return self.now(points)
-        lower_bounds: Floats = self._known - np.linalg.norm(points - self._where, axis=-1)
+            return self.exact(points)
+        lower_bounds: Floats = self._known - np.linalg.norm(points - self._computed_at, axis=-1)
         stale = (lower_bounds < 0.5 * self._known) | (lower_bounds < EXACT_DISTANCE_M)
         if stale.any():
             lower_bounds[stale] = self._distance(points[stale])
-            self._known[stale], self._where[stale] = lower_bounds[stale], points[stale]
+            self._known[stale], self._computed_at[stale] = lower_bounds[stale], points[stale]
         return lower_bounds
 
-    def now(self, points: Floats) -> Floats:
+    def exact(self, points: Floats) -> Floats:
         """Return the distances (F, V) m of points (F, V, 3)."""
         self._known = self._distance(points.reshape(-1, 3)).reshape(points.shape[:2])
-        self._where = points.copy()
+        self._computed_at = points.copy()
         return self._known.copy()
 
 
@@ -215,12 +215,12 @@ class _Progress:
         # Skin of the palm that moves with a digit counts as its first phalanx.
         palm = skin.digit < 0
         digit, link = np.where(palm, skin.moving_digit, skin.digit), np.where(palm, 0, skin.link)
-        rows = [[np.flatnonzero((digit == one) & (link == k)) for k in range(3)] for one in range(5)]
+        rows = [[np.flatnonzero((digit == number) & (link == k)) for k in range(3)] for number in range(5)]
         stopped = np.ones(rates.shape, bool)
         stopped[:, list(digits)] = False
         return cls(np.zeros_like(rates), stopped, joint_speeds, rates * joint_speeds[:, None], rows, dofs)
 
-    def of_angles(self, count: int) -> Floats:
+    def by_angle(self, count: int) -> Floats:
         """Return the progress (F, D), 0..1, of each angle."""
         progress = np.zeros((len(self.bent), count))
         for digit, joints in enumerate(self.dofs):
@@ -254,12 +254,12 @@ class _Progress:
         self.bent = np.minimum(self.bent + np.where(self.stopped, 0.0, advance_by), 1.0)
 
     def touching(self, angles: Floats, distances: Floats, skin_points: Floats) -> Contacts:
-        """Return the contacts of skin points `places` (F, V, 3) m at distances `far` (F, V) m."""
+        """Return the contacts of skin points (F, V, 3) m at distances (F, V) m."""
         gaps, points = np.full(self.bent.shape, np.inf), np.zeros((*self.bent.shape, 3))
-        each = np.arange(len(distances))
+        frames = np.arange(len(distances))
         for digit, link, rows in self._skins():
             nearest = rows[distances[:, rows].argmin(axis=1)]
-            gaps[:, digit, link], points[:, digit, link] = distances[each, nearest], skin_points[each, nearest]
+            gaps[:, digit, link], points[:, digit, link] = distances[frames, nearest], skin_points[frames, nearest]
         return Contacts(angles, gaps, points)
 
     def _skins(self) -> Iterator[tuple[int, int, NDArray[np.int64]]]:

@@ -56,14 +56,14 @@ class GraspPlane:
     radius: float
     """m"""
 
-    def contact(self, place: Floats) -> Floats:
-        """Return the point of contact p_t (3,) m: the circle's nearest point to a hand at `place` (3,). CGA-arm 7.4.
+    def contact(self, position: Floats) -> Floats:
+        """Return the point of contact p_t (3,) m: the circle's nearest point to a hand at `position` (3,). CGA-arm 7.4.
 
         The paper intersects the circle with the plane through its centre and the axis of its robot, (7.5)-(7.8), and
         takes the nearer point of the pair. A hand has no such axis, so the plane through the circle's axis and the hand
         is used.
         """
-        return np.array(nearest_on_circle(self.circle, Vector(*place.tolist())))
+        return np.array(nearest_on_circle(self.circle, Vector(*position.tolist())))
 
 
 def assign_points(points: Floats) -> FourPoints:
@@ -126,7 +126,7 @@ def _widest(points: Floats) -> tuple[float, Floats]:
 
 
 def grasp_plane(four: FourPoints) -> GraspPlane:
-    """Return the base circle, translated half way towards the apex. CGA-arm 7.3."""
+    """Return the base circle, translated halfway towards the apex. CGA-arm 7.3."""
     b1, b2, b3 = (g.up(Vector(*point)) for point in four.base.tolist())
     base = g.standard_circle(g.join_circle(b1, b2, b3))  # (7.1)
     # (7.2), with the direction n that the paper omits: T = 1 + d_a n e∞ / 4; its sign follows from the position of e∞.

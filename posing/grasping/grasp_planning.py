@@ -29,7 +29,7 @@ from .skin_samples import LINKS, SkinPoints, thinned
 
 Floats = NDArray[np.float64]
 
-THIN, SMALL, HELD, FLAT = 0.09, 0.2, 0.35, 0.03
+THIN, SMALL, PEN_LENGTH, FLAT = 0.09, 0.2, 0.35, 0.03
 """Hand lengths: thinner objects are held like a pen, smaller ones are pinched, shorter ones are no pens; a flatter
 block is a card."""
 TRIED_PER_AXIS, THUMBS_TRIED, CLOSED_EXACTLY = 32, 6, 2
@@ -75,7 +75,7 @@ class Grasp:
 class _Candidate:
     """A candidate and the best motion of its thumb."""
 
-    place: Candidates
+    pose: Candidates
     """A single pose."""
     thumb: int
     """Index into Grip.thumbs."""
@@ -92,12 +92,12 @@ def choose_grip(shape: GraspShape, hand: HandModel) -> Grip:
     if shape.kind == "ball":
         return GRIPS["pinch" if greatest_extent < SMALL * size else "ball"]
     is_slender = thick < THIN * size
-    if shape.kind == "bar" and is_slender and shape.length >= max(HELD * size, 0.99 * greatest_extent):
+    if shape.kind == "bar" and is_slender and shape.length >= max(PEN_LENGTH * size, 0.99 * greatest_extent):
         return GRIPS["write"]
     is_card = shape.kind == "block" and thick < FLAT * size
     # A bar's width is that of its body: a handle that sticks out passes the hand.
     width = shape.thickness() if shape.kind == "bar" else shape.extents[1:].max()
-    if is_card or greatest_extent < (HELD if is_slender else SMALL) * size or width > OPENING_WIDTH * size:
+    if is_card or greatest_extent < (PEN_LENGTH if is_slender else SMALL) * size or width > OPENING_WIDTH * size:
         return GRIPS["pinch"]
     return GRIPS["wrap"]
 
@@ -151,9 +151,9 @@ def close_hand(task: GraspTask, root: Floats, bends: tuple[Floats, Floats], join
     if 0 not in task.grip.digits:
         return contacts
     thumb = np.isin(hand.axis_joint, LINKS[0])
-    begin, end = np.where(thumb, opened, contacts.angles), np.where(thumb, closed, contacts.angles)
-    obstacles = finger_closing.phalanges(hand, roots, begin, flesh, (1, 2, 3))
-    return _with_thumb(contacts, 0, closing.close(roots, (begin, end), (0,), capsules=obstacles), 0)
+    start, end = np.where(thumb, opened, contacts.angles), np.where(thumb, closed, contacts.angles)
+    obstacles = finger_closing.phalanges(hand, roots, start, flesh, (1, 2, 3))
+    return _with_thumb(contacts, 0, closing.close(roots, (start, end), (0,), capsules=obstacles), 0)
 
 
 def moved_outside(task: GraspTask, outwards: Distance, root: Floats, opened: Floats) -> Floats:
@@ -205,8 +205,10 @@ def _search(task: GraspTask, field: CachedDistance) -> list[_Candidate]:
     skin_sample = replace(thinned(_inside_of_hand(holder.skin), CANDIDATE_SPACING * task.size), dual_quaternions=False)
     opened, closed = grip.bends(hand, len(grip.thumbs) // 2)
     candidates = Candidates.concatenated(
-        each.subset(np.argsort(cost(task, each, ahead=True), kind="stable")[:TRIED_PER_AXIS])
-        for each in candidate_sets(task)
+        [
+            candidate_set.subset(np.argsort(cost(task, candidate_set, ahead=True), kind="stable")[:TRIED_PER_AXIS])
+            for candidate_set in candidate_sets(task)
+        ]
     )
     candidates = _approached(task, skin_sample, field, candidates, opened).with_joint_speeds(grip)
     bends = np.tile(opened, (len(candidates.roots), 1)), np.tile(closed, (len(candidates.roots), 1))
@@ -263,27 +265,25 @@ def _closed_thumbs(task: GraspTask, closing: finger_closing.Closing, root: Float
 
 
 def _with_thumb(fingers: Contacts, row: int, thumbs: Contacts, motion: int) -> Contacts:
-    """Return the contacts of one candidate's fingers (`row`) and one motion of its thumb (`way`)."""
-    gaps, places = fingers.gaps[row : row + 1].copy(), fingers.points[row : row + 1].copy()
-    gaps[0, 0], places[0, 0] = thumbs.gaps[motion, 0], thumbs.points[motion, 0]
-    return Contacts(thumbs.angles[motion : motion + 1], gaps, places)
+    """Return the contacts of one candidate's fingers (`row`) and one motion of its thumb (`motion`)."""
+    gaps, points = fingers.gaps[row : row + 1].copy(), fingers.points[row : row + 1].copy()
+    gaps[0, 0], points[0, 0] = thumbs.gaps[motion, 0], thumbs.points[motion, 0]
+    return Contacts(thumbs.angles[motion : motion + 1], gaps, points)
 
 
 def _exact_grasp(task: GraspTask, field: CachedDistance, found: _Candidate) -> Grasp:
     """Return the grasp of a candidate, computed with all of its skin and the exact distance."""
     opened, closed = task.grip.bends(task.hand, found.thumb)
-    place = found.place
+    pose = found.pose
     if not task.grip.starts_around:
         # Start clear of the object, because the distance does not show that a sheet was crossed.
-        back = place.roots.copy()
-        back[:, :3, 3] -= (
-            0.5 * float(task.object.shape.extents.max()) + APPROACH_LENGTH * task.size
-        ) * place.directions
-        place = _approached(task, task.grasping_hand.skin, task.object.distance, replace(place, roots=back), opened)
-    root = moved_outside(task, field.gradient, place.roots[0], opened)
-    contacts = close_hand(task, root, (opened, closed), place.joint_speeds[0])
+        back = pose.roots.copy()
+        back[:, :3, 3] -= (0.5 * float(task.object.shape.extents.max()) + APPROACH_LENGTH * task.size) * pose.directions
+        pose = _approached(task, task.grasping_hand.skin, task.object.distance, replace(pose, roots=back), opened)
+    root = moved_outside(task, field.gradient, pose.roots[0], opened)
+    contacts = close_hand(task, root, (opened, closed), pose.joint_speeds[0])
     approach_start = root.copy()
-    approach_start[:3, 3] -= APPROACH_LENGTH * task.size * place.directions[0]
+    approach_start[:3, 3] -= APPROACH_LENGTH * task.size * pose.directions[0]
     score = (
         grasp_quality.contact_values(task, contacts, range(5))[0]
         + grasp_quality.opposition_values(field, contacts)[0]
@@ -295,7 +295,7 @@ def _exact_grasp(task: GraspTask, field: CachedDistance, found: _Candidate) -> G
         approach_start=approach_start,
         opened=opened,
         closed=closed,
-        joint_speeds=place.joint_speeds[0],
+        joint_speeds=pose.joint_speeds[0],
         angles=contacts.angles[0],
         gaps=contacts.gaps[0],
         plane=task.plane,

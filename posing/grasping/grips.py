@@ -20,7 +20,7 @@ Fingers = tuple[Finger, Finger, Finger, Finger]
 
 @dataclass(frozen=True, slots=True)
 class Grip:
-    """A way to hold things: the open hand, and how far it closes without an object."""
+    """A type of grasp: the open hand, and how far it closes without an object."""
 
     name: Name
     opened: Fingers

@@ -122,9 +122,9 @@ def surface_of(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
     all_points, row = np.concatenate(points), np.concatenate(rows)
     # Very many triangles are subsampled.
     sampled = slice(None, None, max(1, len(row) // MOST_PIECES))
-    row, places = row[sampled], all_points[sampled]
+    row, positions = row[sampled], all_points[sampled]
     whole = vertices[np.unique(triangles[nonzero])]
-    return Surface(places, normals[row], 0.5 * doubled_areas[row] / cuts[row] ** 2, whole)
+    return Surface(positions, normals[row], 0.5 * doubled_areas[row] / cuts[row] ** 2, whole)
 
 
 def _middles(cut: int) -> Floats:
@@ -149,9 +149,9 @@ def shape_of(surface: Surface) -> GraspShape:
     size = float(np.sqrt(np.average(((surface.points - centre) ** 2).sum(axis=1), weights=surface.areas)))
     if ball := _ball(surface, centre, size):
         return ball
-    axis, place, miss = _revolution(surface, centre, size)
+    axis, point, miss = _revolution(surface, centre, size)
     if miss <= MOST_ASKEW:
-        return _about("bar", surface, axis, place)
+        return _about("bar", surface, axis, point)
     return _block(surface, centre)
 
 
@@ -198,12 +198,12 @@ def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, 
     )
 
 
-def _askew(surface: Surface, weights: Floats, axis: Floats, place: Floats) -> float:
+def _askew(surface: Surface, weights: Floats, axis: Floats, point: Floats) -> float:
     """Return the rms sine of the angle, seen along the axis, by which normals miss the axis.
 
     Over the surface that faces away from the axis, without outliers; infinite if that is too little.
     """
-    radial = surface.points - place
+    radial = surface.points - point
     radial = radial - (radial @ axis)[:, None] * axis
     across = surface.normals - (surface.normals @ axis)[:, None] * axis
     facing, radii = np.linalg.norm(across, axis=1), np.linalg.norm(radial, axis=1)
@@ -223,25 +223,25 @@ def _askew(surface: Surface, weights: Floats, axis: Floats, place: Floats) -> fl
     )
 
 
-def _about(kind: Kind, surface: Surface, axis: Floats, place: Floats) -> GraspShape:
+def _about(kind: Kind, surface: Surface, axis: Floats, point: Floats) -> GraspShape:
     """Return the shape of a bar about an axis."""
-    away = surface.points - place
+    away = surface.points - point
     across = away - (away @ axis)[:, None] * axis
     spread = across[np.linalg.norm(across, axis=1).argmax()]
     wide = rot.unit_vector(spread - (spread @ axis) * axis)
     axes = np.stack([axis, wide, np.cross(axis, wide)])
-    corners = (surface.corners - place) @ axes.T
+    corners = (surface.corners - point) @ axes.T
     low, high = corners.min(axis=0), corners.max(axis=0)
-    return GraspShape(kind, place + 0.5 * (low + high)[0] * axis, axes, high - low, surface)
+    return GraspShape(kind, point + 0.5 * (low + high)[0] * axis, axes, high - low, surface)
 
 
 def _block(surface: Surface, centre: Floats) -> GraspShape:
     """Return the block whose sides are normal to the two commonest normals of the surface; the longest axis first."""
     first = _faced(surface.normals, surface.areas)
     across = surface.normals - (surface.normals @ first)[:, None] * first
-    far = np.linalg.norm(across, axis=1)
-    seen = far > LEAST_FACING_SINE
-    second = _faced(across[seen] / far[seen, None], surface.areas[seen]) if seen.any() else rot.perpendicular(first)
+    sine = np.linalg.norm(across, axis=1)
+    seen = sine > LEAST_FACING_SINE
+    second = _faced(across[seen] / sine[seen, None], surface.areas[seen]) if seen.any() else rot.perpendicular(first)
     second = rot.unit_vector(second - (second @ first) * first)
     axes = np.stack([first, second, np.cross(first, second)])
     corners = (surface.corners - centre) @ axes.T

@@ -127,8 +127,8 @@ class SkinPoints:
         summed /= np.sqrt((summed[:4] ** 2).sum(axis=0))
         w, x, y, z = summed[:4]
         shifts = 2 * np.stack(rot.multiply_components(summed[4:], np.stack([w, -x, -y, -z]))[1:])
-        turns = np.stack(rot.matrix_elements(summed[:4])).reshape(3, 3, *w.shape)
-        return np.moveaxis(np.concatenate([turns, shifts[:, None]], axis=1), 2, 0)
+        rotations = np.stack(rot.matrix_elements(summed[:4])).reshape(3, 3, *w.shape)
+        return np.moveaxis(np.concatenate([rotations, shifts[:, None]], axis=1), 2, 0)
 
 
 def skin_points(points: Floats, weights: Floats, bound: Floats, *, dual_quaternions: bool) -> SkinPoints:
@@ -145,13 +145,13 @@ def fitted_skin(hand: HandModel) -> SkinPoints:
     """
     measures = adult(hand.side)
     skin, own = surface(measures), build(measures)
-    frames = [joint_frames(one, Pose(one, np.eye(4)[None], np.zeros((1, one.dofs))))[0] for one in (own, hand)]
+    frames = [joint_frames(model, Pose(model, np.eye(4)[None], np.zeros((1, model.dofs))))[0] for model in (own, hand)]
     sizes = [float(np.linalg.norm(at[JOINT_INDEX["middle-finger-tip"], :3, 3])) for at in frames]
     moves = np.empty((len(JOINTS), 4, 4))
     for joint in range(len(JOINTS)):
         stretch = np.diag([sizes[1] / sizes[0]] * 3 + [1.0])
         if joint in _OF_JOINT and not JOINTS[joint].endswith("tip"):
-            lengths = [float(np.linalg.norm(one.rest[joint + 1, :3, 3])) for one in (own, hand)]
+            lengths = [float(np.linalg.norm(model.rest[joint + 1, :3, 3])) for model in (own, hand)]
             stretch[1, 1] = max(lengths[1], 1e-3 * lengths[0]) / lengths[0]
         moves[joint] = frames[1][joint] @ stretch @ np.linalg.inv(frames[0][joint])
     fitted_points = np.einsum("vj,jab,vb->va", skin.weights, moves[:, :3, :3], skin.vertices)

@@ -11,7 +11,7 @@ from ...errors import RigError
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
 from ...posing.algebra_shapes import with_rigid_palm
-from ...posing.dragging import DRAG_SOLVERS, NEAREST, WRIST, Drag, DragStep, Pin, drag
+from ...posing.dragging import DRAG_SOLVERS, NEAREST, WRIST, Drag, DragStep, Pin, start_drag
 from .channel_diff import Channels, channels_of, moved_since, restore_channels
 from .following import HandArm, arm_beyond, pose_arm, with_present_pole
 from .posable_model import bent_as_seen
@@ -76,7 +76,7 @@ def begin(
     whole, start = bent_as_seen(rig_hand, state)
     own = [pin for pin in pins if pin.digit in rig_hand.digits and (pin.other is None or pin.other in rig_hand.digits)]
     by = DRAG_SOLVERS[solver](with_rigid_palm(state.pose, rig_hand.seen_frames()[:, :3, 3]).hand)
-    of = drag(start.pose, joint, own, coupled=coupled, solver=by)
+    of = start_drag(start.pose, joint, own, coupled=coupled, solver=by)
     hand = whole.only(of.joints if of.joints is not None else _moved_with_wrist(whole, of.digits))
     arm = with_present_pole(hand_arm) if hand_arm.arm and joint == WRIST else None
     dragged_hand = replace(hand_arm, rig_hand=hand, arm=arm)

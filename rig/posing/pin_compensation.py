@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
-from ...posing.dragging import WRIST, DragStep, Pin, drag
+from ...posing.dragging import WRIST, DragStep, Pin, start_drag
 from .posable_model import bent_as_seen
 from .rig_hand import HandState, RigHand
 
@@ -51,7 +51,7 @@ def pose_pinned(pinned: PinnedHand, pose: Pose, joints: Collection[int]) -> froz
     start = Pose(hand, pose.root, np.where(stays, before, pose.angles))
     compensating = _compensating_digits(pinned, start)
     held = [pin for pin in pinned.pins if {pin.digit, pin.other} & compensating]
-    of = replace(drag(start, WRIST, held, coupled=pinned.coupled), digits=tuple(compensating))
+    of = replace(start_drag(start, WRIST, held, coupled=pinned.coupled), digits=tuple(compensating))
     posed = pinned.rig_hand.only(set(joints) - set(_joints(staying)) | set(_joints(compensating)))
     posed.write(HandState(of.hold_pins(start.root[0], DragStep(start)).pose, pinned.state.beyond))
     return frozenset(posed.posed)

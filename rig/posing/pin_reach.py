@@ -28,7 +28,7 @@ ROUNDS = 4
 def pin_distances(rig_hand: RigHand, pins: Iterable[Pin]) -> dict[str, float]:
     """Return digit -> m from its evaluated fingertip to its pin. Raises RigError where the hand is gone."""
     places = _places(rig_hand, pins)
-    return {pin.digit: float(np.linalg.norm(place - pin.place)) for pin, place in places}
+    return {pin.digit: float(np.linalg.norm(place - pin.position)) for pin, place in places}
 
 
 def pins_at_fingertips(rig_hand: RigHand, pins: Iterable[Pin]) -> list[Pin]:
@@ -38,7 +38,7 @@ def pins_at_fingertips(rig_hand: RigHand, pins: Iterable[Pin]) -> list[Pin]:
     """
     most = HELD * hand_length(rig_hand.hand)
     return [
-        replace(pin, place=place) if np.linalg.norm(place - pin.place) > most else pin
+        replace(pin, position=place) if np.linalg.norm(place - pin.position) > most else pin
         for pin, place in _places(rig_hand, pins)
     ]
 

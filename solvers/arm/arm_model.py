@@ -54,7 +54,7 @@ class Arm:
         if not 0 <= low <= high <= np.pi:
             raise SkeletonError(f"arm: the elbow bends {low} to {high} rad, expected less to more within 0 to π")
         if not 0 < np.linalg.norm(self.pole) < np.inf:
-            raise SkeletonError(f"arm: the pole is {self.pole}, expected a place that is finite and not the shoulder")
+            raise SkeletonError(f"arm: the pole is {self.pole}, expected a finite position that is not the shoulder")
         if not abs(np.linalg.norm(self.hand) - 1) <= 1e-6:
             raise SkeletonError(f"arm: the hand's rest rotation is {self.hand}, expected a unit quaternion")
 

@@ -79,7 +79,7 @@ def arm_triangle(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[A
     elbow = _elbow_position(arm, wrist_position, direction, side)
     along = elbow / np.linalg.norm(elbow, axis=-1, keepdims=True)
     fore = wrist_position - elbow
-    # In the swivel plane, perpendicular to the upper arm and away from the pole: the elbow bends the forearm this way.
+    # In the swivel plane, perpendicular to the upper arm and away from the pole: the forearm bends in this direction.
     bend = (along * side).sum(-1, keepdims=True) * direction - (along * direction).sum(-1, keepdims=True) * side
     upper = np.stack([np.cross(along, bend), along, bend], -1)
     angle = np.arctan2((fore * bend).sum(-1), (fore * along).sum(-1))

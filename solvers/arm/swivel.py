@@ -44,7 +44,7 @@ def choose_swivel(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
 
 
 def _candidates(joints: Joints, triangle: ArmTriangle) -> Floats:
-    """Swivels (N, 2) rad where the limits begin to hold in either direction from 0; twice the least outside if none."""
+    """Swivels (N, 2) rad where the limits start to hold in either direction from 0; twice the least outside if none."""
     step = 2 * np.pi / SAMPLES
     ring: Floats = np.linspace(0.0, 2 * np.pi, SAMPLES, endpoint=False)
     allowed = _within_limits(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), SAMPLES)))

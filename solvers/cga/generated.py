@@ -14,7 +14,7 @@ T = TypeVar("T", float, Floats)
 
 
 class Vector(NamedTuple, Generic[T]):
-    """A vector of space: a place or a direction."""
+    """A vector of space: a position or a direction."""
 
     e1: T
     e2: T
@@ -41,7 +41,7 @@ class WeightedSphere(NamedTuple, Generic[T]):
 
 
 class Plane(NamedTuple, Generic[T]):
-    """Standard plane n + d n∞, of the places x with n · x = d."""
+    """Standard plane n + d n∞, of the points x with n · x = d."""
 
     e1: T
     e2: T
@@ -206,7 +206,7 @@ class Motor(NamedTuple, Generic[T]):
 
 
 def up(a: Vector[T]) -> Sphere[T]:
-    """The point of a place, Hestenes' H. FABRIK-CGA (3.1). Made from up(a)."""
+    """The point at a position, Hestenes' H. FABRIK-CGA (3.1). Made from up(a)."""
     a1, a2, a3 = a
     return Sphere(a1, a2, a3, a1 * a1 / 2 + a2 * a2 / 2 + a3 * a3 / 2)
 
@@ -218,7 +218,7 @@ def sphere(a: Vector[T], b: T) -> Sphere[T]:
 
 
 def plane_at(a: Vector[T], b: Vector[T]) -> Plane[T]:
-    """Of normal a through the place b. Made from a + scalar(a * b) * inf."""
+    """Of normal a through the point b. Made from a + scalar(a * b) * inf."""
     a1, a2, a3 = a
     b1, b2, b3 = b
     return Plane(a1, a2, a3, a1 * b1 + a2 * b2 + a3 * b3)
@@ -310,7 +310,7 @@ def join_plane(a: Sphere[T], b: Sphere[T], c: Sphere[T]) -> DirectPlane[T]:
 
 
 def join_plane_along(a: Sphere[T], b: Sphere[T], c: Vector[T]) -> DirectPlane[T]:
-    """Two points, a way. (3.8). Made from a ^ b ^ c ^ inf."""
+    """Points, direction. (3.8). Made from a ^ b ^ c ^ inf."""
     a1, a2, a3, _ = a
     b1, b2, b3, _ = b
     c1, c2, c3 = c
@@ -666,7 +666,7 @@ def circle_centre(a: Circle[T]) -> DirectFlatPoint[T]:
 
 
 def circle_side(a: Circle[T], b: Vector[T]) -> Vector[T]:
-    """Normal to axis and place. Made from space(undual(a ^ up(b) ^ inf))."""
+    """Normal to axis and point. Made from space(undual(a ^ up(b) ^ inf))."""
     a23, a31, a12, a1o, a2o, a3o, _, _, _, _ = a
     b1, b2, b3 = b
     return Vector(-a23 + a2o * b3 - a3o * b2, -a1o * b3 - a31 + a3o * b1, -a12 + a1o * b2 - a2o * b1)
@@ -721,7 +721,7 @@ def pair_line(a: Pair[T]) -> Line[T]:
 
 
 def pair_centre(a: Pair[T]) -> DirectFlatPoint[T]:
-    """The point half way. Made from over(a * inf * a ^ inf, 2)."""
+    """The point halfway. Made from over(a * inf * a ^ inf, 2)."""
     a123, a23o, a31o, a12o, _, _, _, a1oi, a2oi, a3oi = a
     return DirectFlatPoint(
         a123 * a23o + a12o * a2oi - a31o * a3oi,
@@ -732,7 +732,7 @@ def pair_centre(a: Pair[T]) -> DirectFlatPoint[T]:
 
 
 def pair_arm(a: Pair[T]) -> Vector[T]:
-    """The way from the second point to the first. Made from space(lc(inf, dual(a)))."""
+    """From the second point to the first. Made from space(lc(inf, dual(a)))."""
     _, a23o, a31o, a12o, _, _, _, _, _, _ = a
     return Vector(-a23o, -a31o, -a12o)
 
@@ -788,7 +788,7 @@ def translator_rotor(a: Translator[T], b: Rotor[T]) -> Motor[T]:
 
 
 def plane_plane(a: Plane[T], b: Plane[T]) -> Motor[T]:
-    """Turns by twice the way from b to a, both unit planes. Made from a * b."""
+    """Twice the motion from b to a, both unit planes. Made from a * b."""
     a1, a2, a3, ai = a
     b1, b2, b3, bi = b
     return Motor(

@@ -50,14 +50,14 @@ def nearest_on_circle(circle: Circle[T], x: Vector[T]) -> Vector[T]:
     alone. If the circle is a point or imaginary, the result is its centre.
     """
     flat, side = g.circle_centre(circle), g.circle_side(circle, x)
-    one = safe_inverse(flat.eoi)
-    square = g.square_circle(circle) * one
-    on_axis = dot(side, side) * one <= AXIS_TOLERANCE * AXIS_TOLERANCE * (dot(x, x) + abs(square))
+    scale = safe_inverse(flat.eoi)
+    square = g.square_circle(circle) * scale
+    on_axis = dot(side, side) * scale <= AXIS_TOLERANCE * AXIS_TOLERANCE * (dot(x, x) + abs(square))
     if any_true(on_axis):
         plane = g.circle_plane(circle)
         side = select(choose(on_axis, 1.0, 0.0), perpendicular(Vector(plane.e1, plane.e2, plane.e3)), side)
     arm = g.circle_arm(circle, side)
-    middle = scaled(Vector(flat.e1i, flat.e2i, flat.e3i), one)
+    middle = scaled(Vector(flat.e1i, flat.e2i, flat.e3i), scale)
     return add(middle, arm, safe_sqrt(safe_divide(square, dot(arm, arm))))
 
 

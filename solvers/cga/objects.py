@@ -91,10 +91,10 @@ def unit(v: Vector[T], otherwise: Vector[float]) -> Vector[T]:
 def perpendicular(v: Vector[T]) -> Vector[T]:
     """Return a unit vector perpendicular to v and to the axis of v's smallest component; e1 for v = 0."""
     x, y, z = abs(v.e1), abs(v.e2), abs(v.e3)
-    one = choose((x <= y) & (x <= z), 1.0, 0.0)
-    two = choose((one == 0) & (y <= z), 1.0, 0.0)
-    three = 1.0 - one - two
-    side = Vector(v.e2 * three - v.e3 * two, v.e3 * one - v.e1 * three, v.e1 * two - v.e2 * one)
+    along_x = choose((x <= y) & (x <= z), 1.0, 0.0)
+    along_y = choose((along_x == 0) & (y <= z), 1.0, 0.0)
+    along_z = 1.0 - along_x - along_y
+    side = Vector(v.e2 * along_z - v.e3 * along_y, v.e3 * along_x - v.e1 * along_z, v.e1 * along_y - v.e2 * along_x)
     return unit(side, E1)
 
 
@@ -110,8 +110,8 @@ def centre(sphere: Sphere[T]) -> Vector[T]:
 
 def normalised(sphere: WeightedSphere[T]) -> Sphere[T]:
     """Return the sphere scaled to weight 1; 0 where the weight is 0 and the object is a plane."""
-    one = safe_inverse(sphere.eo)
-    return Sphere(sphere.e1 * one, sphere.e2 * one, sphere.e3 * one, sphere.ei * one)
+    scale = safe_inverse(sphere.eo)
+    return Sphere(sphere.e1 * scale, sphere.e2 * scale, sphere.e3 * scale, sphere.ei * scale)
 
 
 def line_of(direct: DirectLine[T]) -> Line[T]:
@@ -121,9 +121,9 @@ def line_of(direct: DirectLine[T]) -> Line[T]:
 
 def unit_line(line: Line[T]) -> Line[T]:
     """Return the line scaled to a unit direction; 0 if it has none."""
-    one = safe_inverse(safe_sqrt(g.square_line(line)))
+    scale = safe_inverse(safe_sqrt(g.square_line(line)))
     e23, e31, e12, e1i, e2i, e3i = line
-    return Line(e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one)
+    return Line(e23 * scale, e31 * scale, e12 * scale, e1i * scale, e2i * scale, e3i * scale)
 
 
 def sphere_of(direct: DirectSphere[T]) -> Sphere[T]:
@@ -133,8 +133,8 @@ def sphere_of(direct: DirectSphere[T]) -> Sphere[T]:
 
 def unit_plane(plane: Plane[T]) -> Plane[T]:
     """Return the plane scaled to a unit normal; 0 if it has none."""
-    one = safe_inverse(safe_sqrt(g.square_plane(plane)))
-    return Plane(plane.e1 * one, plane.e2 * one, plane.e3 * one, plane.ei * one)
+    scale = safe_inverse(safe_sqrt(g.square_plane(plane)))
+    return Plane(plane.e1 * scale, plane.e2 * scale, plane.e3 * scale, plane.ei * scale)
 
 
 def plane_through(p: Vector[T], q: Vector[T], r: Vector[T]) -> Plane[T]:
@@ -193,7 +193,7 @@ def pair_points(pair: Pair[T]) -> PairPoints[T]:
     square, arm, centre_point = g.square_pair(pair), g.pair_arm(pair), g.pair_centre(pair)
     case = sign(square, g.scale_pair(pair))
     # The flat point's weight is the squared length of the arm.
-    one = safe_inverse(centre_point.eoi)
-    half = safe_sqrt(1.0 * (case > 0) * square) * one
-    midpoint = scaled(Vector(centre_point.e1i, centre_point.e2i, centre_point.e3i), one)
+    scale = safe_inverse(centre_point.eoi)
+    half = safe_sqrt(1.0 * (case > 0) * square) * scale
+    midpoint = scaled(Vector(centre_point.e1i, centre_point.e2i, centre_point.e3i), scale)
     return PairPoints(add(midpoint, arm, half), add(midpoint, arm, -half), case)

@@ -43,15 +43,15 @@ def rotor_between(a: Vector[T], b: Vector[T]) -> Rotor[T]:
 
     Opposite directions have no shortest rotation: the axis is a fixed perpendicular that depends on a alone.
     """
-    turn, s, scale, opposite = _half_angle(a, b)
+    product, s, scale, opposite = _half_angle(a, b)
     if not any_true(opposite > 0):
-        return Rotor(s * scale, -turn.e1 * scale, -turn.e2 * scale, -turn.e3 * scale)
+        return Rotor(s * scale, -product.e1 * scale, -product.e2 * scale, -product.e3 * scale)
     axis = perpendicular(a)
     return Rotor(
         choose(opposite > 0, 0.0, s * scale),
-        -choose(opposite > 0, axis.e1, turn.e1 * scale),
-        -choose(opposite > 0, axis.e2, turn.e2 * scale),
-        -choose(opposite > 0, axis.e3, turn.e3 * scale),
+        -choose(opposite > 0, axis.e1, product.e1 * scale),
+        -choose(opposite > 0, axis.e2, product.e2 * scale),
+        -choose(opposite > 0, axis.e3, product.e3 * scale),
     )
 
 
@@ -98,17 +98,17 @@ def _half_angle(a: Vector[T], b: Vector[T]) -> tuple[Vector[T], T, T, T]:
     Computed from a + b, which is exact for nearly opposite directions where their products would cancel.
     """
     both = add(a, b, 0.0 * a.e1 + 1.0)
-    turn, s = cross(a, both), 0.5 * dot(both, both)
-    length = safe_sqrt(s * s + dot(turn, turn))
-    return turn, s, safe_inverse(length), choose(2.0 * s <= OPPOSITE_TOLERANCE, 1.0, 0.0)
+    product, s = cross(a, both), 0.5 * dot(both, both)
+    length = safe_sqrt(s * s + dot(product, product))
+    return product, s, safe_inverse(length), choose(2.0 * s <= OPPOSITE_TOLERANCE, 1.0, 0.0)
 
 
 def matrix(motor: Motor[Floats]) -> Floats:
     """Convert a motor to rigid transforms (..., 4, 4)."""
     zero, one = np.zeros_like(motor.s), np.ones_like(motor.s)
-    turn = Rotor(motor.s, motor.e23, motor.e31, motor.e12)
+    rotation = Rotor(motor.s, motor.e23, motor.e31, motor.e12)
     columns = [
-        g.rotor_vector(turn, Vector(*axis)) for axis in ((one, zero, zero), (zero, one, zero), (zero, zero, one))
+        g.rotor_vector(rotation, Vector(*axis)) for axis in ((one, zero, zero), (zero, one, zero), (zero, zero, one))
     ]
     origin = g.motor_sphere(motor, g.up(Vector(zero, zero, zero)))
     top = np.stack([np.stack(np.broadcast_arrays(*column), -1) for column in (*columns, origin[:3])], -1)

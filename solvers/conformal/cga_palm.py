@@ -44,13 +44,13 @@ class ConformalPalm:
         determined: Bools = spans_a_plane(self.palm.rest_positions, weights)
         positions = targets.positions[:, columns]
         if len(targets) == 1 and determined[0] and self.three_markers:
-            return self._fit_one(self.three_markers, positions, weights)
+            return self._fit_frame(self.three_markers, positions, weights)
         roots = np.tile(np.eye(4), (len(targets), 1, 1))
         if determined.any():
             roots[determined] = self._fit_many(positions[determined], np.ascontiguousarray(weights[determined]))
         return roots if determined.all() else self._fill_missing(targets, roots, determined, last)
 
-    def _fit_one(self, three_markers: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
+    def _fit_frame(self, three_markers: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
         """Return the root (1, 4, 4) of one frame in which all three markers are seen."""
         points = [(x, y, z) for x, y, z in positions[0].tolist()]
         (a, b, c), (x, y, z), determined = three_markers.fit(SCALAR, points, weights[0].tolist())
@@ -114,14 +114,14 @@ class ConformalPalm:
         The midpoint of the pair is placed at the midpoint of the two markers as seen.
         """
         frames = np.flatnonzero(pair_index >= 0)
-        ends = np.array([(pair.first, pair.second) for pair in pairs])[pair_index[frames]]
-        seen = positions[frames[:, None], ends]
+        rows = np.array([(pair.first, pair.second) for pair in pairs])[pair_index[frames]]
+        seen = positions[frames[:, None], rows]
         lines = seen[:, 1] - seen[:, 0]
         lines = lines / np.linalg.norm(lines, axis=1)[:, None]
         continues = np.diff(np.cumsum(determined)[frames], prepend=-1) == 0
         rotations = least_rotations(pairs, pair_index[frames], lines, roots[frames, :3, :3], continues)
         roots[frames, :3, :3] = rotations
-        roots[frames, :3, 3] = seen.mean(1) - np.einsum("fij,fj->fi", rotations, self.palm.rest_positions[ends].mean(1))
+        roots[frames, :3, 3] = seen.mean(1) - np.einsum("fij,fj->fi", rotations, self.palm.rest_positions[rows].mean(1))
 
 
 @dataclass(frozen=True, slots=True)

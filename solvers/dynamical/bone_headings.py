@@ -224,8 +224,8 @@ def _limb_step(joints: tuple[DirectionJoint, ...], fitted: list[FittedJoint[Any]
     if len(fitted) > 1:
         x, y, z = rotation = _last_bone_rotation(joints[0], fitted[0], last, child_twists=joints[1].twists)
         steps = _joint_step(joints[0], fitted[0], (0.0, y, z), [0.0] * (len(joints[0].targets) - 1) + [x])
-        carried = [_dot(rotation, column) for column in zip(*fitted[0].axes, strict=True)]
-        left = [error - _dot(carried, axis) for error, axis in zip(left, last.axes, strict=True)]
+        rotated = [_dot(rotation, column) for column in zip(*fitted[0].axes, strict=True)]
+        left = [error - _dot(rotated, axis) for error, axis in zip(left, last.axes, strict=True)]
     return steps + _joint_step(joints[-1], last, left, shifts)
 
 
@@ -266,7 +266,9 @@ def _coupling_shifts(
     """By how much a coupling that is violated at angles (n,) shifts the last joint's headings."""
     rotation, coupling = limb.weights.rotation**2, limb.weights.coupling**2
     compliances = [coefficient / weight for coefficient, weight in zip(hinges.headings, fitted.weights, strict=True)]
-    total: Any = sum(coefficient * each for coefficient, each in zip(hinges.headings, compliances, strict=True))
+    total: Any = sum(
+        coefficient * compliance for coefficient, compliance in zip(hinges.headings, compliances, strict=True)
+    )
     force = coupling * coupling_error(m, hinges.coupling, angles) / (rotation + coupling * total)
     return [force * compliance for compliance in compliances]
 

@@ -207,8 +207,8 @@ def _follow_wrist(root: Floats, palm_root: Floats, twist: Floats, time_step: flo
     for number in range(method.substeps):
         seconds = time_step - number * substep
         rotation = exp_rotation(-twist[3:] * seconds) @ palm_root[:3, :3]
-        turn_error, _ = rotation_error(ARRAY, _columns(rotation), _columns(root[:3, :3]))
-        error = np.concatenate([palm_root[:3, 3] - twist[:3] * seconds - root[:3, 3], np.ravel(turn_error)])
+        angular_error, _ = rotation_error(ARRAY, _columns(rotation), _columns(root[:3, :3]))
+        error = np.concatenate([palm_root[:3, 3] - twist[:3] * seconds - root[:3, 3], np.ravel(angular_error)])
         root = integrate(root[None], np.zeros((1, 0)), (method.share(substep) * error + twist * substep)[None])[0][0]
     return root
 

@@ -86,7 +86,7 @@ def evaluate(m: NumberFunctions[N], limb: LimbModel, angles: list[N], targets: l
     largest: Any = 0.0
     for target in targets:
         site = limb.sites[target.site]
-        position, position_error, turn_error = None, None, None
+        position, position_error, angular_error = None, None, None
         frame = frames[site.dof]
         if target.position is not None:
             position = _point_at(frame, site.offset)
@@ -98,13 +98,13 @@ def evaluate(m: NumberFunctions[N], limb: LimbModel, angles: list[N], targets: l
             largest = _larger(m, largest, m.where(target.weight > 0, square, 0.0))
         if target.rotation is not None:
             columns = frame[:3] if site.rest_rotation is None else transformed(frame, site.rest_rotation, NO_OFFSET)[:3]
-            turn_error, square = rotation_error(m, target.rotation, columns)
+            angular_error, square = rotation_error(m, target.rotation, columns)
             square = square * limb.weights.rotation**2
             cost = cost + target.rotation_weight * square
             largest = _larger(m, largest, m.where(target.rotation_weight > 0, square, 0.0))
         positions.append(position)
         position_errors.append(position_error)
-        rotation_errors.append(turn_error)
+        rotation_errors.append(angular_error)
     return LimbFrames(angles, axes, pivots, positions, position_errors, rotation_errors, cost, largest)
 
 
@@ -200,15 +200,15 @@ def normal_equations(
     right: Any = [0.0] * count
     weights: Any = [0.0] * count
     rotations: Any = [(0.0, 0.0, 0.0)] * count
-    for target, position, position_error, turn_error in zip(
+    for target, position, position_error, angular_error in zip(
         targets, posed.positions, posed.position_errors, posed.rotation_errors, strict=True
     ):
         moved_by = limb.sites[target.site].moved_by
         if position_error is not None and position is not None:
             change = _desired_change(position_error, target.linear_motion, share)
             _add_position_target(posed, moved_by, (position, change, target.weight), (square, right))
-        if turn_error is not None:
-            x, y, z = _desired_change(turn_error, target.angular_motion, share)
+        if angular_error is not None:
+            x, y, z = _desired_change(angular_error, target.angular_motion, share)
             weight = target.rotation_weight * limb.weights.rotation**2
             for dof in moved_by:
                 a, b, c = rotations[dof]
@@ -249,8 +249,8 @@ def _add_position_target(posed: LimbFrames[Any], moved_by: tuple[int, ...], targ
         jx, jy, jz = weight * column[0], weight * column[1], weight * column[2]
         right[dof] = right[dof] + jx * x + jy * y + jz * z
         row = square[dof]
-        for other, (kx, ky, kz) in zip(moved_by, columns, strict=False):
-            row[other] = row[other] + jx * kx + jy * ky + jz * kz
+        for inner, (kx, ky, kz) in zip(moved_by, columns, strict=False):
+            row[inner] = row[inner] + jx * kx + jy * ky + jz * kz
 
 
 def second_order_term(limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]]) -> Square[N]:
@@ -272,9 +272,9 @@ def second_order_term(limb: LimbModel, posed: LimbFrames[N], targets: list[SiteT
             jx, jy, jz = ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
             bx, by, bz = y * jz - z * jy, z * jx - x * jz, x * jy - y * jx
             row = result[dof]
-            for other in moved_by[: number + 1]:
-                ax, ay, az = posed.axes[other]
-                row[other] = row[other] + ax * bx + ay * by + az * bz
+            for inner in moved_by[: number + 1]:
+                ax, ay, az = posed.axes[inner]
+                row[inner] = row[inner] + ax * bx + ay * by + az * bz
     return result
 
 
@@ -286,9 +286,9 @@ def is_positive_definite(m: NumberFunctions[N], square: Square[N], min_pivot: fl
     for line in square:
         row: list[Any] = []
         pivot: Any = line[-1]
-        for k, other in enumerate(rows):
+        for k, earlier_row in enumerate(rows):
             entry = line[k]
-            for a, b in zip(row, other, strict=False):
+            for a, b in zip(row, earlier_row, strict=False):
                 entry = entry - a * b
             row.append(entry)
             pivot = pivot - entry * entry / pivots[k]

@@ -176,22 +176,22 @@ def _solve_free(
             value -= (line[j] if j <= i else square[j][i]) * x[j]
         row: list[float] = []
         pivot = line[i]
-        for k, (other, d) in enumerate(zip(lower, diagonal, strict=True)):
+        for k, (earlier_row, d) in enumerate(zip(lower, diagonal, strict=True)):
             entry = line[free[k]]
-            for a, b in zip(row, other, strict=False):
+            for a, b in zip(row, earlier_row, strict=False):
                 entry -= a * b
             part = entry / d
             row.append(entry)
             value -= part * scaled[k]
             pivot -= part * entry
-            # `row` holds L·D while it is built, `other` holds L.
+            # `row` holds L·D while it is built, `earlier_row` holds L.
         lower.append([entry / d for entry, d in zip(row, diagonal, strict=True)])
         scaled.append(value)
         diagonal.append(pivot)
     for k in range(len(free) - 1, -1, -1):
         value = scaled[k] / diagonal[k]
-        for later in range(k + 1, len(free)):
-            value -= lower[later][k] * x[free[later]]
+        for below in range(k + 1, len(free)):
+            value -= lower[below][k] * x[free[below]]
         x[free[k]] = value
 
 

@@ -59,8 +59,8 @@ def _settle_frame(plan: DynamicalPlan, targets: Targets, roots: Floats, state: S
         start = [planar[dof] for dof in limb.hand_dofs]
         if not all(map(math.isfinite, start)):
             neutral = [float(hand.neutral[dof]) for dof in limb.hand_dofs]
-            others = angles_from_rotations(SCALAR, limb, limb_targets, neutral)
-            start = [angle if math.isfinite(angle) else other for angle, other in zip(start, others, strict=True)]
+            pairs = zip(start, angles_from_rotations(SCALAR, limb, limb_targets, neutral), strict=True)
+            start = [angle if math.isfinite(angle) else rotated for angle, rotated in pairs]
         solved = settle_one(limb, start, limb_targets, observed, method)
         for dof, angle, seen in zip(limb.hand_dofs, solved, observed, strict=True):
             if seen:
@@ -87,9 +87,8 @@ def _settle_chunk(plan: DynamicalPlan, targets: Targets, roots: Floats, angles: 
         limb_angles = planar[left][:, limb.hand_dofs].T.copy()
         if not np.all(np.isfinite(limb_angles)):
             neutral = [float(plan.planar.hand.neutral[dof]) for dof in limb.hand_dofs]
-            others = angles_from_rotations(ARRAY, limb, limb_targets, neutral)
-            pairs = zip(limb_angles, others, strict=True)
-            limb_angles = np.stack([np.where(np.isfinite(angle), angle, other) for angle, other in pairs])
+            pairs = zip(limb_angles, angles_from_rotations(ARRAY, limb, limb_targets, neutral), strict=True)
+            limb_angles = np.stack([np.where(np.isfinite(angle), angle, rotated) for angle, rotated in pairs])
         settle_many(limb, limb_angles, limb_targets, observed, method)
         for dof, angle, seen in zip(limb.hand_dofs, limb_angles, observed, strict=True):
             angles[left, dof] = np.where(seen, angle, np.nan)

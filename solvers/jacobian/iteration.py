@@ -24,7 +24,7 @@ START_POSTURE_WEIGHT = 0.003
 """m, the posture weight of the first steps, where the start is far from the solution. With a small weight the solution
 lies in a narrow curved valley, along which steps are short; with a large one a few steps lead close to it."""
 POSTURE_DECAY = 10.0
-"""What the posture weight is divided by after a step shorter than POSTURE_DECAY_STEP, down to its final value."""
+"""Divisor of the posture weight after a step shorter than POSTURE_DECAY_STEP, down to its final value."""
 POSTURE_DECAY_STEP = 0.1
 """rad"""
 START_DAMPING = 1e-4

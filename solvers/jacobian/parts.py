@@ -78,7 +78,7 @@ def known_through_couplings(hand: HandModel, known: Bools) -> Bools:
 
 @lru_cache(maxsize=64)
 def split(hand: HandModel, sites: TargetedSites, how: str) -> tuple[HandParts, ...]:
-    """Split a hand as `how` says, one of SPLITS; the entries are solved one after the other."""
+    """Split a hand by `how`, one of SPLITS; the entries are solved one after the other."""
     constrained = constrained_dofs(hand, sites)
     if how == "pairs":
         return _pairs(hand, sites, constrained)
@@ -132,7 +132,7 @@ def _stages(members: list[DofSet], own: Bools, constrained: Bools) -> list[int]:
     for _ in members:
         for part in range(len(members)):
             upper = [o for o in range(len(members)) if o != part and np.any(own_targets[part] & moved_targets[o])]
-            stage[part] = min(max((stage[other] + 1 for other in upper), default=0), len(members))
+            stage[part] = min(max((stage[upper_part] + 1 for upper_part in upper), default=0), len(members))
     return stage
 
 
@@ -177,4 +177,4 @@ def _parts(
 def _padded(lists: list[list[int]], fill: int) -> Ints:
     """(G, longest) the lists, padded with `fill`."""
     longest = max(map(len, lists), default=0)
-    return np.array([[*each, *[fill] * (longest - len(each))] for each in lists], int).reshape(len(lists), longest)
+    return np.array([[*items, *[fill] * (longest - len(items))] for items in lists], int).reshape(len(lists), longest)

@@ -91,7 +91,7 @@ class PartsProblem:
 
     @property
     def base(self) -> int:
-        """How many unknowns of a part come before its angles: those of a floating root."""
+        """How many unknowns of a part are before its angles: those of a floating root."""
         return ROOT_DOFS if self.floating else 0
 
     @cached_property
@@ -123,25 +123,25 @@ class PartsProblem:
     def rows(self, frames: Ints, parts: Ints, poses: RelativePoses) -> ResidualRows:
         """The rows of `parts` (N,) in `frames` (N,), ascending, at the given poses."""
         used, rows = np.unique(frames, return_inverse=True)
-        placed = jacobians.pose_joints(self.hand, poses.root[used], poses.angles[used, :-1])
+        posed = jacobians.pose_joints(self.hand, poses.root[used], poses.angles[used, :-1])
         targets, dofs = self.parts.targets[parts], np.minimum(self.parts.dofs[parts], self.hand.dofs - 1)
         rows = rows[:, None]
         joints, owners = self.targets.joints[targets], self.hand.axis_joint[dofs]
-        rotations = placed.rotations[rows, joints]
-        found = (rotations @ self.targets.offsets[targets])[..., 0] + placed.positions[rows, joints]
-        arms = found[:, None] - placed.positions[rows, owners][:, :, None]
-        axes = self.parts.affected_by[parts].swapaxes(-1, -2)[..., None] * placed.axes[rows, dofs][:, :, None]
+        rotations = posed.rotations[rows, joints]
+        found = (rotations @ self.targets.offsets[targets])[..., 0] + posed.positions[rows, joints]
+        arms = found[:, None] - posed.positions[rows, owners][:, :, None]
+        axes = self.parts.affected_by[parts].swapaxes(-1, -2)[..., None] * posed.axes[rows, dofs][:, :, None]
         if self.floating:
-            # The wrist's six come first: translations, then rotations about its origin.
+            # The wrist's six are first: translations, then rotations about its origin.
             translations, root_axes = np.zeros((2, len(rows), 3, targets.shape[1], 3))
             root_axes += np.eye(3)[:, None]
-            arms = np.concatenate([np.repeat((found - placed.positions[rows, [0]])[:, None], 6, axis=1), arms], axis=1)
+            arms = np.concatenate([np.repeat((found - posed.positions[rows, [0]])[:, None], 6, axis=1), arms], axis=1)
             axes = np.concatenate([translations, root_axes, axes], axis=1)
         positions, second_order = self._positions(frames, targets, found, axes, arms)
         blocks = [positions, self._couplings(frames, parts, poses.angles)]
         if self.targets.rotations is not None:
             blocks.append(self._rotations(frames, targets, rotations, axes))
-        errors, jacobian_t = (np.concatenate(each, axis=-1) for each in zip(*blocks, strict=True))
+        errors, jacobian_t = (np.concatenate(block, axis=-1) for block in zip(*blocks, strict=True))
         return ResidualRows(errors, jacobian_t, second_order, self._posture_errors(frames, parts, poses))
 
     def _positions(

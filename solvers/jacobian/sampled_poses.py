@@ -54,8 +54,8 @@ def nearest_poses(
     """
     table, targets = _sampled_poses(problem.hand, problem.parts), problem.targets
     first = slice(0, 1) if identical else slice(None)
-    placed = jacobians.pose_joints(problem.hand, poses.root[first], poses.angles[first, :-1])
-    rotations, positions = placed.rotations[:, table.base_joints], placed.positions[:, table.base_joints]
+    posed = jacobians.pose_joints(problem.hand, poses.root[first], poses.angles[first, :-1])
+    rotations, positions = posed.rotations[:, table.base_joints], posed.positions[:, table.base_joints]
     chosen = problem.parts.targets
     weights = targets.position_scales[:, chosen] ** 2
     local = (rotations.swapaxes(-1, -2) @ (targets.positions[:, chosen] - positions)[..., None])[..., 0]
@@ -93,15 +93,15 @@ def _sampled_poses(hand: HandModel, parts: HandParts) -> _SampledPoses:
             while affected_by[base_joints[part, t]][own].any() and hand.parents[base_joints[part, t]] >= 0:
                 base_joints[part, t] = hand.parents[base_joints[part, t]]
     angles = sample_poses(hand, parts)
-    placed = jacobians.pose_joints(hand, np.tile(np.eye(4), (len(angles), 1, 1)), angles[:, :-1])
+    posed = jacobians.pose_joints(hand, np.tile(np.eye(4), (len(angles), 1, 1)), angles[:, :-1])
     offsets = np.array([*(hand.sites[site].offset for site in parts.sites), (0.0, 0.0, 0.0)])[parts.targets]
-    back = placed.rotations[:, base_joints].swapaxes(-1, -2)
+    back = posed.rotations[:, base_joints].swapaxes(-1, -2)
     arms = (
-        (placed.rotations[:, joints] @ offsets[..., None])[..., 0]
-        + placed.positions[:, joints]
-        - placed.positions[:, base_joints]
+        (posed.rotations[:, joints] @ offsets[..., None])[..., 0]
+        + posed.positions[:, joints]
+        - posed.positions[:, base_joints]
     )
-    positions, rotations = (back @ arms[..., None])[..., 0], back @ placed.rotations[:, joints]
+    positions, rotations = (back @ arms[..., None])[..., 0], back @ posed.rotations[:, joints]
     return _SampledPoses(angles, base_joints, positions.swapaxes(0, 1).copy(), rotations.swapaxes(0, 1).copy())
 
 
@@ -127,7 +127,7 @@ def sample_poses(hand: HandModel, parts: HandParts) -> Floats:
     coupled = np.clip(angles[:, :-1] @ rows.T, lower, upper)[:, soft]
     hessian = np.eye(hand.dofs) + COUPLING_WEIGHT * rows[soft].T @ rows[soft]
     gradient = -angles[:, :-1] - COUPLING_WEIGHT * coupled @ rows[soft]
-    bounds = [np.tile(np.concatenate(ends), (POSE_COUNT, 1)) for ends in ((low, lower[~soft]), (high, upper[~soft]))]
+    bounds = [np.tile(np.concatenate(bound), (POSE_COUNT, 1)) for bound in ((low, lower[~soft]), (high, upper[~soft]))]
     hard = np.broadcast_to(rows[~soft], (POSE_COUNT, *rows[~soft].shape))
     hessians = np.broadcast_to(hessian, (POSE_COUNT, *hessian.shape))
     solution = qp.solve_all(qp.QuadraticProgram(hessians, gradient, bounds[0], bounds[1], hard))

@@ -44,7 +44,8 @@ class StepBounds:
 
     def minimise(self, hessian: Floats, gradient: Floats, working: WorkingSet | None) -> qp.QpSolution:
         """The step x (N, k) that minimises ½ xᵀHx + gᵀx within the bounds."""
-        low, high = (np.concatenate(ends, axis=1) for ends in ((self.low, self.hard_low), (self.high, self.hard_high)))
+        low = np.concatenate([self.low, self.hard_low], axis=1)
+        high = np.concatenate([self.high, self.hard_high], axis=1)
         return qp.solve_all(qp.QuadraticProgram(hessian, gradient, low, high, self.hard), working)
 
     def project(self, step: Floats) -> Floats:

@@ -20,7 +20,7 @@ def move_with_upper_targets(
     """
     if targets.rotations is None:
         return targets
-    placed = jacobians.pose_joints(hand, poses.root, poses.angles[:, :-1])
+    posed = jacobians.pose_joints(hand, poses.root, poses.angles[:, :-1])
     constrained = constrained_dofs(hand, sites)
     positions, rotations = targets.positions.copy(), targets.rotations.copy()
     for target in np.unique(parts.targets[parts.targets < len(sites.sites)]):
@@ -30,11 +30,11 @@ def move_with_upper_targets(
         if not above:
             continue
         upper = max(above, key=lambda t: int(constrained[t].sum()))
-        solved = placed.rotations[:, targets.joints[upper]]
+        solved = posed.rotations[:, targets.joints[upper]]
         change = solved @ targets.rotations[:, upper].swapaxes(-1, -2)
         rotations[:, target] = change @ targets.rotations[:, target]
         if sites.positions[upper]:
-            position = (solved @ targets.offsets[upper])[..., 0] + placed.positions[:, targets.joints[upper]]
+            position = (solved @ targets.offsets[upper])[..., 0] + posed.positions[:, targets.joints[upper]]
             arm = targets.positions[:, target] - targets.positions[:, upper]
             positions[:, target] = position + (change @ arm[..., None])[..., 0]
     return replace(targets, positions=positions, rotations=rotations)

@@ -26,9 +26,9 @@ class DigitDof:
 
 
 CENTRING = 1e-6
-"""Part of the way to the middle of its range that each angle moves back. Coordinate descent can stall at saddles, where
-no angle helps alone but two together would. This small step leaves them; rounding alone would do so at once in one
-frame and never in another."""
+"""Share of its distance from the middle of its range by which each angle moves back. Coordinate descent can stall at
+saddles, where no angle helps alone but two together would. This small step leaves them; rounding alone would do so at
+once in one frame and never in another."""
 
 
 def coordinate_descent(
@@ -40,10 +40,10 @@ def coordinate_descent(
     each degree of freedom has both in its own frame.
     """
     current = list(angles)
-    turns = [m.cos_sin(angle) for angle in current]
+    rotations = [m.cos_sin(angle) for angle in current]
     for _ in range(sweeps):
         goals = [goal]
-        for joint, (cos, sin) in zip(dofs[:-1], turns, strict=False):
+        for joint, (cos, sin) in zip(dofs[:-1], rotations, strict=False):
             x, y, z = _rotate(joint.movement, (cos, -sin), goals[-1])
             goals.append((x - joint.offset[0], y - joint.offset[1], z - joint.offset[2]))
         end: Point[N] = (0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0])
@@ -52,8 +52,8 @@ def coordinate_descent(
             end = _add_offset(end, joint)
             best = m.clip(_best_angle(m, joint, end, goals[k], current[k]), joint.low, joint.high)
             current[k] = best + CENTRING * ((joint.low + joint.high) / 2 - best)
-            turns[k] = m.cos_sin(current[k])
-            end = _rotate(joint.movement, turns[k], end)
+            rotations[k] = m.cos_sin(current[k])
+            end = _rotate(joint.movement, rotations[k], end)
     return tuple(current)
 
 
@@ -69,9 +69,9 @@ def _add_offset(end: Point[N], joint: DigitDof) -> Point[N]:
     return end[0] + joint.offset[0], end[1] + joint.offset[1], end[2] + joint.offset[2]
 
 
-def _rotate(movement: Movement, turn: tuple[N, N], point: Point[N]) -> Point[N]:
+def _rotate(movement: Movement, cos_sin: tuple[N, N], point: Point[N]) -> Point[N]:
     """Rotate a point about a movement's axis, Z, Y or -X (see model.AXES), by an angle's cosine and sine."""
-    (cos, sin), (x, y, z) = turn, point
+    (cos, sin), (x, y, z) = cos_sin, point
     if movement == "abduction":
         return cos * x - sin * y, sin * x + cos * y, z
     if movement == "twist":

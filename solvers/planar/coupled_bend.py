@@ -22,11 +22,11 @@ class CoupledBend:
     bones: ChainLengths
     far: FarthestReach[float]
 
-    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
+    def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
         return self._bend(SCALAR, u, v, hints)
 
-    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
+    def bend_frames(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend."""
         return self._bend(ARRAY, u, v, hints)
 

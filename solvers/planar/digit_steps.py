@@ -60,7 +60,7 @@ def bend_from_targets(
     m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]
 ) -> BendResult[N]:
     """Bend by the targets of the frame alone: the solver's bend, for one frame or many."""
-    bend: Any = end.bend.one if m is SCALAR else end.bend.many
+    bend: Any = end.bend.bend_frame if m is SCALAR else end.bend.bend_frames
     return bend(u, v, hints)  # type: ignore[no-any-return]
 
 
@@ -104,22 +104,22 @@ def solve_digit(
             )
             side, out_of_plane, first, middle, last, error = flexed
     all_angles = (abduction, twist, side, first, middle, last)
-    solved = [all_angles[each] for each in marked.present]
+    solved = [all_angles[number] for number in marked.present]
     x, y, z = goal
     missed: Any = error + abs(out_of_plane) > END_TOLERANCE_M
     if marked.offsets[visible.indices[0]]:
         # The sideways bend also rotates the marker's offset from the plane.
         current = dict(zip(marked.dofs, solved, strict=True))
-        end_at = end_position(m, end.dofs, tuple(current[each.dof] for each in end.dofs), 0.0 * x)
+        end_at = end_position(m, end.dofs, tuple(current[joint.dof] for joint in end.dofs), 0.0 * x)
         missed = m.sqrt((end_at[0] - x) ** 2 + (end_at[1] - y) ** 2 + (end_at[2] - z) ** 2) > END_TOLERANCE_M
     if not m.any(missed):
         return solved
 
     def improve(pick: Pick) -> tuple[N, ...]:
         current = dict(zip(marked.dofs, map(pick, solved), strict=True))
-        angles = tuple(current[each.dof] for each in end.dofs)
+        angles = tuple(current[joint.dof] for joint in end.dofs)
         improved = coordinate_descent(m, end.dofs, angles, (pick(x), pick(y), pick(z)), sweeps)
-        current.update(zip((each.dof for each in end.dofs), improved, strict=True))
+        current.update(zip((joint.dof for joint in end.dofs), improved, strict=True))
         return tuple(current.values())
 
     return list(m.recompute_where(missed, tuple(solved), improve))

@@ -30,7 +30,7 @@ def solve_hand(
         state: what the previous piece returned; None at the start of a take.
         steps: the steps of the solver.
         sweeps: most sweeps of cyclic coordinate descent if limits keep a digit from its goal.
-        following: whether a digit's iterations begin from the frame before; only for bends that are IteratedBends.
+        following: whether a digit's iterations start from the frame before; only for bends that are IteratedBends.
 
     Returns:
         The pose of each frame, and the state for the next piece.
@@ -48,7 +48,7 @@ def solve_hand(
         roots = np.broadcast_to(roots, (len(targets), 4, 4))
         angles, passes = follow(plan, targets, roots, state.angles, sweeps)
     elif len(targets) == 1:
-        angles = _solve_one(plan, targets, roots, state.angles.tolist(), sweeps)
+        angles = _solve_frame(plan, targets, roots, state.angles.tolist(), sweeps)
     else:
         solved = solve_angles(plan, targets, roots, sweeps)
         angles = hold_last_columns(solved, np.isfinite(solved), state.angles)
@@ -60,7 +60,7 @@ def solve_hand(
 def solve_angles(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int) -> Floats:
     """Solve the angles (F, D) rad, NaN where no target determines them; roots (F, 4, 4) or (1, 4, 4)."""
     if len(targets) == 1:
-        return _solve_one(plan, targets, roots, [math.nan] * plan.hand.dofs, sweeps)
+        return _solve_frame(plan, targets, roots, [math.nan] * plan.hand.dofs, sweeps)
     # Column-major, because each angle is written and read over all frames.
     angles = np.full((plan.hand.dofs, len(targets)), np.nan).T
 
@@ -71,7 +71,7 @@ def solve_angles(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int)
     return angles
 
 
-def _solve_one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float], sweeps: int) -> Floats:
+def _solve_frame(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float], sweeps: int) -> Floats:
     """Solve one frame: its angles (1, D) rad, those not determined as in `angles`."""
     positions, weights = targets.positions[0].tolist(), targets.weights[0].tolist()
     root = roots[0, :3].T.tolist()

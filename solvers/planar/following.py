@@ -1,4 +1,4 @@
-"""The tracker as published: a digit's iterations begin from its pose in the frame before. FABRIK-CGA section 3.4.
+"""The tracker as published: a digit's iterations start from its pose in the frame before. FABRIK-CGA section 3.4.
 
 (3.9) rotates the joints of the frame before into the digit's plane of this frame, which keeps their flexions. So each
 frame depends on the one before, and what its targets leave open stays as near to that as it can.
@@ -101,7 +101,7 @@ def bend_from(bend: IteratedBend, goal: tuple[float, float], start: Flexions[flo
     best, passes = bend.iterate(goal, _within_limits(bend.bones, start))
     if best[3] > bend.stopping.tolerance:
         bent, more = bend.iterate(goal, _within_limits(bend.bones, (BENT, BENT, BENT)))
-        best, passes = min(best, bent, key=lambda each: each[3]), passes + more
+        best, passes = min(best, bent, key=lambda pose: pose[3]), passes + more
     return (best[0] + shift[0], best[1] + shift[1], best[2] + shift[2], best[3]), passes
 
 

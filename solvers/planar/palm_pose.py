@@ -123,7 +123,7 @@ def fit_points(
             row = products[i]
             for j in range(3):
                 row[j] = row[j] + weighted * point[j]
-    rest_centroid, centroid = [each / total for each in rest_centroid], [each / total for each in centroid]
+    rest_centroid, centroid = [x / total for x in rest_centroid], [x / total for x in centroid]
     spread = [[products[i][j] - total * centroid[i] * rest_centroid[j] for j in range(3)] for i in range(3)]
     rotation, _ = attitude(m, spread)
     translation = [

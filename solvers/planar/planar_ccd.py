@@ -90,11 +90,11 @@ class PlanarCcd(CoupledBend):
         half-closed digit, since sweeps end at a straight one.
         """
         zero, stopping = 0.0 * goal[0], self.stopping
-        # A straight digit that points at a goal out of reach is the nearest pose, and descent comes there too slowly.
+        # A straight digit that points at a goal out of reach is the nearest pose, but descent is too slow there.
         bent: Any = m.where(goal[0] * goal[0] + goal[1] * goal[1] >= coupling.square, zero, zero + 1.0)
-        start, *others = (self._start(m, goal, coupling, coupling.straight + bend * bent) for bend in START_BENDS)
-        for other in others:
-            start = _nearer(m, start, other, 0.0)
+        start, *alternatives = (self._start(m, goal, coupling, coupling.straight + bend * bent) for bend in START_BENDS)
+        for alternative in alternatives:
+            start = _nearer(m, start, alternative, 0.0)
         best = self._sweeps(m, goal, start, coupling)
         (low, high), (_, closed) = self.bones.limits[:2]
         stopped: Any = (best.first <= low) | (best.first >= high) | (best.middle >= closed)
@@ -103,8 +103,8 @@ class PlanarCcd(CoupledBend):
         def rotate_alone(pick: Pick) -> Swept[N]:
             at, own = (pick(goal[0]), pick(goal[1])), AngleCoupling(*map(pick, coupling))
             half = self._start(m, at, own, (own.straight + pick(zero) + closed) / 2)
-            here, afresh = (self._sweeps(m, at, each, None) for each in (Swept(*map(pick, best)), half))
-            return _nearer(m, here, afresh, stopping.tolerance)
+            from_best, from_half = (self._sweeps(m, at, initial, None) for initial in (Swept(*map(pick, best)), half))
+            return _nearer(m, from_best, from_half, stopping.tolerance)
 
         return Swept(*m.recompute_where(missed, best, rotate_alone))
 
@@ -168,11 +168,13 @@ class PlanarCcd(CoupledBend):
         return *best, m.where(active, 1.0, 0.0)
 
 
-def _nearer(m: NumberFunctions[N], one: Swept[N], other: Swept[N], by: float) -> Swept[N]:
-    """One pose, or the other where it is nearer to its goal by more than `by` m; the sweeps of both count."""
-    nearer: Any = other.error < one.error - by
-    first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other[:4], one[:4], strict=True))
-    return Swept(first, middle, last, error, one.sweeps + other.sweeps)
+def _nearer(m: NumberFunctions[N], current: Swept[N], alternative: Swept[N], by: float) -> Swept[N]:
+    """The current pose, or the alternative where that is nearer to its goal by more than `by` m; both sweeps count."""
+    nearer: Any = alternative.error < current.error - by
+    first, middle, last, error = (
+        m.where(nearer, new, old) for new, old in zip(alternative[:4], current[:4], strict=True)
+    )
+    return Swept(first, middle, last, error, current.sweeps + alternative.sweeps)
 
 
 def sweep(
@@ -213,7 +215,7 @@ def _rotate(
     if joint == 1 and coupling is not None:
         # Beyond the straight digit it would bend backwards.
         angle = m.where(angle > coupling.straight, angle, coupling.straight)
-    moved = [angle if each == joint else flexion for each, flexion in enumerate(flexions)]
+    moved = [angle if index == joint else flexion for index, flexion in enumerate(flexions)]
     last = moved[2] if coupling is None else _follow(m, bend, moved[1], coupling)
     return moved[0], moved[1], last
 

@@ -27,14 +27,14 @@ class PlanarBend(Protocol):
 
     Goals and hints are in the plane: u m along the straight digit, v m towards the palm. The result is three flexions
     within the limits and an upper bound of the marker's distance from its goal, m. Flexions of joints beyond the
-    marker's bone are NaN if nothing determines them. `one` and `many` must agree to 1e-9.
+    marker's bone are NaN if nothing determines them. `bend_frame` and `bend_frames` must agree to 1e-9.
     """
 
-    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
+    def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """Bend in one frame, in plain floats. Hints that were not seen are left out."""
         ...
 
-    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
+    def bend_frames(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """Bend in N frames, each number (N,). Hints that were not seen have zero weight."""
         ...
 
@@ -152,7 +152,7 @@ def _marked_digit(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: 
         digit=digit,
         plane=steps.plane(hand, digit),
         dofs=[dof for dof in (*planes, *digit.flexions) if dof >= 0],
-        present=tuple(each for each, dof in enumerate((*planes, *digit.flexions)) if dof >= 0),
+        present=tuple(angle for angle, dof in enumerate((*planes, *digit.flexions)) if dof >= 0),
         has=(digit.abduction >= 0, digit.twist >= 0, digit.side_bend >= 0),
         first_length=float(digit.lengths[0]),
         base_rows=(tuple(base_rows[0]), tuple(base_rows[1]), tuple(base_rows[2])),

@@ -166,10 +166,10 @@ def _clipped(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flex
     return first, middle, last, end_error(m, bones, (first, middle, last), goal)
 
 
-def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], other: BendResult[N]) -> BendResult[N]:
+def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], alternative: BendResult[N]) -> BendResult[N]:
     """Return the bend whose end is nearer to its goal."""
-    nearer: Any = other[3] < bend[3] - ERROR_TOLERANCE_M
-    first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other, bend, strict=True))
+    nearer: Any = alternative[3] < bend[3] - ERROR_TOLERANCE_M
+    first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(alternative, bend, strict=True))
     return first, middle, last, error
 
 

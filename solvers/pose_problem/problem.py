@@ -75,7 +75,7 @@ class Objective:
     def ends(self) -> tuple[tuple[int, float], ...]:
         """Its sites, and their signs."""
         sites = (self.site, *(() if self.relative is None else (self.relative,)), *(self.following or ()))
-        return tuple((site, 1.0 - 2.0 * (place % 2)) for place, site in enumerate(sites))
+        return tuple((site, 1.0 - 2.0 * (index % 2)) for index, site in enumerate(sites))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +174,8 @@ class PoseProblem:
         rows += [scale * row for row in preferences.couplings]
         soft = _over_free(np.array(rows).reshape(-1, hand.dofs), free)
         limits = np.tile([[-np.inf], [np.inf], [0.0]], ROOT_DOFS + hand.dofs)
-        for each in preferences.soft_limits:
-            limits[:, ROOT_DOFS + each.angle] = each.lower, each.upper, scale * each.cost
+        for soft_limit in preferences.soft_limits:
+            limits[:, ROOT_DOFS + soft_limit.angle] = soft_limit.lower, soft_limit.upper, scale * soft_limit.cost
         hard = [row for row in hand.couplings if not row.soft]
         constraint_rows = np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs)
         return cls(
@@ -211,7 +211,7 @@ class PoseProblem:
     def select(self, rows: Ints) -> "PoseProblem":
         """Return some of the frames."""
         start = Pose(self.hand, self.start.root[rows], self.start.angles[rows])
-        objectives = tuple(each.select(rows) for each in self.objectives)
+        objectives = tuple(objective.select(rows) for objective in self.objectives)
         separation = None if self.separation is None else self.separation.select(rows)
         return replace(self, start=start, objectives=objectives, separation=separation)
 
@@ -234,13 +234,13 @@ class PoseProblem:
 
 def sites_of(objectives: Sequence[Objective]) -> tuple[int, ...]:
     """Return the sites of objectives without duplicates."""
-    return tuple(dict.fromkeys(site for each in objectives for site, _ in each.ends))
+    return tuple(dict.fromkeys(site for objective in objectives for site, _ in objective.ends))
 
 
 def _site_chains(hand: HandModel, objectives: Sequence[Objective]) -> tuple[tuple[Rows, ...], SiteChains]:
     """Return each objective's sites in the chains, and the chains."""
     sites = sites_of(objectives)
-    rows = tuple(tuple((sites.index(site), sign) for site, sign in each.ends) for each in objectives)
+    rows = tuple(tuple((sites.index(site), sign) for site, sign in objective.ends) for objective in objectives)
     return rows, site_chains(hand, sites)
 
 

@@ -116,13 +116,13 @@ class Residuals:
                 shares[:, row] = objective.share
         # Zero times NaN would be NaN.
         positions[weights == 0.0] = 0.0
-        start, apart = problem.start, problem.separation
-        return cls(problem, positions, weights, shares, aboves, start.root, start.angles, apart)
+        start, separation = problem.start, problem.separation
+        return cls(problem, positions, weights, shares, aboves, start.root, start.angles, separation)
 
     def select(self, rows: Ints) -> "Residuals":
         """Return some of the frames."""
         positions, weights, root, angles = self.positions[rows], self.weights[rows], self.root[rows], self.angles[rows]
-        apart = None if self.separation is None else self.separation.select(rows)
+        separation = None if self.separation is None else self.separation.select(rows)
         return replace(
             self,
             positions=positions,
@@ -131,7 +131,7 @@ class Residuals:
             aboves=self.aboves[rows],
             root=root,
             angles=angles,
-            separation=apart,
+            separation=separation,
         )
 
     def at(self, root: Floats, angles: Floats) -> Iterate:
@@ -201,8 +201,8 @@ class Residuals:
                     continue
             errors[:, row] = error
             local_error = (error[:, None] @ rotation)[:, 0]
-            for place, (site, sign) in enumerate(ends):
-                portion = weight if len(ends) < 4 else weight * (1.0 - share if place < 2 else share)
+            for index, (site, sign) in enumerate(ends):
+                portion = weight if len(ends) < 4 else weight * (1.0 - share if index < 2 else share)
                 dofs, signed = chains.dofs[site], (sign * portion)[..., None]
                 slopes[:, row, dofs] += signed * site_jacobians[:, site]
                 # The derivative of an outer column J by a rotation about a is a × J, and e·(a × J) = (e × a)·J.
@@ -239,18 +239,18 @@ def _error(sites: SiteMotion, root: Floats, ends: Rows, position: Floats, share:
     return np.asarray((rotation @ difference[..., None])[..., 0])
 
 
-def solve(problem: PoseProblem, begin: Pose | None = None, *, patient: bool = True) -> Solution:
+def solve(problem: PoseProblem, initial: Pose | None = None, *, patient: bool = True) -> Solution:
     """Solve every frame of a pose problem. Angles stay within the hand's limits.
 
     Args:
         problem: F frames.
-        begin: F frames, initial poses of the search; by default the problem's start.
+        initial: F frames, initial poses of the search; by default the problem's start.
         patient: whether to continue with more damping after a step that increased the cost.
     """
-    begin, residuals = begin or problem.start, Residuals.of(problem)
-    count = len(begin.root)
-    search = _Search(residuals, residuals.at(begin.root, begin.angles), np.zeros(count))
-    root, angles, cost = begin.root.copy(), begin.angles.copy(), np.empty(count)
+    initial, residuals = initial or problem.start, Residuals.of(problem)
+    count = len(initial.root)
+    search = _Search(residuals, residuals.at(initial.root, initial.angles), np.zeros(count))
+    root, angles, cost = initial.root.copy(), initial.angles.copy(), np.empty(count)
     rows = np.arange(count)
     for number in range(STEPS):
         ended = search.step(patient) | (number == STEPS - 1)
@@ -344,7 +344,7 @@ class _Search:
     def _leave_saddle(self, rows: Ints) -> Bools:
         """Step away from saddles along the direction of negative curvature; (n,) which of the frames did.
 
-        A straight finger that is pushed along itself can bend either way, and takes the better one.
+        A straight finger that is pushed along itself can bend in both directions, and takes the better one.
         """
         values, directions = np.linalg.eigh(self.iterate.gauss_newton[rows] + self.iterate.curvature[rows])
         leaves: Bools = values[:, 0] < 0.0
@@ -354,9 +354,9 @@ class _Search:
         step = step * (SADDLE_STEP / np.abs(step).max(axis=1, keepdims=True))
         saddle, unit = self.select(rows), np.broadcast_to(np.eye(step.shape[1]), (*step.shape, step.shape[1]))
         start = saddle.iterate
-        best, other = (saddle._after(start, saddle._within_limits(start, each, unit)) for each in (step, -step))
-        better = np.flatnonzero(other.cost < best.cost)
-        best = best.where(better, other.select(better))
+        best, opposite = (saddle._after(start, saddle._within_limits(start, trial, unit)) for trial in (step, -step))
+        better = np.flatnonzero(opposite.cost < best.cost)
+        best = best.where(better, opposite.select(better))
         improves = best.cost < (1.0 - SADDLE_GAIN) * start.cost
         self.iterate = self.iterate.where(rows[improves], best.select(np.flatnonzero(improves)))
         self.damping[rows[improves]] = 0.0

@@ -21,7 +21,7 @@ Bools = NDArray[np.bool_]
 MOST_PAIRS = 12
 """Pairs of a frame that count in a step, those that exceed their depth most."""
 LEAST_DISTANCE = 1e-5
-"""m between axes, below which a pair has no direction in which it comes apart."""
+"""m between axes, below which a pair has no direction in which it separates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,9 +75,9 @@ class Separation:
 
 def _slopes(posed: PosedJoints, capsules: Ints, points: Floats, frame: Ints) -> Floats:
     """Return the derivatives (N, D) m/rad of the depths of pairs of capsules (2, N), nearest in points (2, N, 3) m."""
-    apart = points[0] - points[1]
-    length = np.linalg.norm(apart, axis=1, keepdims=True)
-    normal = np.where(length > LEAST_DISTANCE, apart / np.maximum(length, LEAST_DISTANCE), 0.0)
+    offset = points[0] - points[1]
+    length = np.linalg.norm(offset, axis=1, keepdims=True)
+    normal = np.where(length > LEAST_DISTANCE, offset / np.maximum(length, LEAST_DISTANCE), 0.0)
     topology = hand_topology(posed.hand)
     moved = topology.affected_by[STARTS[capsules]]
     total = np.zeros((len(frame), posed.hand.dofs))

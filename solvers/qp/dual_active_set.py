@@ -5,8 +5,8 @@ without constraints and adds them one at a time, the most violated first, droppi
 sign. Each added constraint raises the optimum, so no working set occurs twice and no rule against cycling is needed. A
 constraint that cannot be satisfied together with the working set proves that the program is infeasible.
 
-Instead of updating a factorisation, each step solves the whole system of its working set: at this size that is no
-slower in NumPy, and no error accumulates.
+Instead of updating a factorisation, each step solves its working set's system again: at this size that is no slower
+in NumPy, and no error accumulates.
 """
 
 from dataclasses import dataclass
@@ -88,31 +88,31 @@ def _drop_wrong_signs(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet,
 
 def _step(state: _DualState) -> tuple[Bools, Bools]:
     """One step of each program, in place. Returns which had already met all constraints, and which are infeasible."""
-    system, each = state.system, np.arange(len(state.programs))
+    system, rows = state.system, np.arange(len(state.programs))
     violation = system.violation(state.values)
     worst = np.where(state.working == 0, violation - FEASIBILITY_TOLERANCE * system.scale(state.values), -np.inf)
     choosing = state.entering < 0
     entering = state.entering = np.where(choosing, worst.argmax(axis=1), state.entering)
-    met: Bools = choosing & (worst[each, entering] <= 0)
-    side = np.where(state.values[each, entering] > system.high[each, entering], 1.0, -1.0)
+    met: Bools = choosing & (worst[rows, entering] <= 0)
+    side = np.where(state.values[rows, entering] > system.high[rows, entering], 1.0, -1.0)
 
     value_rates, multiplier_rates, independent = _rates(state, side)
     compliance = np.where(entering < system.variables, 0.0, system.compliance)
-    left = violation[each, entering] - compliance * np.abs(state.multipliers[each, entering])
-    closing = compliance - side * value_rates[each, entering]
-    full_step = np.divide(left, closing, out=np.full(len(each), np.inf), where=independent & (closing > 0))
+    left = violation[rows, entering] - compliance * np.abs(state.multipliers[rows, entering])
+    closing = compliance - side * value_rates[rows, entering]
+    full_step = np.divide(left, closing, out=np.full(len(rows), np.inf), where=independent & (closing > 0))
     noise = RATE_TOLERANCE * np.abs(multiplier_rates).max(axis=1, keepdims=True)
     shrinking = (state.working * multiplier_rates < -noise) & (system.low < system.high)
     until_zero = np.divide(-state.multipliers, multiplier_rates, out=np.full(violation.shape, np.inf), where=shrinking)
     first = until_zero.argmin(axis=1)
-    partial_step = np.maximum(until_zero[each, first], 0.0)
+    partial_step = np.maximum(until_zero[rows, first], 0.0)
     infeasible: Bools = ~met & np.isinf(full_step) & np.isinf(partial_step)
 
     step = np.where(met | infeasible, 0.0, np.minimum(full_step, partial_step))[:, None]
     state.values += step * value_rates
     state.multipliers += step * multiplier_rates
     moving = ~met & ~infeasible
-    added, dropped = each[moving & (full_step <= partial_step)], each[moving & (full_step > partial_step)]
+    added, dropped = rows[moving & (full_step <= partial_step)], rows[moving & (full_step > partial_step)]
     state.working[added, entering[added]] = side[added]
     state.entering[added] = -1
     state.working[dropped, first[dropped]] = 0
@@ -125,14 +125,14 @@ def _rates(state: _DualState, side: Floats) -> tuple[Floats, Floats, Bools]:
 
     Also (N,) whether the entering constraint is linearly independent of the working set; if not, x does not change.
     """
-    system, each, entering = state.system, np.arange(len(state.programs)), state.entering
+    system, rows, entering = state.system, np.arange(len(state.programs)), state.entering
     n = system.variables
-    normal = np.where((entering < n)[:, None], system.identity[entering], system.matrix[each, entering]) * side[:, None]
+    normal = np.where((entering < n)[:, None], system.identity[entering], system.matrix[rows, entering]) * side[:, None]
     normal[:, n:] = 0.0
     unknowns = system.solve(state.working, np.where(state.working == 0, -normal, 0.0))
     values, multipliers = system.constraint_values(unknowns, normal)
     multipliers = np.where(state.working == 0, 0.0, multipliers)
-    multipliers[each, entering] = side
+    multipliers[rows, entering] = side
 
     x = unknowns[:, :n]
     energy = np.einsum("ki,kij,kj->k", x, system.matrix[:, :n, :n], x)

@@ -3,10 +3,10 @@
 The step of dynamical inverse kinematics (docs/explanation/dynamical.md) is one: joint limits are bounds of the
 variables, couplings are rows.
 
-Two active-set methods are used one after the other. Block pivoting (Júdice & Pires 1994) starts at the working
-set of the frame before, drops every constraint whose multiplier has the wrong sign and adds every violated one, all at
-once; most programs need one to four such rounds. It may cycle, so programs that it does not finish go to a method that
-cannot (dual_active_set.py).
+There are two active-set methods. Block pivoting (Júdice & Pires 1994) starts at the working set of the frame
+before, drops every constraint whose multiplier has the wrong sign and adds every violated one, all at once; most
+programs need one to four such rounds. It may cycle, so programs that it does not finish go to a method that cannot
+(dual_active_set.py).
 """
 
 from dataclasses import dataclass
@@ -82,8 +82,8 @@ class QpSolution:
 def solve(program: QuadraticProgram, start: WorkingSet | None = None) -> QpSolution:
     """Solve one program, warm-started from the working set `start` (n + p,). Raises SolverError as `solve_all` does."""
     arrays = (program.hessian, program.gradient, program.low, program.high, program.rows)
-    one = QuadraticProgram(*(array[None] for array in arrays))
-    many = solve_all(one, None if start is None else start[None])
+    stacked = QuadraticProgram(*(array[None] for array in arrays))
+    many = solve_all(stacked, None if start is None else start[None])
     return QpSolution(many.x[0], many.multipliers[0], many.working[0], many.status[0])
 
 

@@ -155,7 +155,7 @@ def _weighted_mean(weights: Floats, values: Floats) -> Floats:
 def _gate(
     bank: KalmanBank, frame: FilterFrame, rules: NoiseRules, expected: Floats, spread: Floats
 ) -> tuple[Bools, Bools]:
-    """Gate the samples: (started, accepted) (B, M), whether a path begins with its sample, or continues with it.
+    """Gate the samples: (started, accepted) (B, M), whether a path starts with its sample, or continues with it.
 
     expected (G, B, M, D), spread (G, B): each filter's prediction, and its variance in units of the noise's.
     """

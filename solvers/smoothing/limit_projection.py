@@ -37,7 +37,7 @@ def _linked_groups(ties: Bools) -> list[Bools]:
     """Return the groups (D,) of angles that ties (R, D) link; angles without a tie are in none."""
     parts: list[Bools] = []
     for tie in ties:
-        apart = [part for part in parts if not np.any(part & tie)]
+        disjoint = [part for part in parts if not np.any(part & tie)]
         joined = np.any([tie, *(part for part in parts if np.any(part & tie))], axis=0)
-        parts = [*apart, np.asarray(joined, np.bool_)]
+        parts = [*disjoint, np.asarray(joined, np.bool_)]
     return parts

@@ -15,7 +15,7 @@ Ints = NDArray[np.intp]
 FEWEST_FRAMES = 200
 """Least number of frames for the regression."""
 RIDGE = 0.01
-"""rad², regularisation: an angle of smaller variance hardly predicts another."""
+"""rad², regularisation: an angle of smaller variance is a poor predictor."""
 
 
 def fill_gaps(angles: Floats, seen: Bools, times: Floats) -> Floats:
@@ -28,8 +28,8 @@ def fill_gaps(angles: Floats, seen: Bools, times: Floats) -> Floats:
     for digit in np.flatnonzero(np.any(seen, axis=0) & ~np.all(seen, axis=0)).tolist():
         for gap in _gaps(seen[:, digit]):
             # The thumb moves independently of the fingers.
-            others = [o for o in range(1, seen.shape[1]) if digit > 0 and o != digit and np.all(seen[gap, o])]
-            predicted = _predict_from(others, digit, angles, seen)
+            visible = [d for d in range(1, seen.shape[1]) if digit > 0 and d != digit and np.all(seen[gap, d])]
+            predicted = _predict_from(visible, digit, angles, seen)
             result[gap, digit] = predicted[gap] + _interpolate_gap(
                 gap, times, angles[:, digit] - predicted, seen[:, digit]
             )
@@ -42,12 +42,12 @@ def _gaps(seen: Bools) -> list[Ints]:
     return np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1)
 
 
-def _predict_from(others: list[int], digit: int, angles: Floats, seen: Bools) -> Floats:
-    """Predict the digit's angles (F, N) from the others, up to a constant; zero with too few frames."""
-    known = np.flatnonzero(np.all(seen[:, [digit, *others]], axis=1))
-    if not others or len(known) < FEWEST_FRAMES:
+def _predict_from(visible: list[int], digit: int, angles: Floats, seen: Bools) -> Floats:
+    """Predict the digit's angles (F, N) from visible digits, up to a constant; zero with too few frames."""
+    known = np.flatnonzero(np.all(seen[:, [digit, *visible]], axis=1))
+    if not visible or len(known) < FEWEST_FRAMES:
         return np.zeros(angles[:, digit].shape)
-    inputs = angles[:, others].reshape(len(angles), -1)
+    inputs = angles[:, visible].reshape(len(angles), -1)
     inputs = inputs - inputs[known].mean(axis=0)
     square = inputs[known].T @ inputs[known] + RIDGE * len(known) * np.eye(inputs.shape[1])
     outputs = angles[known, digit] - angles[known, digit].mean(axis=0)
@@ -57,7 +57,6 @@ def _predict_from(others: list[int], digit: int, angles: Floats, seen: Bools) ->
 
 def _interpolate_gap(gap: Ints, times: Floats, residuals: Floats, seen: Bools) -> Floats:
     """Interpolate residuals (F, N) linearly across a gap: (n, N); constant if one end is missing."""
-    ends = [frame for frame in (gap[0] - 1, gap[-1] + 1) if 0 <= frame < len(seen)]
-    return np.stack(
-        [np.interp(times[gap], times[ends], residuals[ends, dof]) for dof in range(residuals.shape[1])], axis=1
-    )
+    known_frames = [frame for frame in (gap[0] - 1, gap[-1] + 1) if 0 <= frame < len(seen)]
+    known_times, known_residuals = times[known_frames], residuals[known_frames].T
+    return np.stack([np.interp(times[gap], known_times, column) for column in known_residuals], axis=1)

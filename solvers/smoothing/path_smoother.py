@@ -42,7 +42,7 @@ def smooth(times: Floats, values: Floats, seen: Bools, rules: NoiseRules) -> Smo
 def run_filter_bank(
     times: Floats, values: Floats, seen: Bools, variance: Floats, rules: NoiseRules
 ) -> tuple[Floats, Bools, Bools]:
-    """Run the filter bank: log-likelihoods (G, F, M), accepted samples and samples that begin a path (F, M)."""
+    """Run the filter bank: log-likelihoods (G, F, M), accepted samples and samples that start a path (F, M)."""
     frames, paths, width = values.shape
     starts = np.arange(0, frames, STRETCH)
     likelihood = np.zeros((len(BANDWIDTHS), frames, paths))
@@ -62,7 +62,7 @@ def run_filter_bank(
 
 
 def _accept_new_paths(accepted: Bools, started: Bools, seen: Bools) -> tuple[Bools, Bools]:
-    """Accept the rejected samples right before a path restarted: it starts with the first of them."""
+    """Accept the rejected samples right before a path restarted: it restarted with the first of them."""
     accepted, started = accepted.copy(), started.copy()
     for frame, path in np.argwhere(started):
         first = frame
@@ -94,7 +94,7 @@ def smooth_paths(times: Floats, values: Floats, accepted: Bools, started: Bools,
         times: (F,) s.
         values: (F, M, D) samples.
         accepted: (F, M) accepted samples.
-        started: (F, M) frames in which a path begins.
+        started: (F, M) frames in which a path starts.
         ratio: (F, M) intensity of the jerk over the noise's variance.
     """
     frames, paths, width = values.shape

@@ -83,7 +83,7 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
 
 
 def smooth_whole_paths(times: Floats, positions: Floats, calm: float = 1.0) -> Floats:
-    """Return positions (F, P, 3), all known, smoothed in the same way."""
+    """Return positions (F, P, 3), all known, smoothed alike."""
     rules = NoiseRules(POSITION_SCALE, LONGEST, calm, patience=OUTLIERS_IN_A_ROW)
     return path_smoother.smooth(times, positions, np.ones(positions.shape[:2], bool), rules).values
 

@@ -27,10 +27,10 @@ class PlanarLu:
         """The bend for the frame after one with these flexions."""
         return replace(self, before=flexions)
 
-    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
+    def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
         if self.index is None or self.thumb is None:
-            return self.exact.one(u, v, hints)
+            return self.exact.bend_frame(u, v, hints)
         linkage, joint_depth = self.exact.linkage, self.exact.joint_depth
         goal = complex(u, v - joint_depth)
         first_end = ChainMarker(0, float(self.exact.chain.lengths[0]))
@@ -49,12 +49,12 @@ class PlanarLu:
         first, middle, last = clamped.tolist()
         return first, middle, last, float(abs(tip(linkage.links, clamped) - goal))
 
-    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
+    def bend_frames(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend: frame by frame, each near the one before it."""
         bend, found = self, np.empty((4, len(u)))
         for row in range(len(u)):
             seen = [MarkerHint(hint.marker, *(float(number[row]) for number in hint[1:])) for hint in hints]
-            bent = bend.one(float(u[row]), float(v[row]), seen)
+            bent = bend.bend_frame(float(u[row]), float(v[row]), seen)
             found[:, row] = bent
             bend = bend.after(bent[:3])
         return found[0], found[1], found[2], found[3]

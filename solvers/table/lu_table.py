@@ -26,7 +26,7 @@ class LuTable:
 
     step: float
     """m, the width of a bin: p mm."""
-    begins: Ints
+    bin_starts: Ints
     """(K + 1,) index of the first entry of each bin."""
     middle: Floats
     last: Floats
@@ -37,7 +37,7 @@ class LuTable:
     @property
     def filled(self) -> int:
         """How many bins have an entry."""
-        return int(np.count_nonzero(np.diff(self.begins)))
+        return int(np.count_nonzero(np.diff(self.bin_starts)))
 
 
 def build_index_table(linkage: Linkage, precision: float, coupled: bool) -> LuTable:
@@ -62,21 +62,21 @@ def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) 
     distance: m from knuckle to tip; alpha: rad, α, the direction to the tip, 0 for the straight finger.
     """
     row = nearest_filled_bin(table, int(distance / table.step))
-    for distance_bin in range(row, len(table.begins) - 1):
-        entries = slice(table.begins[distance_bin], table.begins[distance_bin + 1])
+    for distance_bin in range(row, len(table.bin_starts) - 1):
+        entries = slice(table.bin_starts[distance_bin], table.bin_starts[distance_bin + 1])
         beta = table.beta[entries]
         matching = np.flatnonzero(beta <= alpha)
         if len(matching):
             changes = np.stack([alpha - beta, table.middle[entries], table.last[entries]]) - np.array(before)[:, None]
             error = np.sqrt((changes[:, matching] ** 2).sum(0))
             return _entry(table, entries.start + matching[error.argmin()], alpha)
-    farthest = slice(table.begins[nearest_filled_bin(table, len(table.begins))], None)
+    farthest = slice(table.bin_starts[nearest_filled_bin(table, len(table.bin_starts))], None)
     return _entry(table, farthest.start + table.beta[farthest].argmin(), alpha)
 
 
 def nearest_filled_bin(table: LuTable, row: int) -> int:
     """The nearest bin with an entry, the farther distance if two are equally near (C.2)."""
-    filled = np.flatnonzero(np.diff(table.begins))
+    filled = np.flatnonzero(np.diff(table.bin_starts))
     steps = np.abs(filled - row)
     return int(filled[::-1][steps[::-1].argmin()])
 
@@ -99,5 +99,5 @@ def _binned(linkage: Linkage, middle: Floats, last: Floats, precision: float) ->
     step = precision / 1000
     rows = (np.abs(tip) / step).astype(np.intp)
     order = rows.argsort(kind="stable")
-    begins = np.searchsorted(rows[order], np.arange(rows.max() + 2))
-    return LuTable(step, begins, middle[order], last[order], np.angle(tip)[order])
+    bin_starts = np.searchsorted(rows[order], np.arange(rows.max() + 2))
+    return LuTable(step, bin_starts, middle[order], last[order], np.angle(tip)[order])

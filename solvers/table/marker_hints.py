@@ -56,7 +56,7 @@ class HintedGoal:
 
     def take(self, rows: Ints) -> "HintedGoal":
         """In some of the frames."""
-        return HintedGoal(self.faces, self.goal[rows], [each.take(rows) for each in self.seen])
+        return HintedGoal(self.faces, self.goal[rows], [marker.take(rows) for marker in self.seen])
 
     def flexions(self) -> Floats:
         """(N, 3) flexions within limits that bring the end to its goal and the markers near their positions."""
@@ -81,9 +81,9 @@ class HintedGoal:
         """(N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the coupling."""
         deviation = self.faces.linkage.coupling_deviation(flexions) if self.faces.linkage.bones == 3 else 0.0
         cost = np.broadcast_to((coupling_cost * deviation) ** 2, flexions.shape[:2])
-        for each in self.seen:
-            off = tip(each.linkage.links, flexions) - each.positions[:, None]
-            cost = cost + np.where(each.known[:, None], off.real**2 + off.imag**2, 0.0)
+        for marker in self.seen:
+            off = tip(marker.linkage.links, flexions) - marker.positions[:, None]
+            cost = cost + np.where(marker.known[:, None], off.real**2 + off.imag**2, 0.0)
         return cost
 
     def _seen_last_flexion(self) -> Floats:

@@ -28,17 +28,17 @@ Cost = Callable[[Floats], Floats]
 class LimitFaces:
     """K faces of the limits' box: some joints are fixed and one or two free, which puts the marker at
 
-    begin + frame · exp(i ψ) · (first + second · exp(i τ))
+    start + frame · exp(i ψ) · (first + second · exp(i τ))
     """
 
     linkage: Linkage
-    begin: Complex
+    start: Complex
     frame: Complex
     first: Complex
     second: Complex
     """(K,) each; `second` is zero where only one joint is free."""
     side: Floats
-    """(K,) ±1, which way the two free joints bend."""
+    """(K,) ±1, the direction in which the two free joints bend."""
     fixed: Floats
     """(K, 3) rad, of the fixed joints, 0 for the others."""
     free: Floats
@@ -48,8 +48,8 @@ class LimitFaces:
 def limit_faces(linkage: Linkage) -> LimitFaces:
     """All faces on which the nearest pose of a linkage can be."""
     rows = list(_face_rows(linkage))
-    begin, frame, first, second, side, fixed, free = (np.array(column) for column in zip(*rows, strict=True))
-    return LimitFaces(linkage, begin, frame, first, second, side, fixed, free)
+    start, frame, first, second, side, fixed, free = (np.array(column) for column in zip(*rows, strict=True))
+    return LimitFaces(linkage, start, frame, first, second, side, fixed, free)
 
 
 def nearest(faces: LimitFaces, goal: Complex, cost: Cost | None = None) -> Floats:
@@ -59,7 +59,7 @@ def nearest(faces: LimitFaces, goal: Complex, cost: Cost | None = None) -> Float
     or with two bones, the one that bends most towards the palm.
     """
     linkage = faces.linkage
-    away = (goal[:, None] - faces.begin) / faces.frame
+    away = (goal[:, None] - faces.start) / faces.frame
     inner = two_link_angle(faces.first, faces.second, np.abs(away), faces.side)
     outer = np.angle(away) - np.angle(faces.first + faces.second * exp_i(inner))
     angles = outer[..., None] * faces.free[:, 0] + inner[..., None] * faces.free[:, 1] + faces.fixed
@@ -84,10 +84,10 @@ def _face_rows(linkage: Linkage) -> Iterator[tuple[complex, complex, complex, co
     joints = range(linkage.bones)
     for count in (1, 2):
         for free in combinations(joints, count):
-            others = [joint for joint in joints if joint not in free]
-            for values in product(*(_fixed_angles(linkage, joint) for joint in others)):
+            fixed_joints = [joint for joint in joints if joint not in free]
+            for values in product(*(_fixed_angles(linkage, joint) for joint in fixed_joints)):
                 fixed = np.zeros(3)
-                fixed[others] = values
+                fixed[fixed_joints] = values
                 coefficients = _face_coefficients(linkage, fixed, free)
                 selectors = np.zeros((2, 3))
                 selectors[range(count), free] = 1.0
@@ -108,7 +108,7 @@ def _fixed_angles(linkage: Linkage, joint: int) -> list[float]:
 def _face_coefficients(
     linkage: Linkage, fixed: Floats, free: tuple[int, ...]
 ) -> tuple[complex, complex, complex, complex]:
-    """begin, frame, first and second of LimitFaces with these joints free and the others fixed."""
+    """start, frame, first and second of LimitFaces with these joints free and the others fixed."""
     parts = [0j, 0j, 0j]
     frames = [1 + 0j, 1 + 0j, 1 + 0j]
     part = 0

@@ -28,34 +28,36 @@ class PlanarRecorded:
     recorded: RecordedTable | None = None
     """Indexed by the position of the marker."""
 
-    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
+    def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
         arrays = [MarkerHint(hint.marker, *(np.array([number]) for number in hint[1:])) for hint in hints]
-        first, middle, last, error = (float(each[0]) for each in self.many(np.array([u]), np.array([v]), arrays))
+        first, middle, last, error = (
+            float(values[0]) for values in self.bend_frames(np.array([u]), np.array([v]), arrays)
+        )
         return first, middle, last, error
 
-    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
+    def bend_frames(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend."""
         joint = ChainMarker(1, float(self.exact.chain.lengths[1]))
         seen = next((hint for hint in hints if hint.marker == joint), None) if self.exact.linkage.bones == 3 else None
         if seen is None:
-            return self.exact.many(u, v, hints)
+            return self.exact.bend_frames(u, v, hints)
         found, known = np.empty((4, len(u))), seen.weight > 0
         rows, rest = np.flatnonzero(known), np.flatnonzero(~known)
         if len(rows):
             found[:, rows] = self._two_links(u[rows] + 1j * v[rows], seen.u[rows] + 1j * seen.v[rows])
         if len(rest):
-            others = [MarkerHint(hint.marker, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
-            found[:, rest] = self.exact.many(u[rest], v[rest], others)
+            other_hints = [MarkerHint(hint.marker, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
+            found[:, rest] = self.exact.bend_frames(u[rest], v[rest], other_hints)
         return found[0], found[1], found[2], found[3]
 
     def _two_links(self, goal: Complex, joint: Complex) -> list[Floats]:
         """Three flexions and the error for goals (N,) with the last joint at `joint` (N,)."""
         linkage, joint_depth = self.exact.linkage, 1j * self.exact.joint_depth
-        goal, place = goal - joint_depth, joint - joint_depth
-        middle = two_link_angle(linkage.links[0], linkage.links[1], np.abs(place), 1.0)
-        first = np.angle(place) - np.angle(straight_tip(linkage.links[:2], middle, middle))
-        last = np.angle((goal - place) * np.conj(exp_i(first + middle) * linkage.links[2]))
+        goal, joint_position = goal - joint_depth, joint - joint_depth
+        middle = two_link_angle(linkage.links[0], linkage.links[1], np.abs(joint_position), 1.0)
+        first = np.angle(joint_position) - np.angle(straight_tip(linkage.links[:2], middle, middle))
+        last = np.angle((goal - joint_position) * np.conj(exp_i(first + middle) * linkage.links[2]))
         bent = clamp_around(np.stack([first, middle, last], -1), linkage.limits)
         return [*bent.T, np.abs(tip(linkage.links, bent) - goal)]
 
@@ -98,13 +100,13 @@ def fill_in_last_joints(
     root = np.transpose(np.broadcast_to(roots, (len(targets), 4, 4))[:, :3], (2, 1, 0))
     for marked in plan.digits:
         for mark, column in enumerate(marked.columns):
-            joint = [other for other in marked.columns if other >= first_added]
+            joint = [added for added in marked.columns if added >= first_added]
             bend = marked.ends[mark].bend
             rows = np.flatnonzero(targets.weights[:, column] > 0)
             if not joint or not isinstance(bend, PlanarRecorded) or bend.recorded is None or not len(rows):
                 continue
-            places = np.stack(to_base_frame(root[..., rows], marked, positions[rows, column].T), -1)
-            tips, rotations, known = bend.recorded.look_up(places)
+            local_positions = np.stack(to_base_frame(root[..., rows], marked, positions[rows, column].T), -1)
+            tips, rotations, known = bend.recorded.look_up(local_positions)
             last = tips - marked.digit.lengths[2] * rotations[..., 1]
             positions[rows, joint[0]] = _to_world(root[..., rows], marked, last)
             weights[rows, joint[0]] = 1.0

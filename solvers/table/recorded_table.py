@@ -124,8 +124,8 @@ def _filtered(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, F
     """(K, 3, 3) the rotations at nodes (K, 3), filtered by (3.22), and (K,) m to the nearest sample."""
     filtered, distance = np.empty((len(nodes), 9)), np.empty(len(nodes))
     sizes = (tips * tips).sum(axis=1)
-    for begin in range(0, len(nodes), 1024):
-        part = slice(begin, begin + 1024)
+    for start in range(0, len(nodes), 1024):
+        part = slice(start, start + 1024)
         squared = np.maximum((nodes[part] ** 2).sum(axis=1)[:, None] + sizes - 2 * nodes[part] @ tips.T, 0.0)
         nearest = squared.min(axis=1, keepdims=True)
         weights = np.exp((nearest - squared) / SIGMA**2)

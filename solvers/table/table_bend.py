@@ -36,17 +36,19 @@ class PlanarTable:
         """m, the depth of the first joint's centre below its marker."""
         return float(self.radii[0])
 
-    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
+    def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
         if self.scalar is not None and not hints:
             found = self.scalar.read(u, v - self.scalar.joint_depth)
             if found is not None:
                 return found
         arrays = [MarkerHint(hint.marker, *(np.array([number]) for number in hint[1:])) for hint in hints]
-        first, middle, last, error = (float(each[0]) for each in self.many(np.array([u]), np.array([v]), arrays))
+        first, middle, last, error = (
+            float(values[0]) for values in self.bend_frames(np.array([u]), np.array([v]), arrays)
+        )
         return first, middle, last, error
 
-    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
+    def bend_frames(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend."""
         hinted, v = np.zeros(len(u), bool), v - self.joint_depth
         for hint in hints:
@@ -59,7 +61,7 @@ class PlanarTable:
         for branch in self.branches[1:]:
             rows = np.flatnonzero(left)
             found, valid = self._look_up(branch, u[rows], v[rows])
-            _assign(bent, rows[valid], [each[valid] for each in found])
+            _assign(bent, rows[valid], [values[valid] for values in found])
             left[rows[valid]] = False
         chosen: list[tuple[Bools, list[MarkerHint[Floats]]]] = [(left, []), (hinted, hints)]
         for which, used_hints in chosen:

@@ -56,7 +56,7 @@ class TableRows:
     """(D, 1) whether that pose is the best for any goal farther away."""
     scale: Floats
     """(D, 1) rows per metre of s."""
-    begins: NDArray[np.intp]
+    first_rows: NDArray[np.intp]
     """(D, 1) index of a digit's first row."""
     bends: Floats
     slopes: Floats
@@ -69,7 +69,7 @@ class TableRows:
         at = np.minimum(np.sqrt(np.where(bent, shortfall, 0.0)) * self.scale, ROWS)
         row = at.astype(np.intp)
         at -= row
-        row += self.begins
+        row += self.first_rows
         bend = self.bends.take(row) + at * self.slopes.take(row)
         found = _newton_step(self.parameters, bend, squared, bent)
         found.reached[~bent] = ((shortfall > -STRAIGHT_TOLERANCE) | self.straightest)[~bent]
@@ -96,7 +96,7 @@ def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
         farthest=np.array([[table.farthest**2] for table, _ in tables]),
         straightest=np.array([[table.straightest] for table, _ in tables]),
         scale=np.array([[1 / branch.step] for _, branch in tables]),
-        begins=np.arange(len(tables))[:, None] * (ROWS + 2),
+        first_rows=np.arange(len(tables))[:, None] * (ROWS + 2),
         bends=bends,
         slopes=np.diff(bends, append=0.0),
     )

@@ -64,7 +64,7 @@ class Table:
     def __post_init__(self) -> None:
         check(self)
 
-    def begin(self, measured: MeasuredHand) -> TableState:
+    def initial_state(self, measured: MeasuredHand) -> TableState:
         """See UsesMeasurements: uses the radii of joints with markers on their backs, and the recorded motion."""
         hand, motion = measured.model, measured.motion
         radii = {digit: measured.thickness(digit) for digit in DIGITS}

@@ -32,8 +32,8 @@ def ccd_sweep(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> TreeProb
         arms, targets = lever @ posed.rotations[:, n], target @ before
         weights = rows.weights[:, chosen]
         tried = joint_alignment.align(joint, angles[:, n], arms, targets, weights, swing=True)
-        turned = before @ joint_alignment.rotation_matrices(joint, tried)
-        change = turned @ posed.rotations[:, n].swapaxes(-1, -2)
+        aligned = before @ joint_alignment.rotation_matrices(joint, tried)
+        change = aligned @ posed.rotations[:, n].swapaxes(-1, -2)
         moved = lever @ change.swapaxes(-1, -2)
         better = _cost(moved - target, weights) < _cost(lever - target, weights)
         angles[better, n] = tried[better]
@@ -58,8 +58,8 @@ def _targets(plan: TreePlan, points: Floats, rows: TreeProblems, chosen: Ints) -
     """(R, E, 3) m, where the chosen sites should be: their goals, or the other end of their loop."""
     count = len(plan.links)
     goals = rows.goals + points[:, plan.site_joints] * plan.relative[:, None]
-    for one, other in plan.loop_pairs:
-        goals[:, one], goals[:, other] = points[:, count + other], points[:, count + one]
+    for first, second in plan.loop_pairs:
+        goals[:, first], goals[:, second] = points[:, count + second], points[:, count + first]
     targets: Floats = goals[:, chosen]
     return targets
 
@@ -75,6 +75,6 @@ def _mean_error(plan: TreePlan, points: Floats, rows: TreeProblems) -> Floats:
     absolute = ~plan.relative
     absolute[plan.loop_pairs.ravel()] = False
     weights = rows.weights * absolute
-    apart = rows.goals - points[:, len(plan.links) :]
-    mean: Floats = (weights[..., None] * apart).sum(1) / np.maximum(weights.sum(1), 1e-300)[:, None]
+    errors = rows.goals - points[:, len(plan.links) :]
+    mean: Floats = (weights[..., None] * errors).sum(1) / np.maximum(weights.sum(1), 1e-300)[:, None]
     return mean

@@ -84,8 +84,8 @@ def block_diagonal(joints: Floats) -> Floats:
     """(R, 3 N, 3 N) block-diagonal matrices of blocks (R, N, 3, 3)."""
     rows, count = joints.shape[:2]
     whole = np.zeros((rows, count, 3, count, 3))
-    each = np.arange(count)
-    whole[:, each, :, each] = joints.swapaxes(0, 1)
+    blocks = np.arange(count)
+    whole[:, blocks, :, blocks] = joints.swapaxes(0, 1)
     return whole.reshape(rows, 3 * count, 3 * count)
 
 

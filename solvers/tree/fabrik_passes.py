@@ -33,14 +33,14 @@ def inward_pass(
         targets[:, a] = targets[:, b] = _loop_position(plan, posed, a - count, b - count)
     for n in reversed(range(count)):
         link = plan.links[n]
-        carried = [*link.children, *(count + s for s in link.sites)]
-        share = weights[:, carried]
+        outer = [*link.children, *(count + s for s in link.sites)]
+        share = weights[:, outer]
         weights[:, n] = (share * ~link.relative).sum(-1)
         if not weights[:, n].all():
             # Only orientation goals below, which do not place the joint.
             continue
         share = share / weights[:, n, None]
-        targets[:, n] = _target_position(link, posed, n, targets[:, carried], share)
+        targets[:, n] = _target_position(link, posed, n, targets[:, outer], share)
         if (
             intersect_spheres
             and link.parent >= 0
@@ -49,7 +49,7 @@ def inward_pass(
             and _points_coincide(link)
         ):
             known = _known_position(plan, link.parent, posed, rows)
-            goal = _mean(share, targets[:, carried])
+            goal = _mean(share, targets[:, outer])
             radius, goal_radius = float(np.linalg.norm(plan.rest_offsets[n])), float(np.abs(link.along[0]))
             targets[:, n] = nearest_on_spheres(
                 known, radius, goal, goal_radius, posed.points[:, n], aside=_side(plan, posed, n)
@@ -114,9 +114,9 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
         # The joint's present position decides for a single point and for coincident points.
         direction = direction + PRESENT_WEIGHT * mean[:, None] * (middle - posed.points[:, n])
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
-        now = posed.rotations[:, n] @ link.direction
+        present_direction = posed.rotations[:, n] @ link.direction
         settled = length > 1e-12 * PRESENT_WEIGHT * np.abs(link.along).max() ** 2
-        middle -= mean[:, None] * np.where(settled, direction / np.maximum(length, 1e-300), now)
+        middle -= mean[:, None] * np.where(settled, direction / np.maximum(length, 1e-300), present_direction)
         return middle
     absolute = ~link.relative
     mean_offset = _mean(share * absolute, link.offsets)

@@ -42,8 +42,8 @@ def align(joint: JointLimits, angles: Floats, arms: Floats, targets: Floats, wei
     """
     result = angles.copy()
     if swing and (joint.free[0] or joint.free[2]):
-        now = rotation_matrices(joint, angles)
-        heading = _best_twist_axis(now, joint.axes[:, 1], arms, targets, weights)
+        present = rotation_matrices(joint, angles)
+        heading = _best_twist_axis(present, joint.axes[:, 1], arms, targets, weights)
         swings = swing_twist_limits.swing_to(joint.axes, heading, angles)
         result[:, ::2] = swing_twist_limits.clamp_swing(np.broadcast_to(joint.cone, (len(angles), 4)), swings)
     if joint.free[1]:
@@ -63,20 +63,19 @@ def _twist(joint: JointLimits, before: Floats, arms: Floats, targets: Floats, we
     return np.where(determined, best, before)
 
 
-def _best_twist_axis(now: Floats, axis: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:
-    """(R, 3) direction of the twist axis after the best rotation without limits; now (R, 3, 3) is the present one."""
+def _best_twist_axis(present: Floats, axis: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:
+    """The direction (R, 3) of the twist axis after the best rotation without limits; present: (R, 3, 3) rotations."""
     if arms.shape[1] > 1:
-        return (
-            fit_rotation(arms, targets, weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300), 1e-6, now) @ axis
-        )
-    return rotate(shortest_rotation((now @ arms[:, 0, :, None])[..., 0], targets[:, 0]), now @ axis)
+        share = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300)
+        return fit_rotation(arms, targets, share, 1e-6, present) @ axis
+    return rotate(shortest_rotation((present @ arms[:, 0, :, None])[..., 0], targets[:, 0]), present @ axis)
 
 
-def fit_rotation(arms: Floats, targets: Floats, share: Floats, present_weight: float, now: Floats) -> Floats:
+def fit_rotation(arms: Floats, targets: Floats, share: Floats, present_weight: float, present: Floats) -> Floats:
     """(R, 3, 3) the least-squares rotation of arms (R, E, 3) onto targets (R, E, 3), weighted by share (R, E).
 
-    The present rotation `now` (R, 3, 3) with `present_weight` decides what collinear points leave open.
+    The present rotation `present` (R, 3, 3) with `present_weight` decides what collinear points leave open.
     """
     size = (share * np.linalg.norm(arms, axis=-1) * np.linalg.norm(targets, axis=-1)).sum(-1)[:, None, None]
-    spread = np.swapaxes(targets * share[..., None], -1, -2) @ arms + present_weight * np.maximum(size, 1e-300) * now
-    return nearest_rotation(spread)
+    spread = np.swapaxes(targets * share[..., None], -1, -2) @ arms
+    return nearest_rotation(spread + present_weight * np.maximum(size, 1e-300) * present)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import swing_twist_limits
 from .cost_derivatives import block_diagonal, cost_derivatives
-from .tree_kinematics import TreeProblems, measure, place
+from .tree_kinematics import TreeProblems, forward_kinematics, measure
 from .tree_plan import TreePlan
 
 Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ def _trial_steps(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[T
     damping: (2, R), relative to the largest curvature.
     """
     count = 3 * len(plan.links)
-    found = cost_derivatives(plan, place(plan, rows.root_position, rows.angles), rows)
+    found = cost_derivatives(plan, forward_kinematics(plan, rows.root_position, rows.angles), rows)
     projection, edge = feasible_directions(plan, rows.angles, -found.gradient[:, :count])
     free = np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
     allowed = np.tile(np.eye(len(free)), (len(projection), 1, 1))

@@ -7,14 +7,14 @@ Floats = NDArray[np.float64]
 
 
 def nearest_on_spheres(
-    centre: Floats, radius: float, other: Floats, other_radius: float, near: Floats, *, aside: Floats
+    centre: Floats, radius: float, other_centre: Floats, other_radius: float, near: Floats, *, aside: Floats
 ) -> Floats:
-    """(R, 3) the point nearest to `near` at `radius` from `centre` and `other_radius` from `other`, all (R, 3) m.
+    """The point (R, 3) m nearest to `near` on two spheres about `centre` and `other_centre`, all (R, 3) m.
 
     The spheres intersect in a circle, or touch in a point. If they do not, it is the midpoint of their centres. If
     `near` is on the circle's axis, all of the circle is equally near, and the direction `aside` (R, 3) decides.
     """
-    between = other - centre
+    between = other_centre - centre
     distance = _length(between)
     axis = between / np.maximum(distance, 1e-300)
     meet = (distance <= radius + other_radius) & (distance >= np.abs(radius - other_radius)) & (distance > 1e-12)
@@ -27,7 +27,7 @@ def nearest_on_spheres(
     fallback = _perpendicular(aside, axis)
     fallback = fallback / np.maximum(_length(fallback), 1e-300)
     direction = np.where(length > tolerance, direction / np.maximum(length, 1e-300), fallback)
-    return np.where(meet, centre + along * axis + size * direction, (centre + other) / 2)
+    return np.where(meet, centre + along * axis + size * direction, (centre + other_centre) / 2)
 
 
 def _length(vector: Floats) -> Floats:

@@ -84,7 +84,7 @@ def swing_to(axes: Floats, heading: Floats, before: Floats) -> Floats:
 def clamp(cone: Floats, twist: Floats, angles: Floats) -> Floats:
     """Clamp angles (..., 3) to the nearest within cones (..., 4) and twist ranges (..., 2).
 
-    Unlimited swings and twists are wrapped to the shorter way round.
+    Unlimited swings and twists are wrapped to the shorter rotation.
     """
     result = np.empty(np.broadcast_shapes(angles.shape, (*cone.shape[:-1], 3)))
     result[..., ::2] = clamp_swing(cone, angles[..., ::2])

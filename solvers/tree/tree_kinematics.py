@@ -52,8 +52,8 @@ class TreeFrames:
         return TreeFrames(self.rotations_before[rows], self.rotations[rows], self.points[rows])
 
 
-def place(plan: TreePlan, root_position: Floats, angles: Floats) -> TreeFrames:
-    """Forward kinematics from the root's position `root_position` (R, 3) m and `angles` (R, N, 3) rad."""
+def forward_kinematics(plan: TreePlan, root_position: Floats, angles: Floats) -> TreeFrames:
+    """The frames for the root's position `root_position` (R, 3) m and `angles` (R, N, 3) rad."""
     rows, count = angles.shape[:2]
     local = swing_twist_limits.matrices(plan.axes, angles)
     rotations_before, rotations = np.empty_like(local), np.empty_like(local)
@@ -79,7 +79,7 @@ def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
     """
     sites = posed.points[:, len(plan.links) :] - posed.points[:, plan.site_joints] * plan.relative[:, None]
     goal_count = sites.shape[1] - plan.loop_pairs.size
-    apart = np.concatenate(
+    differences = np.concatenate(
         [
             sites[:, :goal_count] - rows.goals[:, :goal_count],
             sites[:, plan.loop_pairs[:, 0]] - sites[:, plan.loop_pairs[:, 1]],
@@ -87,12 +87,12 @@ def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
         axis=1,
     )
     scale = np.sqrt(np.concatenate([rows.weights[:, :goal_count], rows.weights[:, plan.loop_pairs[:, 0]]], axis=1))
-    farthest: Floats = np.linalg.norm(apart, axis=-1).max(-1, initial=0.0)
-    return scale[..., None] * apart, farthest
+    farthest: Floats = np.linalg.norm(differences, axis=-1).max(-1, initial=0.0)
+    return scale[..., None] * differences, farthest
 
 
 def measure(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Floats, TreeFrames]:
     """The rows' errors: root of the weighted sum of squares (R,) m, largest error (R,) m; and their frames."""
-    posed = place(plan, rows.root_position, rows.angles)
+    posed = forward_kinematics(plan, rows.root_position, rows.angles)
     left, farthest = goal_errors(plan, posed, rows)
     return np.sqrt((left**2).sum((-1, -2))), farthest, posed

@@ -60,7 +60,7 @@ def fixed() -> SwingTwistLimit:
 class Skeleton:
     """A tree of J joints. Lengths in m, angles in rad. A joint may coincide with its parent.
 
-    Raises SkeletonError for parents that do not come before their children, inconsistent shapes, values that are not
+    Raises SkeletonError for parents that are not before their children, inconsistent shapes, values that are not
     finite, rest transforms that are not rigid, cones outside 0..π, twist ranges that are reversed or wider than 2π,
     axes without length, and loops between unknown joints.
     """
@@ -139,8 +139,8 @@ class Skeleton:
 
     def excess(self, angles: Floats) -> Floats:
         """(F, J) rad by which angles (F, J, 3) are outside their limits, 0 inside."""
-        apart: Floats = np.linalg.norm(angles - swing_twist_limits.clamp(self.cone, self.twist, angles), axis=-1)
-        return apart
+        violation: Floats = np.linalg.norm(angles - swing_twist_limits.clamp(self.cone, self.twist, angles), axis=-1)
+        return violation
 
 
 def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -> dict[str, Floats]:

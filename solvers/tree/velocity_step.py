@@ -57,7 +57,7 @@ def dynamical_step(
     if not free.any():
         return rows
     found = cost_derivatives(plan, posed, rows)
-    low, high = (ends.reshape(len(rows.angles), -1) for ends in _bounds(plan, rows.angles))
+    low, high = (bound.reshape(len(rows.angles), -1) for bound in _bounds(plan, rows.angles))
     unbounded = np.full((len(low), 3 * plan.root_free), np.inf)
     low, high = np.concatenate([low, -unbounded], 1)[:, free], np.concatenate([high, unbounded], 1)[:, free]
     low, high = -limit.towards(ARRAY, -low), limit.towards(ARRAY, high)
@@ -81,9 +81,9 @@ def _bounds(plan: TreePlan, angles: Floats) -> tuple[Floats, Floats]:
     low[..., 1] = np.where(wide, -np.pi, np.minimum(plan.twist[:, 0] - angles[..., 1], 0.0))
     high[..., 1] = np.where(wide, np.pi, np.maximum(plan.twist[:, 1] - angles[..., 1], 0.0))
     full = np.all(plan.cone >= swing_twist_limits.FULL_SWING, axis=-1)
-    for axis, other in ((0, 2), (2, 0)):
-        beside = angles[..., other]
-        width = np.where(beside >= 0, plan.cone[:, other // 2], plan.cone[:, 2 + other // 2])
+    for axis, crossed in ((0, 2), (2, 0)):
+        beside = angles[..., crossed]
+        width = np.where(beside >= 0, plan.cone[:, crossed // 2], plan.cone[:, 2 + crossed // 2])
         part = np.minimum(np.abs(beside) / np.maximum(width, swing_twist_limits.MIN_SEMI_AXIS), 1.0)
         chord = np.sqrt(1.0 - part * part)
         below, above = -plan.cone[:, 2 + axis // 2] * chord, plan.cone[:, axis // 2] * chord
@@ -98,5 +98,5 @@ def _moved(plan: TreePlan, rows: TreeProblems, step: Floats) -> TreeProblems:
     angles = rows.angles + step[:, :count].reshape(rows.angles.shape)
     moved = rows.root_position + plan.reach * step[:, count:] if plan.root_free else rows.root_position
     clamped = swing_twist_limits.clamp(plan.cone, plan.twist, angles)
-    # What no goal affects keeps its angles to the bit.
+    # Joints that affect no goal keep their angles to the bit.
     return replace(rows, angles=np.where(plan.free, clamped, rows.angles), root_position=moved)

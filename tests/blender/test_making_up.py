@@ -43,7 +43,7 @@ def rig_of(hand_arm: HandArm) -> bpy.types.Object:
 
 def off(hand_arm: HandArm, pin: Pin) -> float:
     """mm"""
-    return 1000 * float(np.linalg.norm(place(hand_arm, TIPS[pin.digit]) - pin.place))
+    return 1000 * float(np.linalg.norm(place(hand_arm, TIPS[pin.digit]) - pin.position))
 
 
 def test_all_digits_are_curled_but_those_that_are_pinned(hand_arm: HandArm) -> None:

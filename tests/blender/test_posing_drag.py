@@ -130,7 +130,7 @@ def test_a_pin_on_a_surface_goes_along_with_it_as_it_is_deformed(armature: bpy.t
     modifier.strength = 0.002
     bpy.context.view_layer.update()
     goal = tip + [0.0, -0.004, 0.002]
-    np.testing.assert_allclose(pins_of(armature, "right")[0].place, goal, atol=1e-5)
+    np.testing.assert_allclose(pins_of(armature, "right")[0].position, goal, atol=1e-5)
     assert drags.knuckle.reach_pins() == {"FINISHED"}
     assert apart(armature, TIPS["index-finger"], goal) < 0.5
 

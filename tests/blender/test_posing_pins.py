@@ -70,7 +70,7 @@ def test_a_pin_holds_again_when_the_deletion_of_its_object_is_undone(armature: O
     name = armature.name
     box(place(armature, INDEX))
     pin("index-finger", to="OBJECT")
-    before = pins_of(armature, "right")[0].place
+    before = pins_of(armature, "right")[0].position
     bpy.ops.ed.undo_push(message="Pinned")
     by_x(pin_of(armature, "right", "index-finger").target)
     assert pins_of(armature, "right") == []
@@ -78,7 +78,7 @@ def test_a_pin_holds_again_when_the_deletion_of_its_object_is_undone(armature: O
     bpy.ops.ed.undo()
     again = bpy.data.objects[name]
     assert pin_text(pin_of(again, "right", "index-finger")) == "Cube"
-    np.testing.assert_allclose(pins_of(again, "right")[0].place, before, atol=1e-6)
+    np.testing.assert_allclose(pins_of(again, "right")[0].position, before, atol=1e-6)
 
 
 def test_a_fingertip_stays_where_it_is_pinned_while_the_rounded_object_is_disabled(armature: Object) -> None:
@@ -89,7 +89,7 @@ def test_a_fingertip_stays_where_it_is_pinned_while_the_rounded_object_is_disabl
     pin("index-finger", to="OBJECT")
     cube.hide_viewport = True
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(pins_of(armature, "right")[0].place, tip, atol=1e-6)
+    np.testing.assert_allclose(pins_of(armature, "right")[0].position, tip, atol=1e-6)
     drag("wrist", place(armature, "wrist") + [0.0, 0.005, 0.005])
     assert apart(armature, INDEX, tip) < 0.5
 
@@ -124,7 +124,7 @@ def reopened(folder: Path) -> Object:
 
 
 def pinned(armature: Object) -> dict[str, Floats]:
-    return {each.digit: each.place for each in pins_of(armature, "right")}
+    return {each.digit: each.position for each in pins_of(armature, "right")}
 
 
 def test_pins_of_a_library_override_are_let_go_and_set_anew(armature: Object, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_what_stays_out_of_reach_is_reported_with_its_finger(
     capfd.readouterr()
     assert operators.knuckle.reach_pins() == {"FINISHED"}
     reported = capfd.readouterr().out
-    short = {each.digit: apart(armature, TIPS[each.digit], each.place) for each in pins_of(armature, "right")}
+    short = {each.digit: apart(armature, TIPS[each.digit], each.position) for each in pins_of(armature, "right")}
     assert min(short.values()) > 0.6
     for digit, far in short.items():
         assert f"the right {digit.replace('-', ' ')} by {far:.{0 if far > 10 else 1}f} mm" in reported, (
@@ -204,12 +204,12 @@ def test_a_drag_that_begins_away_from_the_pins_does_not_leap_to_them(armature: O
     cube = cube_under(armature, "index-finger")
     cube.location.y += 0.03
     bpy.context.view_layer.update()
-    tip, kept = place(armature, INDEX), pins_of(armature, "right")[0].place
+    tip, kept = place(armature, INDEX), pins_of(armature, "right")[0].position
     wrist = place(armature, "wrist")
     drag("wrist", wrist + [0.0, 0.0, 0.004])
     assert apart(armature, INDEX, tip) < 0.5, "the fingertip stays where it was"
     assert apart(armature, "wrist", wrist) > 2.0
-    np.testing.assert_array_equal(pins_of(armature, "right")[0].place, kept)
+    np.testing.assert_array_equal(pins_of(armature, "right")[0].position, kept)
     drag(TIPS["ring-finger"], place(armature, TIPS["ring-finger"]) + [0.0, -0.01, -0.01])
     assert apart(armature, INDEX, tip) < 0.5
 
@@ -291,11 +291,11 @@ def test_sliders_of_the_whole_hand_leave_pinned_fingertips(armature: Object) -> 
 
 def test_a_pinch_is_kept_while_one_of_its_fingers_is_slid(armature: Object) -> None:
     pin("thumb", to="index-finger")
-    wanted, curl = pins_of(armature, "right")[0].place, bpy.context.scene.knuckle_posing.curl_index
+    wanted, curl = pins_of(armature, "right")[0].position, bpy.context.scene.knuckle_posing.curl_index
     slide("curl_index", curl + 0.05)
     (still,) = pins_of(armature, "right")
     assert still.other == "index-finger"
-    np.testing.assert_array_equal(still.place, wanted)
+    np.testing.assert_array_equal(still.position, wanted)
     assert max(pin_distances(posable_hand_arm(armature, "right").rig_hand, [still]).values()) < 5e-4
 
 

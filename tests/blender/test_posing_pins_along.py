@@ -97,9 +97,9 @@ def test_a_mirrored_hand_takes_its_pins_along_and_the_other_keeps_its_own(armatu
     np.testing.assert_array_equal(pinned(armature)["index-finger"], right["index-finger"])
     tips = {digit: posable_hand(left, "left").seen_frames()[_index(left, digit), :3, 3] for digit in TIPS}
     for was, now in zip(before, pins_of(left, "left"), strict=True):
-        np.testing.assert_allclose(now.place, tips[now.digit], atol=1e-6)
+        np.testing.assert_allclose(now.position, tips[now.digit], atol=1e-6)
         if now.digit == "index-finger":
-            assert np.linalg.norm(now.place - was.place) > 5e-3
+            assert np.linalg.norm(now.position - was.position) > 5e-3
 
 
 def _index(armature: Object, digit: str) -> int:

@@ -29,7 +29,7 @@ def pins_at(hand_arm: HandArm, way: Floats) -> list[Pin]:
 
 def off(hand_arm: HandArm, pin: Pin) -> float:
     """mm"""
-    return 1000 * float(np.linalg.norm(place(hand_arm, TIPS[pin.digit]) - pin.place))
+    return 1000 * float(np.linalg.norm(place(hand_arm, TIPS[pin.digit]) - pin.position))
 
 
 def test_fingers_that_reach_their_pins_leave_the_palm(hand_arm: HandArm) -> None:
@@ -97,12 +97,14 @@ def test_pins_that_are_not_met_hold_fingertips_where_they_are(hand_arm: HandArm)
     pins = pins_at(hand_arm, near)[:1] + pins_at(hand_arm, far)[1:]
     pins.append(Pin("middle-finger", np.array([0.3, 0.0, 0.0]), "index-finger"))
     stand = pins_at_fingertips(hand_arm.rig_hand, pins)
-    np.testing.assert_array_equal(stand[0].place, pins[0].place)
+    np.testing.assert_array_equal(stand[0].position, pins[0].position)
     for pin in stand[1:-1]:
-        np.testing.assert_allclose(pin.place, place(hand_arm, TIPS[pin.digit]), atol=1e-9)
+        np.testing.assert_allclose(pin.position, place(hand_arm, TIPS[pin.digit]), atol=1e-9)
     assert max(pin_distances(hand_arm.rig_hand, stand[1:]).values()) < 1e-9
     middle, index = (JOINT_INDEX[CHAIN_JOINTS[digit][-1]] for digit in ("middle-finger", "index-finger"))
     seen = hand_arm.rig_hand.seen_frames()
-    np.testing.assert_allclose(seen[0, :3, :3] @ stand[-1].place, seen[middle, :3, 3] - seen[index, :3, 3], atol=1e-9)
+    np.testing.assert_allclose(
+        seen[0, :3, :3] @ stand[-1].position, seen[middle, :3, 3] - seen[index, :3, 3], atol=1e-9
+    )
     fewer = replace(hand_arm.rig_hand, digits=("thumb",))
     assert [pin.digit for pin in pins_at_fingertips(fewer, pins)] == ["thumb"]

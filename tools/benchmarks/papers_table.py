@@ -186,10 +186,10 @@ def precision_rows(frames: int = 400) -> list[list[str]]:
         assert lu.index is not None
         entries = len(lu.index.middle)
         first, second, third = true[0].tolist()
-        found = lu.after((first, second, third)).many(goals.real, goals.imag, [])
+        found = lu.after((first, second, third)).bend_frames(goals.real, goals.imag, [])
         name = f"lu, {precision:g} mm and °" + ("" if with_rho else ", without ρ")
         result.append(_precision_row(name, entries, 3 * entries, found, true))
-    found = even.many(goals.real, goals.imag, [])
+    found = even.bend_frames(goals.real, goals.imag, [])
     return [*result, _precision_row("even", ROWS + 2, 2 * (ROWS + 2), found, true)]
 
 

@@ -28,7 +28,7 @@ def measured(name: str, drags: int) -> list[str]:
 
     from knuckle.hand.joints import DIGITS, KNUCKLES
     from knuckle.hand.kinematics import joint_position
-    from knuckle.posing.dragging import DRAG_SOLVERS, WRIST, Pin, drag
+    from knuckle.posing.dragging import DRAG_SOLVERS, WRIST, Pin, start_drag
     from knuckle.tests.pure.posing.test_dragging import HANDS, TIPS, as_bent, some_pose
 
     times: list[float] = []
@@ -51,7 +51,7 @@ def measured(name: str, drags: int) -> list[str]:
         hand, digit, rng = HANDS[("left", "right")[seed % 2]], DIGITS[seed % 5], np.random.default_rng(seed)
         start, solver = some_pose(hand, seed), DRAG_SOLVERS[name](hand)
         goal = joint_position(as_bent(start, some_pose(hand, seed + 1), digit), TIPS[digit])[0]
-        of = drag(start, TIPS[digit], solver=solver)
+        of = start_drag(start, TIPS[digit], solver=solver)
         poses = led(of, parts * (goal - of.position), times)
         off.append(1000 * float(np.linalg.norm(joint_position(poses[-1], TIPS[digit])[0] - goal)))
         turned = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
@@ -61,11 +61,11 @@ def measured(name: str, drags: int) -> list[str]:
         back.append(float(np.rad2deg(np.abs(last.angles - start.angles).max())))
         start = some_pose(hand, seed, 0.5)
         pins = [Pin(held, joint_position(start, TIPS[held])[0]) for held in DIGITS[: 1 + seed % 3]]
-        of = drag(start, WRIST if seed % 2 else KNUCKLES[seed % 4], pins, solver=solver)
+        of = start_drag(start, WRIST if seed % 2 else KNUCKLES[seed % 4], pins, solver=solver)
         way = rng.normal(size=3)
         for pose in led(of, 0.03 * way / np.linalg.norm(way) * parts, pinned_times):
             pinned += [
-                1000 * float(np.linalg.norm(joint_position(pose, TIPS[pin.digit])[0] - pin.place)) for pin in pins
+                1000 * float(np.linalg.norm(joint_position(pose, TIPS[pin.digit])[0] - pin.position)) for pin in pins
             ]
     paces = " / ".join(f"{value:.1f}" for value in np.quantile(pace, [0.5, 0.99, 1.0]))
     ends = [f"{max(values):.2f}" for values in (off, over)]

@@ -15,7 +15,7 @@ from scipy.optimize import least_squares
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose, joint_position
 from knuckle.hand.proportions import adult, build
-from knuckle.posing.dragging import Drag, DragStep, drag
+from knuckle.posing.dragging import Drag, DragStep, start_drag
 from knuckle.tests.pure.posing.test_dragging import TIPS, dofs_of
 
 Floats = NDArray[np.float64]
@@ -133,7 +133,7 @@ def check_curled(change: Floats) -> None:
 @pytest.mark.parametrize("digit", DIGITS[1:])
 def test_a_tip_dragged_straight_at_the_palm_curls_the_finger(digit: str, view: str, bent: str) -> None:
     start, along = begun(bent), unit(np.array(VIEWS[view]))
-    of = drag(start, TIPS[digit])
+    of = start_drag(start, TIPS[digit])
     parts = np.linspace(0.0, 1.0, STEPS + 1)[1:, None]
     goals = of.position + parts * (palm_under(start, digit) - of.position)
     steps = led(of, goals, along)
@@ -164,7 +164,7 @@ def some_goal(digit: str, bent: str, seed: int) -> tuple[Pose, Drag, Floats, Flo
         angles[0, middle] = np.clip(angles[0, middle], HAND.limits[middle, 0], most)
     angles[0, last] = start.angles[0, last] + RHO * (angles[0, middle] - start.angles[0, middle])
     goal = joint_position(Pose(HAND, start.root, np.clip(angles, *HAND.limits.T)), TIPS[digit])[0]
-    along, of = unit(rng.normal(size=3)), drag(start, TIPS[digit])
+    along, of = unit(rng.normal(size=3)), start_drag(start, TIPS[digit])
     return start, of, goal - ((goal - of.position) @ along) * along, along
 
 
@@ -213,7 +213,7 @@ def test_the_goal_at_the_depth_of_the_tip_gives_the_same_pose(digit: str, seed: 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 def test_a_tip_dragged_sideways_spreads_the_finger(digit: str, side: float) -> None:
     start, along = begun("straight"), unit(np.array(VIEWS["top"]))
-    of = drag(start, TIPS[digit])
+    of = start_drag(start, TIPS[digit])
     away = of.position - joint_position(start, CHAIN_JOINTS[digit][0])[0]
     turn = np.linspace(0.0, np.deg2rad(10.0) * side, 20)[1:]
     cos, sin = np.cos(turn), np.sin(turn)
@@ -226,7 +226,7 @@ def test_a_tip_dragged_sideways_spreads_the_finger(digit: str, side: float) -> N
 
 def test_a_straight_finger_that_is_lifted_extends_its_knuckle() -> None:
     start, along = begun("straight"), unit(np.array(VIEWS["side"]))
-    of = drag(start, TIPS["index-finger"])
+    of = start_drag(start, TIPS["index-finger"])
     knuckle = joint_position(start, CHAIN_JOINTS["index-finger"][0])[0]
     arm = float(np.linalg.norm(of.position - knuckle))
     lift = np.linspace(0, np.deg2rad(20.0), 20)[1:, None]

@@ -16,7 +16,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from knuckle.hand.kinematics import Pose, joint_position
 from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
-from knuckle.posing.dragging import DRAGGABLE, WRIST, Drag, Pin, drag
+from knuckle.posing.dragging import DRAGGABLE, WRIST, Drag, Pin, start_drag
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def apart(pose: Pose, joint: str, goal: Floats) -> float:
 @given(side=sides, joint=st.sampled_from(DRAGGABLE), seed=seeds)
 def test_a_drag_to_where_it_is_changes_nothing(side: str, joint: str, seed: int) -> None:
     start = some_pose(HANDS[side], seed)
-    of = drag(start, joint)
+    of = start_drag(start, joint)
     pose = of.step(of.position).pose
     assert np.abs(pose.angles - start.angles).max() < 1e-9
     assert np.abs(pose.root - start.root).max() < 1e-9
@@ -84,7 +84,7 @@ def test_a_drag_to_where_it_is_changes_nothing(side: str, joint: str, seed: int)
 def test_a_fingertip_comes_to_where_it_can_be(side: str, digit: str, seed: int) -> None:
     start = some_pose(HANDS[side], seed)
     goal = joint_position(as_bent(start, some_pose(HANDS[side], seed + 1), digit), TIPS[digit])[0]
-    off = apart(dragged(drag(start, TIPS[digit]), goal), TIPS[digit], goal)
+    off = apart(dragged(start_drag(start, TIPS[digit]), goal), TIPS[digit], goal)
     assert off < 0.5, f"{off:.2f} mm > 0.5 mm"
 
 
@@ -95,7 +95,7 @@ def test_only_the_digit_that_is_dragged_moves_and_inside_its_limits(
 ) -> None:
     start = some_pose(HANDS[side], seed)
     rng = np.random.default_rng(seed)
-    of = drag(start, CHAIN_JOINTS[digit][1 + seed % 3])
+    of = start_drag(start, CHAIN_JOINTS[digit][1 + seed % 3])
     pose = dragged(of, of.position + reach * rng.normal(size=3))
     low, high = start.hand.limits.T
     assert np.all(pose.angles >= low - 1e-9) and np.all(pose.angles <= high + 1e-9)
@@ -111,7 +111,7 @@ def test_no_pose_is_much_nearer_to_what_is_out_of_reach(side: str, digit: str, s
     hand = HANDS[side]
     start, rng = some_pose(hand, seed), np.random.default_rng(seed)
     own, (low, high) = dofs_of(hand, digit), hand.limits.T
-    of = drag(start, TIPS[digit])
+    of = start_drag(start, TIPS[digit])
     angles = np.repeat(start.angles, 500, axis=0)
     angles[:, own] = low[own] + rng.random((500, len(own))) * (high - low)[own]
     others = Pose(hand, np.repeat(start.root, 500, axis=0), angles)
@@ -128,7 +128,7 @@ def test_a_finger_that_is_pulled_away_stretches_towards_the_mouse() -> None:
     for digit in DIGITS[1:]:
         base = joint_position(start, CHAIN_JOINTS[digit][0])[0]
         ahead = start.root[0, :3, :3] @ np.array([0.0, 1.0, 0.05])
-        pose = dragged(drag(start, TIPS[digit]), base + 2.0 * ahead)
+        pose = dragged(start_drag(start, TIPS[digit]), base + 2.0 * ahead)
         way = joint_position(pose, TIPS[digit])[0] - base
         assert np.rad2deg(np.arccos(way @ ahead / np.linalg.norm(way) / np.linalg.norm(ahead))) < 3.0
 
@@ -138,7 +138,7 @@ def test_a_finger_that_is_pulled_away_stretches_towards_the_mouse() -> None:
 def test_a_straight_digit_that_is_pushed_along_itself_bends(side: str, digit: str, back: float) -> None:
     hand = HANDS[side]
     start = Pose(hand, np.eye(4)[None], np.clip(np.zeros((1, hand.dofs)), *hand.limits.T))
-    of = drag(start, CHAIN_JOINTS[digit][-1])
+    of = start_drag(start, CHAIN_JOINTS[digit][-1])
     along = kinematics.joint_frames(hand, start)[0, JOINT_INDEX[CHAIN_JOINTS[digit][-2]], :3, 1]
     goal = of.position - back * of.reach * along
     assert apart(dragged(of, goal), of.joint, goal) < 0.1, "mm"
@@ -149,7 +149,7 @@ def test_a_straight_digit_that_is_pushed_along_itself_bends(side: str, digit: st
 def test_a_straight_finger_that_is_pushed_back_bends_as_its_tendons_have_it(digit: str, lean: float) -> None:
     hand = HANDS["right"]
     start = Pose(hand, np.eye(4)[None], np.clip(np.zeros((1, hand.dofs)), *hand.limits.T))
-    of = drag(start, TIPS[digit])
+    of = start_drag(start, TIPS[digit])
     along, back = kinematics.joint_frames(hand, start)[0, JOINT_INDEX[CHAIN_JOINTS[digit][2]], :3, 1:3].T
     way = -np.cos(np.deg2rad(lean)) * along + np.sin(np.deg2rad(lean)) * back
     pose = dragged(of, of.position + 0.35 * of.reach * way)
@@ -162,7 +162,7 @@ def test_a_straight_finger_that_is_pushed_back_bends_as_its_tendons_have_it(digi
 @given(side=sides, digit=digits, seed=seeds, far=st.floats(0.005, 0.2))
 def test_the_way_there_and_back_ends_where_it_began(side: str, digit: str, seed: int, far: float) -> None:
     start = some_pose(HANDS[side], seed)
-    of = drag(start, TIPS[digit])
+    of = start_drag(start, TIPS[digit])
     way = np.random.default_rng(seed).normal(size=3)
     way *= far / np.linalg.norm(way)
     last = None
@@ -177,7 +177,7 @@ def test_the_way_there_and_back_ends_where_it_began(side: str, digit: str, seed:
 def test_the_other_hand_does_the_same_in_the_mirror(seed: int, digit: str) -> None:
     right, left = (replace(some_pose(HANDS[side], seed), root=np.eye(4)[None]) for side in ("right", "left"))
     way = np.random.default_rng(seed).normal(0.0, 0.03, 3)
-    ends = [drag(pose, TIPS[digit]) for pose in (right, left)]
+    ends = [start_drag(pose, TIPS[digit]) for pose in (right, left)]
     poses = [
         dragged(of, of.position + way * flip)
         for of, flip in zip(ends, np.array([[1.0] * 3, [-1.0, 1.0, 1.0]]), strict=True)
@@ -194,7 +194,7 @@ def test_a_hand_elsewhere_and_of_another_size_does_the_same(seed: int, side: str
     root = start.root.copy()
     root[0, :3, :3] = turn @ root[0, :3, :3]
     way = np.random.default_rng(seed).normal(0.0, 0.03, 3)
-    of, other = drag(start, TIPS[digit]), drag(Pose(larger, root, start.angles), TIPS[digit])
+    of, other = start_drag(start, TIPS[digit]), start_drag(Pose(larger, root, start.angles), TIPS[digit])
     pose, same = dragged(of, of.position + way), dragged(other, other.position + 10 * turn @ way)
     assert np.abs(pose.angles - same.angles).max() < 1e-3
 
@@ -203,7 +203,7 @@ def test_a_hand_elsewhere_and_of_another_size_does_the_same(seed: int, side: str
 @given(seed=seeds, side=sides, digit=digits, far=st.floats(0.02, 0.2))
 def test_no_joint_leaps_under_a_mouse_that_does_not(seed: int, side: str, digit: str, far: float) -> None:
     start, rng = some_pose(HANDS[side], seed), np.random.default_rng(seed)
-    of = drag(start, TIPS[digit])
+    of = start_drag(start, TIPS[digit])
     turns = np.linspace(0.0, 2 * np.pi, 60)[:, None]
     ways = sum(rng.normal(size=3) * np.sin(often * turns) / often for often in (1, 2, 3))
     ways *= far / np.abs(ways).max()
@@ -224,7 +224,9 @@ def test_the_last_joint_goes_with_the_one_before_it_unless_it_is_let_go() -> Non
     way = np.array([0.0, -0.03, -0.02])
     bent = [
         (course.pose.angles - start.angles)[0]
-        for course in (drag(start, tip, coupled=c).step(joint_position(start, tip)[0] + way) for c in (True, False))
+        for course in (
+            start_drag(start, tip, coupled=c).step(joint_position(start, tip)[0] + way) for c in (True, False)
+        )
     ]
     ratio = [of[last] / of[middle] for of in bent]
     assert ratio[0] == pytest.approx(2 / 3, abs=0.02)
@@ -236,7 +238,7 @@ def test_the_last_joint_goes_with_the_one_before_it_unless_it_is_let_go() -> Non
 def test_the_palm_takes_the_hand_along(seed: int, side: str) -> None:
     start = some_pose(HANDS[side], seed)
     goal = np.random.default_rng(seed).normal(size=3)
-    pose = drag(start, WRIST).step(goal).pose
+    pose = start_drag(start, WRIST).step(goal).pose
     assert apart(pose, WRIST, goal) < 1e-3
     assert np.abs(pose.root[:, :3, :3] - start.root[:, :3, :3]).max() < 1e-9
     assert np.array_equal(pose.angles, start.angles)
@@ -246,7 +248,7 @@ def test_the_palm_takes_the_hand_along(seed: int, side: str) -> None:
 @given(seed=seeds, side=sides, knuckle=st.sampled_from(KNUCKLES), turn=st.floats(-1.0, 1.0))
 def test_a_knuckle_turns_the_hand_about_its_wrist(seed: int, side: str, knuckle: str, turn: float) -> None:
     start, rng = some_pose(HANDS[side], seed), np.random.default_rng(seed)
-    of = drag(start, knuckle)
+    of = start_drag(start, knuckle)
     axis = rng.normal(size=3)
     turned = rot.rotate(rot.from_axis_angle(axis / np.linalg.norm(axis), turn), of.position - of.base)
     pose = dragged(of, of.base + (0.5 + rng.random()) * turned)
@@ -261,11 +263,11 @@ def test_pins_hold_while_the_hand_moves(seed: int, side: str, joint: str, far: f
     start, rng = some_pose(HANDS[side], seed, 0.6), np.random.default_rng(seed)
     pinned = rng.choice(DIGITS, 1 + seed % 5, replace=False)
     pins = [Pin(digit, joint_position(start, TIPS[digit])[0]) for digit in pinned]
-    of = drag(start, joint, pins)
+    of = start_drag(start, joint, pins)
     way = rng.normal(size=3)
     pose = dragged(of, of.position + far * way / np.linalg.norm(way))
     for pin in pins:
-        off = apart(pose, TIPS[pin.digit], pin.place)
+        off = apart(pose, TIPS[pin.digit], pin.position)
         assert off < 0.5, f"{pin.digit} {off:.2f} mm > 0.5 mm"
     low, high = start.hand.limits.T
     assert np.all(pose.angles >= low - 1e-9) and np.all(pose.angles <= high + 1e-9)
@@ -277,7 +279,7 @@ def test_the_palm_gets_where_it_is_dragged_though_fingers_are_pinned() -> None:
     for side, hand in HANDS.items():
         start = some_pose(hand, 5, 0.3)
         pins = [Pin(digit, joint_position(start, TIPS[digit])[0]) for digit in DIGITS[:2]]
-        of = drag(start, WRIST, pins)
+        of = start_drag(start, WRIST, pins)
         towards = start.root[0, :3, :3] @ np.array([0.0, 0.012, 0.0])
         off = apart(dragged(of, of.position + towards), WRIST, of.position + towards)
         assert off < 0.5, f"{side} {off:.2f} mm > 0.5 mm"
@@ -286,7 +288,7 @@ def test_the_palm_gets_where_it_is_dragged_though_fingers_are_pinned() -> None:
 def test_a_finger_that_is_pinned_stays_exactly_while_another_is_dragged() -> None:
     start = some_pose(HANDS["right"], 2)
     pins = [Pin(digit, joint_position(start, TIPS[digit])[0]) for digit in DIGITS]
-    of = drag(start, TIPS["index-finger"], pins)
+    of = start_drag(start, TIPS["index-finger"], pins)
     pose = dragged(of, of.position + [0.0, 0.01, 0.02])
     assert of.digits == ("index-finger",) and apart(pose, TIPS["index-finger"], of.position) > 10.0
 
@@ -294,7 +296,7 @@ def test_a_finger_that_is_pinned_stays_exactly_while_another_is_dragged() -> Non
 def test_a_finger_comes_to_a_pin_that_went_elsewhere() -> None:
     start = some_pose(HANDS["right"], 2, 0.5)
     there = joint_position(start, TIPS["thumb"])[0] + start.root[0, :3, :3] @ np.array([0.005, 0.0, -0.004])
-    of = drag(start, TIPS["index-finger"], [Pin("thumb", there)])
+    of = start_drag(start, TIPS["index-finger"], [Pin("thumb", there)])
     pose = dragged(of, of.position + [0.0, 0.005, 0.01])
     assert apart(pose, TIPS["thumb"], there) < 0.5
 
@@ -304,7 +306,7 @@ def test_fingers_pinned_to_each_other_stay_so_whichever_is_dragged(led: str) -> 
     start = some_pose(HANDS["right"], 4, 0.5)
     turn = start.root[0, :3, :3]
     gap = (joint_position(start, TIPS["thumb"])[0] - joint_position(start, TIPS["index-finger"])[0]) @ turn
-    of = drag(start, TIPS[led], [Pin("thumb", gap, "index-finger")])
+    of = start_drag(start, TIPS[led], [Pin("thumb", gap, "index-finger")])
     for way in ([0.0, 0.0, -0.01], [0.3, 0.2, 0.3]):
         pose = dragged(of, of.position + turn @ np.array(way), 30)
         now = (joint_position(pose, TIPS["thumb"])[0] - joint_position(pose, TIPS["index-finger"])[0]) @ turn
@@ -315,10 +317,10 @@ def test_fingers_pinned_to_each_other_stay_so_whichever_is_dragged(led: str) -> 
 def test_a_wrist_that_went_elsewhere_than_asked_keeps_its_pins() -> None:
     start = some_pose(HANDS["right"], 5, 0.3)
     pins = [Pin(digit, joint_position(start, TIPS[digit])[0]) for digit in DIGITS[:3]]
-    of = drag(start, WRIST, pins)
+    of = start_drag(start, WRIST, pins)
     asked = of.step(of.position + start.root[0, :3, :3] @ np.array([0.0, 0.01, 0.0]))
     stopped = start.root[0].copy()
     stopped[:3, 3] = (start.root[0, :3, 3] + asked.pose.root[0, :3, 3]) / 2
     pose = of.hold_pins(stopped, asked).pose
     assert np.array_equal(pose.root[0], stopped)
-    assert max(apart(pose, TIPS[pin.digit], pin.place) for pin in pins) < 0.5
+    assert max(apart(pose, TIPS[pin.digit], pin.position) for pin in pins) < 0.5

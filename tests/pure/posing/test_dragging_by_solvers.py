@@ -11,7 +11,7 @@ from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose, joint_position
 from knuckle.posing.algebra_shapes import Tracer
-from knuckle.posing.dragging import DRAG_SOLVERS, LABELS, NEAREST, WRIST, Drag, DragStep, Pin, drag
+from knuckle.posing.dragging import DRAG_SOLVERS, LABELS, NEAREST, WRIST, Drag, DragStep, Pin, start_drag
 from knuckle.solvers import SOLVERS
 from knuckle.tests.pure.posing.test_dragging import (
     HANDS,
@@ -63,7 +63,7 @@ def test_a_tip_comes_to_where_it_can_be_inside_limits_and_no_joint_leaps(
     hand = HANDS[side]
     start = some_pose(hand, seed)
     goal = joint_position(as_bent(start, some_pose(hand, seed + 1), digit), TIPS[digit])[0]
-    of = drag(start, TIPS[digit], solver=DRAG_SOLVERS[solver](hand))
+    of = start_drag(start, TIPS[digit], solver=DRAG_SOLVERS[solver](hand))
     way = goal - of.position
     courses = led(of, np.linspace(0.05, 1.0, 20)[:, None] * way)
     assert apart(courses[-1].pose, TIPS[digit], goal) < 0.5
@@ -83,7 +83,7 @@ def test_a_tip_comes_to_where_it_can_be_inside_limits_and_no_joint_leaps(
 def test_back_where_it_began_all_is_as_it_was(solver: str, side: str, digit: str, seed: int, far: float) -> None:
     start = some_pose(HANDS[side], seed)
     way = far * rot.unit_vector(np.random.default_rng(seed).normal(size=3))
-    of = drag(start, TIPS[digit], solver=DRAG_SOLVERS[solver](start.hand))
+    of = start_drag(start, TIPS[digit], solver=DRAG_SOLVERS[solver](start.hand))
     parts = np.concatenate([np.linspace(0.0, 1.0, 8), np.linspace(1.0, 0.0, 8)])
     courses = led(of, parts[:, None] * way)
     assert np.abs(courses[0].pose.angles - start.angles).max() < 1e-9
@@ -99,11 +99,11 @@ def test_the_tip_that_is_seen_comes_there_on_a_rig_whose_bones_are_not_in_a_plan
     hand = HANDS[side]
     start = crooked(some_pose(hand, seed), seed)
     goal = joint_position(as_bent(start, some_pose(hand, seed + 1, 0.7), digit), TIPS[digit])[0]
-    of = drag(start, TIPS[digit], solver=DRAG_SOLVERS[solver](hand))
+    of = start_drag(start, TIPS[digit], solver=DRAG_SOLVERS[solver](hand))
     course = led(of, np.linspace(0.1, 1.0, 10)[:, None] * (goal - of.position))[-1]
     reached = apart(course.pose, TIPS[digit], goal)
     # What one hand reaches the other need not: then the nearest pose of all is no better either.
-    best = apart(led(drag(start, TIPS[digit]), (goal - of.position)[None])[-1].pose, TIPS[digit], goal)
+    best = apart(led(start_drag(start, TIPS[digit]), (goal - of.position)[None])[-1].pose, TIPS[digit], goal)
     assert reached < best + 0.5, f"{reached:.2f} mm, {best:.2f} mm"
 
 
@@ -114,10 +114,10 @@ def test_the_tip_that_is_seen_comes_there_on_a_rig_whose_bones_are_not_in_a_plan
 def test_pins_hold_while_the_hand_moves(solver: str, side: str, seed: int, joint: str) -> None:
     start = some_pose(HANDS[side], seed, 0.5)
     pins = [Pin(digit, joint_position(start, TIPS[digit])[0]) for digit in DIGITS[: 1 + seed % 3]]
-    of = drag(start, joint, pins, solver=DRAG_SOLVERS[solver](start.hand))
+    of = start_drag(start, joint, pins, solver=DRAG_SOLVERS[solver](start.hand))
     way = 0.03 * rot.unit_vector(np.random.default_rng(seed).normal(size=3))
     for course in led(of, np.linspace(0.0, 1.0, 5)[:, None] * way):
-        assert max(apart(course.pose, TIPS[pin.digit], pin.place) for pin in pins) < 0.5
+        assert max(apart(course.pose, TIPS[pin.digit], pin.position) for pin in pins) < 0.5
         stopped = course.pose.root[0].copy()
         stopped[:3, 3] = (stopped[:3, 3] + start.root[0, :3, 3]) / 2
         held = of.hold_pins(stopped, course).pose
@@ -134,7 +134,7 @@ def test_fingers_pinned_to_each_other_stay_so(solver: str) -> None:
         return way
 
     pins = [Pin("thumb", between(start), "index-finger")]
-    of = drag(start, TIPS["index-finger"], pins, solver=DRAG_SOLVERS[solver](start.hand))
+    of = start_drag(start, TIPS["index-finger"], pins, solver=DRAG_SOLVERS[solver](start.hand))
     for course in led(of, np.linspace(0.0, 1.0, 8)[:, None] * (turn @ [0.01, -0.02, -0.03])):
         assert 1000 * np.linalg.norm(between(course.pose) - between(start)) < 0.5
 
@@ -144,7 +144,7 @@ def test_fingers_pinned_to_each_other_stay_so(solver: str) -> None:
 def test_what_the_algebra_shows_of_a_drag_by_cga_is_what_was_computed(side: str, digit: str, seed: int) -> None:
     hand = HANDS[side]
     start = crooked(some_pose(hand, seed), seed)
-    of = drag(start, TIPS[digit], solver=DRAG_SOLVERS["cga"](hand))
+    of = start_drag(start, TIPS[digit], solver=DRAG_SOLVERS["cga"](hand))
     way = np.random.default_rng(seed).normal(0.0, 0.02, 3)
     for course in led(of, np.linspace(0.2, 1.0, 5)[:, None] * way):
         goals = of.tip_targets(course)

@@ -75,9 +75,9 @@ def test_a_goal_at_a_starting_pose_takes_no_sweep():
 def test_sweeps_in_a_batch_and_alone_are_the_same(end):
     bend, rng = planar_ccd(STIFF, end, STOPPING), np.random.default_rng(4)
     goals = rng.uniform(-0.1, 0.1, (40, 2))
-    many = np.stack(bend.many(goals[:, 0], goals[:, 1], []), -1)
+    many = np.stack(bend.bend_frames(goals[:, 0], goals[:, 1], []), -1)
     for (u, v), found in zip(goals.tolist(), many, strict=True):
-        assert list(bend.one(u, v, [])) == pytest.approx(found.tolist(), abs=1e-9)
+        assert list(bend.bend_frame(u, v, [])) == pytest.approx(found.tolist(), abs=1e-9)
 
 
 def test_a_moving_hand_is_followed_within_limits_in_pieces_and_sweeps_are_counted():

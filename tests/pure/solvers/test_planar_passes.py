@@ -72,7 +72,9 @@ def test_where_limits_are_in_the_way_passes_bring_the_end_nearer(nearest):
     """Within tight limits the beginning misses every tenth place that can be reached; passes lead on from it."""
     goals = ends(STIFF, poses(STIFF, 1000, 5))
     start, passed = (
-        np.asarray(planar_fabrik(STIFF, TIP, Stopping(1e-5, 1e-7, most), nearest).many(goals[:, 0], goals[:, 1], [])[3])
+        np.asarray(
+            planar_fabrik(STIFF, TIP, Stopping(1e-5, 1e-7, most), nearest).bend_frames(goals[:, 0], goals[:, 1], [])[3]
+        )
         for most in (0, 60)
     )
     assert (start > 1e-5).mean() > 0.08
@@ -89,7 +91,9 @@ def test_out_of_reach_passes_come_nearer_to_the_nearest_pose(nearest):
     )
     least = np.linalg.norm(goals[:, None] - tried, axis=-1).min(1)
     start, passed = (
-        np.asarray(planar_fabrik(STIFF, TIP, Stopping(1e-5, 1e-7, most), nearest).many(goals[:, 0], goals[:, 1], [])[3])
+        np.asarray(
+            planar_fabrik(STIFF, TIP, Stopping(1e-5, 1e-7, most), nearest).bend_frames(goals[:, 0], goals[:, 1], [])[3]
+        )
         for most in (0, 60)
     )
     assert (passed - least).mean() < 0.7 * (start - least).mean()

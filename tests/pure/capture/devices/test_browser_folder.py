@@ -25,7 +25,7 @@ with browser_folder(Path(sys.argv[1]), "http://127.0.0.1/") as folder:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the folders are made."""
-    monkeypatch.setattr(folders, "_place", lambda browser: tmp_path)
+    monkeypatch.setattr(folders, "_parent_folder", lambda browser: tmp_path)
     return tmp_path
 
 

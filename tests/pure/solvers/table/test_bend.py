@@ -24,7 +24,7 @@ TABLES = {name: table_of(chain) for name, chain in CHAINS.items()}
 
 def many(table, goals, hints=()):
     goals = np.atleast_1d(goals)
-    *flexions, error = table.many(goals.real.copy(), goals.imag.copy(), list(hints))
+    *flexions, error = table.bend_frames(goals.real.copy(), goals.imag.copy(), list(hints))
     return np.stack(flexions, -1), error
 
 
@@ -55,7 +55,7 @@ def test_one_frame_is_solved_as_many_are(name, first, middle):
     share = np.array([first, middle])
     truth = coupled(chain, *(chain.limits[:2, 0] + share * np.ptp(chain.limits[:2], axis=1)))
     goal = tip(table.linkage.links, truth)
-    one = table.one(goal.real, goal.imag, [])
+    one = table.bend_frame(goal.real, goal.imag, [])
     flexions, error = many(table, goal)
     assert np.abs(np.array(one) - [*flexions[0], error[0]]).max() < 1e-9
 

@@ -37,7 +37,7 @@ def test_the_table_files_the_angles_that_listing_c1_files(radii):
     table = build_index_table(up_to_tip(INDEX, radii), precision, coupled=False)
     assert table.filled == len(expected)
     for row, angles in expected.items():
-        entries = slice(table.begins[row], table.begins[row + 1])
+        entries = slice(table.bin_starts[row], table.bin_starts[row + 1])
         found = np.rad2deg(np.stack([table.middle[entries], table.last[entries]], -1))
         assert np.abs(found - angles).max() < 1e-9
 
@@ -53,7 +53,7 @@ def listing_c2(table, distance, alpha, before):
     row = nearest_filled_bin(table, int(distance / table.step))
     while True:
         best = None
-        for entry in range(table.begins[row], table.begins[row + 1]):
+        for entry in range(table.bin_starts[row], table.bin_starts[row + 1]):
             two, three, beta = table.middle[entry], table.last[entry], table.beta[entry]
             if beta <= alpha:
                 error = np.linalg.norm(np.array([alpha - beta, two, three]) - before)
@@ -98,7 +98,7 @@ def test_with_the_end_of_the_first_bone_seen_the_others_meet_the_tip(shares):
     goal = complex(*five_links(THESIS, (0.0, 0.0, 0.0), truth))
     seen = THESIS[0] * np.exp(1j * truth[0])
     hint = MarkerHint(ChainMarker(0, float(THESIS[0])), float(seen.real), float(seen.imag), 1.0)
-    first, middle, last, off = LU.after(tuple(truth)).one(goal.real, goal.imag, [hint])
+    first, middle, last, off = LU.after(tuple(truth)).bend_frame(goal.real, goal.imag, [hint])
     assert first == pytest.approx(truth[0], abs=1e-9)
     found = complex(*five_links(THESIS, (0.0, 0.0, 0.0), (first, middle, last)))
     assert 1000 * abs(found - goal) < 2.0 + 1e-9

@@ -8,7 +8,7 @@ import pytest
 from knuckle.solvers.dynamical.limb_step import StepLimit
 from knuckle.solvers.tree import TreeSettings, chain, cone, fixed, goals_by_name, hinge, solve
 from knuckle.solvers.tree.ccd_sweep import ccd_sweep
-from knuckle.solvers.tree.tree_kinematics import measure, place
+from knuckle.solvers.tree.tree_kinematics import forward_kinematics, measure
 from knuckle.solvers.tree.tree_solver import METHODS
 from knuckle.solvers.tree.velocity_step import damped_step, dynamical_step
 
@@ -67,8 +67,8 @@ def test_no_sweep_moves_farther_from_the_goals(skeleton):
     plan, rows = problem(skeleton, goals_by_name(skeleton, ends), turns_inside(skeleton, 20, 2))
     pinned = replace(plan, root_free=False)
     for _ in range(5):
-        error, _, placed = measure(plan, rows)
-        rows = ccd_sweep(pinned, placed, rows)
+        error, _, frames = measure(plan, rows)
+        rows = ccd_sweep(pinned, frames, rows)
         assert (measure(plan, rows)[0] <= error + 1e-9 * skeleton.reach).all()
 
 
@@ -93,7 +93,7 @@ def test_a_damped_step_is_that_of_the_slopes_of_forward_kinematics():
     start, free = rows.angles[0], plan.free
 
     def end(angles):
-        return place(plan, rows.root_position, angles[None]).points[0, len(plan.links)]
+        return forward_kinematics(plan, rows.root_position, angles[None]).points[0, len(plan.links)]
 
     slopes = []
     for joint, angle in np.argwhere(free):
@@ -104,7 +104,7 @@ def test_a_damped_step_is_that_of_the_slopes_of_forward_kinematics():
     jacobian, error = np.array(slopes).T, rows.goals[0, 0] - end(start)
     square = jacobian.T @ jacobian + (0.05 * plan.reach) ** 2 * np.eye(len(slopes))
     expected = np.linalg.solve(square, jacobian.T @ error)
-    moved = damped_step(plan, place(plan, rows.root_position, rows.angles), rows, 0.05)
+    moved = damped_step(plan, forward_kinematics(plan, rows.root_position, rows.angles), rows, 0.05)
     assert (moved.angles[0] - start)[free] == pytest.approx(expected, abs=1e-7)
 
 
@@ -114,8 +114,8 @@ def test_errors_decay_by_the_gain_of_dynamical(gain):
     at = 0.4 * turns_inside(TAIL, 5, 7)
     goals = goals_by_name(TAIL, {"tail-5-tip": posed(TAIL, at)[0][:, -1] + [1e-3, -1e-3, 5e-4]})
     plan, rows = problem(TAIL, goals, at)
-    before, _, placed = measure(plan, rows)
-    after, _, _ = measure(plan, dynamical_step(plan, placed, rows, gain, FAST))
+    before, _, frames = measure(plan, rows)
+    after, _, _ = measure(plan, dynamical_step(plan, frames, rows, gain, FAST))
     assert after / before == pytest.approx(1 - gain, abs=0.02)
 
 

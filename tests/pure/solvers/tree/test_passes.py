@@ -7,7 +7,7 @@ import pytest
 
 from knuckle.solvers.tree import TreeSettings, chain, goals_by_name, solve
 from knuckle.solvers.tree.fabrik_passes import inward_pass
-from knuckle.solvers.tree.tree_kinematics import place
+from knuckle.solvers.tree.tree_kinematics import forward_kinematics
 
 from .test_laws import miss, reached
 from .test_steps import problem
@@ -59,14 +59,14 @@ def test_joints_that_close_a_loop_are_wanted_in_one_place_on_both_bones_spheres(
     skeleton = loop()
     goals = goals_by_name(skeleton, {"left-1-tip": np.array([[0.2, 1.8, 0.3]])})
     plan, rows = problem(skeleton, goals, 0.2 * turns_inside(skeleton, 1, 3))
-    placed = place(plan, rows.root_position, rows.angles)
-    wanted, _ = inward_pass(plan, placed, rows)
+    posed = forward_kinematics(plan, rows.root_position, rows.angles)
+    wanted, _ = inward_pass(plan, posed, rows)
     count = len(plan.links)
     assert len(plan.loop_pairs) == 1
     one, other = plan.loop_pairs[0]
     assert np.array_equal(wanted[:, count + one], wanted[:, count + other])
     for site in (one, other):
         joint = plan.site_joints[site]
-        above = placed.points[:, plan.links[joint].parent]
+        above = posed.points[:, plan.links[joint].parent]
         length = np.linalg.norm(plan.rest_offsets[joint])
         assert np.linalg.norm(wanted[:, count + site] - above, axis=-1) == pytest.approx(length, abs=1e-9)

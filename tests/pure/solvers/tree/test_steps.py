@@ -13,7 +13,7 @@ from knuckle.solvers.tree.cost_derivatives import _series, cost_derivatives
 from knuckle.solvers.tree.fabrik_passes import inward_pass
 from knuckle.solvers.tree.goal_points import goal_points
 from knuckle.solvers.tree.sphere_joint import nearest_on_spheres
-from knuckle.solvers.tree.tree_kinematics import TreeProblems, measure, place
+from knuckle.solvers.tree.tree_kinematics import TreeProblems, forward_kinematics, measure
 from knuckle.solvers.tree.tree_plan import make_plan
 from knuckle.solvers.tree.tree_solver import _solve_rows
 
@@ -77,9 +77,9 @@ def test_a_sub_base_is_wanted_at_the_weighted_centroid_of_what_its_ends_want():
         weights={f"{name}-1-tip": weight[name] for name in goal},
     )
     plan, rows = problem(tree, goals, np.zeros((1, len(tree.joints), 3)))
-    placed = place(plan, rows.root_position, rows.angles)
-    wanted, _ = inward_pass(plan, placed, rows)
-    now = dict(zip(tree.joints, placed.points[0], strict=False))
+    posed = forward_kinematics(plan, rows.root_position, rows.angles)
+    wanted, _ = inward_pass(plan, posed, rows)
+    now = dict(zip(tree.joints, posed.points[0], strict=False))
 
     def inward(from_there, joint):
         return from_there + (now[joint] - from_there) / length(now[joint] - from_there)
@@ -110,8 +110,8 @@ def test_errors_are_the_distances_of_the_ends_from_their_goals(seed):
     goal, weight = rng.normal(size=(2, 3, 3)), {"left-1-tip": 1.0, "right-1-tip": 3.0}
     goals = goals_by_name(Y, dict(zip(weight, goal, strict=True)), weights=weight)
     plan, rows = problem(Y, goals, turns_inside(Y, 3, seed))
-    cost, farthest, placed = measure(plan, rows)
-    ends = placed.points[:, len(plan.links) :].swapaxes(0, 1)
+    cost, farthest, posed = measure(plan, rows)
+    ends = posed.points[:, len(plan.links) :].swapaxes(0, 1)
     off = length(ends - rows.goals.swapaxes(0, 1))
     assert farthest == pytest.approx(off.max(axis=0))
     assert cost == pytest.approx(np.sqrt((rows.weights.T * off**2).sum(axis=0)))
@@ -153,7 +153,7 @@ def test_slope_and_curvature_are_those_of_half_the_squared_misses(seed, name):
         weights={ends[0]: 2.0},
     )
     plan, rows = problem(skeleton, goals, turns_inside(skeleton, 1, seed, widest=1.2))
-    found = cost_derivatives(plan, place(plan, rows.root_position, rows.angles), rows)
+    found = cost_derivatives(plan, forward_kinematics(plan, rows.root_position, rows.angles), rows)
     count = rows.angles.size
     free = np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
 
