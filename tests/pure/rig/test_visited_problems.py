@@ -46,6 +46,39 @@ def test_what_a_mend_leaves_of_a_place_is_visited_and_what_is_longer_or_elsewher
     assert list(mended.earlier(grown, [grown])) == [grown]
 
 
+def test_what_is_left_follows_the_place_and_belongs_to_its_round() -> None:
+    first, last = problem("palm", 0.0, 5.0), problem("palm", 80.0, 90.0)
+    left = [problem("thumb", 12.0, 18.0), problem("thumb", 22.0, 28.0)]
+    order = first, THUMB, *left, last
+    for round_start, this_round in ((2, order[4:]), (1, order[1:]), (0, order)):
+        after = Visits((first, THUMB, last), round_start).with_remains(THUMB, left)
+        assert after.order == order and after.order[after.round_start :] == this_round
+    assert Visits((first,)).with_remains(THUMB, left) == Visits((first,)), "it was not visited"
+
+
+def test_a_part_of_a_visited_problem_counts_as_visited_only_once_that_is_no_more() -> None:
+    visits, part = Visits((problem("palm", 0.0, 5.0), THUMB)), problem("thumb", 12.0, 18.0)
+    assert visits.at(THUMB, [THUMB, part]) == 1
+    assert visits.at(part, [part]) == 1
+    assert visits.at(part, [THUMB, part]) is None
+    assert visits.at(problem("thumb", 50.0, 60.0), []) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted), min_size=2, max_size=2), st.booleans())
+def test_problems_are_beside_each_other_and_in_the_same_place_by_the_frames_in_common(
+    spans: list[list[int]], same_part: bool
+) -> None:
+    one, other = (problem("thumb", *map(float, span)) for span in spans)
+    other = other if same_part else replace(other, parts=("palm",))
+    frames = [{*range(first, last + 1)} for first, last in spans]
+    beside = same_part and not frames[0].isdisjoint(frames[1])
+    between = [{*range(first, last)} for first, last in spans]
+    whole = range(min(min(each) for each in frames), max(max(each) for each in frames))
+    same = beside and 2 * len(between[0] & between[1]) >= len(whole)
+    assert one.is_beside(other) == other.is_beside(one) == beside
+    assert one.is_same_place(other) == other.is_same_place(one) == same
+
+
 def test_the_visits_that_are_kept_are_bounded() -> None:
     visits = Visits()
     for number in range(MAX_VISITS + 5):
