@@ -1,7 +1,8 @@
 """Filter the joint angles of a performer over time, forwards and in both directions.
 
-The angles follow an Ornstein-Uhlenbeck process: they wander as the performer's joints do, and drift towards the mean
-pose, so that their stationary distribution is the pose prior. Each frame measures them by its markers.
+The angles follow an Ornstein-Uhlenbeck process: they wander together as the performer's joints do, and drift towards
+the mean pose, so slowly that a hidden finger stays what it was to its neighbours. Their stationary distribution is the
+pose prior, wider in what changes fast. Each frame measures them by its markers.
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ RANDOM_WALK_FACTOR = 2.0
 """Factor on the random walk's variance, because joints tend to keep their velocity."""
 MAX_INTERVAL = 0.5
 """s, a longer interval between two frames counts as this."""
+FASTEST_DRIFT = 0.3
+"""1/s, bound of the rate at which a mode drifts towards the mean pose, half of what it forgets. Joints that move fast
+rest in between: a fist that is hidden for half a second is a fist afterwards, and does not open to the mean pose."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +69,7 @@ class _Process:
     def decays(self, intervals: Floats) -> Floats:
         """(F, D) factors from a coordinate to its expected value after an interval (F,) s.
 
-        With them the prior stays the stationary distribution.
+        With them the variance 1 stays the stationary one.
         """
         half = RANDOM_WALK_FACTOR * np.clip(intervals, 0.0, MAX_INTERVAL)[:, None] * self.rates / 2
         decays: Floats = (1.0 - half) / (1.0 + half)
@@ -78,12 +82,16 @@ class _Process:
 
 @lru_cache(maxsize=16)
 def _process_of(prior: PosePrior) -> _Process:
-    """The modes in which both the covariance and its change per second are diagonal."""
+    """The modes in which both the covariance and its change per second are diagonal.
+
+    A mode that would drift faster than FASTEST_DRIFT gets a greater stationary variance instead: it wanders as far in a
+    frame, and keeps what it was for longer.
+    """
     lower = np.linalg.cholesky(prior.covariance).astype(float, copy=False)
     change = solve(lower, solve(lower, prior.change).T)
     rates, eigenvectors = np.linalg.eigh((change + change.T) / 2)
-    modes = lower @ eigenvectors
-    return _Process(prior.mean, modes, invert(modes), rates)
+    modes = lower @ eigenvectors * np.sqrt(np.maximum(rates / FASTEST_DRIFT, 1.0))
+    return _Process(prior.mean, modes, invert(modes), np.minimum(rates, FASTEST_DRIFT))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +159,8 @@ def predict_angles(prior: PosePrior, state: AngleState, time: float) -> tuple[Fl
     """Mean (D,) rad and covariance (D, D) rad² of the angles at a time in s, by the state of the filter before it."""
     process = _process_of(prior)
     decay = process.modes * process.decays(np.array([time - state.time])) @ process.inverse
-    covariance = prior.covariance + decay @ (state.covariance - prior.covariance) @ decay.T
+    stationary = process.modes @ process.modes.T
+    covariance = stationary + decay @ (state.covariance - stationary) @ decay.T
     return prior.mean + decay @ (state.mean - prior.mean), covariance
 
 

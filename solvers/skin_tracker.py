@@ -3,6 +3,10 @@
 Each frame is solved for its likeliest pose, given its markers and what the frames before predict: an extended Kalman
 filter, iterated within the limits (Bell and Cathey 1993). A frame starts from the prediction, so that one or two steps
 are enough where SkinSolver, which solves each frame by itself first, needs ten.
+
+A prediction also keeps a digit in a wrong valley: a fist's little finger that is taken for straight looks as if its tip
+had slipped. A digit of which a marker counts little for some frames is therefore searched from every start, as if it
+had not been seen before.
 """
 
 from dataclasses import dataclass, replace
@@ -11,24 +15,69 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.calibration.skin_markers.pose_fit import PoseModel, Poses, VisibleMarkers, fit_poses, invert
+from ..hand.calibration.skin_markers.pose_fit import (
+    CAUCHY_THRESHOLD_SQUARED,
+    PoseModel,
+    Poses,
+    VisibleMarkers,
+    fit_poses,
+    invert,
+    marker_squares,
+)
+from ..hand.calibration.skin_markers.pose_search import search_digit
 from ..hand.calibration.skin_markers.pose_starts import best_start
 from ..hand.calibration.skin_markers.priors import START_ANGLES
-from ..hand.calibration.skin_markers.skin_fit import SkinFit
+from ..hand.calibration.skin_markers.skin_fit import COLUMNS, HAS, SkinFit
+from ..hand.joints import DIGITS
 from .angle_filter import AngleState, predict_angles
 from .skin_markers import FEWEST_MARKERS, SkinPoses, SkinState, pose_model_of, side_signs, unmirrored, without_wrist
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 STEPS = 2
 """Maximum number of steps for a frame that starts from the prediction."""
-SEARCH_STEPS = 20
-"""Maximum number of steps for a frame that starts from any pose."""
+SEARCH_STEPS, DIGIT_STEPS = 20, 10
+"""Maximum number of steps for a frame that starts from any pose, and for one that does so with one digit."""
 TOLERANCE = 1e-3
 """Relative decrease of the cost below which a frame's steps end."""
 DOUBTFUL_COST = 16.0
 """Cost for each visible marker above which the hand is searched from other poses too."""
+DOUBTFUL_FRAMES, SEARCH_EVERY = 3, 16
+"""Frames in a row in which a marker of a digit has lost half of its weight until the digit is searched, and from one
+search of it to the next: at most one digit is searched in a frame."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrackerState(SkinState):
+    """State carried from one frame to the next."""
+
+    doubts: Ints
+    """(5,) frames in a row in which a marker of the digit has lost half of its weight; fewer after a search."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Prediction:
+    """What is expected of a frame's angles."""
+
+    mean: Floats
+    """(D,) rad"""
+    covariance: Floats
+    """(D, D) rad²"""
+
+    def in_model(self, model: PoseModel) -> PoseModel:
+        """Return the model of a hand with this as the prior of its angles."""
+        return replace(model, mean=self.mean, precision=invert(self.covariance))
+
+    def forgetting(self, digit: int, usual: "_Prediction") -> "_Prediction":
+        """Return what would be expected if a digit had not been seen before."""
+        own = COLUMNS[digit, HAS[digit]]
+        mean, covariance = self.mean.copy(), self.covariance.copy()
+        mean[own] = usual.mean[own]
+        covariance[own], covariance[:, own] = 0.0, 0.0
+        covariance[np.ix_(own, own)] = usual.covariance[np.ix_(own, own)]
+        return _Prediction(mean, covariance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +94,9 @@ class SkinTracker:
     def _all_markers(self) -> Bools:
         return np.ones(len(self.hand.markers), bool)
 
-    def solve(self, time: float, positions: Floats, state: SkinState | None = None) -> tuple[SkinPoses, SkinState]:
+    def solve(
+        self, time: float, positions: Floats, state: TrackerState | None = None
+    ) -> tuple[SkinPoses, TrackerState]:
         """Solve one frame.
 
         The wrist stays where it was while fewer than three markers are seen.
@@ -60,17 +111,32 @@ class SkinTracker:
         """
         prior, seen = self.hand.poses, VisibleMarkers.from_positions((positions * side_signs(self.hand))[None])
         before = AngleState(time, prior.mean, prior.covariance) if state is None else state.angles
-        mean, covariance = predict_angles(prior, before, time)
-        precision = invert(covariance)
-        predicted = replace(self._model, mean=mean, precision=precision)
-        pose = self._follow(predicted, seen) if state is not None else self._search(predicted, mean, seen)
+        expected = _Prediction(*predict_angles(prior, before, time))
+        predicted = expected.in_model(self._model)
+        pose = self._follow(predicted, seen) if state is not None else self._search(predicted, expected.mean, seen)
+        doubts = self._doubts(pose, seen, state)
+        digit = int(doubts.argmax())
+        if doubts[digit] >= DOUBTFUL_FRAMES:
+            doubts[digit] -= SEARCH_EVERY
+            forgotten = expected.forgetting(digit, _Prediction(prior.mean, prior.covariance)).in_model(self._model)
+            starts = [prior.mean, *START_ANGLES]
+            found = search_digit(forgotten, digit, pose, seen, starts=starts, passes=DIGIT_STEPS, tolerance=TOLERANCE)
+            pose, predicted = (pose, predicted) if found is None else (found, forgotten)
         if np.count_nonzero(seen.visible) < FEWEST_MARKERS:
             orientation, position = (np.eye(3), np.zeros(3)) if state is None else (state.orientation, state.position)
             pose = Poses(orientation[None], position[None], pose.angles)
         measured, _ = without_wrist(self._model, pose, seen)
-        covariance = invert(precision + measured.information[0])
+        covariance = invert(predicted.precision + measured.information[0])
         angles = AngleState(time, pose.angles[0], (covariance + covariance.T) / 2)
-        return unmirrored(self.hand, self._model, pose), SkinState(angles, pose.rotations[0], pose.positions[0])
+        poses = unmirrored(self.hand, self._model, pose)
+        return poses, TrackerState(angles, pose.rotations[0], pose.positions[0], doubts)
+
+    def _doubts(self, pose: Poses, seen: VisibleMarkers, state: TrackerState | None) -> Ints:
+        """Return (5,) of TrackerState after a frame."""
+        slipped = marker_squares(self._model, pose, seen)[:, 0] > CAUCHY_THRESHOLD_SQUARED
+        doubtful = np.isin(np.arange(len(DIGITS)), self.hand.markers.digits[slipped])
+        before = np.zeros(len(DIGITS), np.int64) if state is None else state.doubts
+        return np.where(doubtful, before + 1, 0)
 
     def _follow(self, predicted: PoseModel, seen: VisibleMarkers) -> Poses:
         """Solve a frame from its prediction, and from other poses if its markers are far from there."""

@@ -17,8 +17,7 @@ from ...hand.limits import RigLimits
 from ...hand.mesh.surface import Surface
 from ...hand.targets import Targets, assign
 from ...solvers import Solver, State, initial_state
-from ...solvers.skin_markers import SkinState
-from ...solvers.skin_tracker import SkinTracker
+from ...solvers.skin_tracker import SkinTracker, TrackerState
 from ...solvers.smoothing.observability import visible_digits
 from ...solvers.unseen_fingers import estimate_unseen_fingers
 from ..recipe import AnglesChoice
@@ -50,7 +49,7 @@ class LiveHand:
         self._tracker = None if fitted is None else SkinTracker(replace(fitted, limits=measured.limits))
         worn = () if fitted is None else fitted.markers.labels
         self._worn_columns = np.array([self.labels.index(label) if label in self.labels else -1 for label in worn], int)
-        self._skin_state: SkinState | None = None
+        self._skin_state: TrackerState | None = None
         self._offsets = joint_rotations.device_offsets(self.hand, self._targets, pose, result.rotations)
         wrist = next((row for row, label in enumerate(self.labels) if elbow_beside(label) is not None), 0)
         self._wrist_offset = self._offsets[wrist]

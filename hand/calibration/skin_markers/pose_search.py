@@ -22,8 +22,12 @@ from .pose_fit import (
     marker_squares,
 )
 from .pose_starts import begin_at, best_digits, best_start
+from .skin_fit import COLUMNS, HAS
 
 Floats = NDArray[np.float64]
+
+CLEARLY_BETTER = CAUCHY_THRESHOLD_SQUARED * np.log(2.0)
+"""Cost of a marker that has lost half of its weight: another pose is taken if it costs less by more than this."""
 
 
 def search_poses(
@@ -56,3 +60,36 @@ def search_poses(
         chosen = np.flatnonzero(best == number)
         poses.assign(doubtful[chosen], each.select(chosen))
     return poses
+
+
+def search_digit(
+    model: PoseModel,
+    digit: int,
+    pose: Poses,
+    seen: VisibleMarkers,
+    *,
+    starts: Sequence[Floats],
+    passes: int,
+    tolerance: float = 1e-4,
+) -> Poses | None:
+    """Search one frame from other poses of a digit.
+
+    Args:
+        model: the hand, its noise and prior.
+        digit: row in DIGITS.
+        pose: the pose of the frame so far.
+        seen: the markers of the frame.
+        starts: angles rad, (D,) each, of which the digit's are taken.
+        passes: most steps of a search.
+        tolerance: relative decrease of the cost below which a search ends.
+
+    Returns:
+        A pose that is clearly better than `pose`; None if there is none.
+    """
+    count, own = 1 + len(starts), COLUMNS[digit, HAS[digit]]
+    begun = pose.select(np.zeros(count, np.intp))
+    begun.angles[1:, own] = np.clip(np.stack(starts), *model.limits.T)[:, own]
+    found, cost = fit_poses(model, begun, seen.select(np.zeros(count, np.intp)), passes, tolerance)
+    best = int(cost.argmin())
+    gain = costs(model, pose, seen)[0] - cost[best]
+    return found.select(slice(best, best + 1)) if gain > CLEARLY_BETTER else None

@@ -6,8 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from knuckle.hand.calibration.skin_markers.pose_fit import Poses
+from knuckle.hand.calibration.skin_markers.skin_fit import COLUMNS, FLEXION
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.solvers.skin_tracker import SkinTracker
+from knuckle.solvers.skin_markers import pose_model_of, unmirrored
+from knuckle.solvers.skin_tracker import DOUBTFUL_FRAMES, SEARCH_EVERY, SkinTracker
 from knuckle.tests.pure.hand.skin_people import made
 
 FRAMES = 120
@@ -100,3 +103,61 @@ def test_a_marker_that_is_never_seen_does_not_count():
         for hand, markers in ((known.worn, without), (weightless, known.positions[:20]))
     )
     np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+PINKY, PINKY_TIP = 4, 14
+"""Row of the digit, and of its tip's marker."""
+
+
+def fist_with_a_marker_aside(hand, frames, aside):
+    """Markers of a fist that holds still, the little finger's tip so far (3,) m aside; and the fist's angles."""
+    model = pose_model_of(hand)
+    angles = model.mean.copy()
+    for columns in COLUMNS[1:]:
+        angles[columns[FLEXION]] = np.deg2rad([80.0, 75.0, 45.0])
+    angles = np.clip(angles, *model.limits.T)
+    pose = Poses(np.eye(3)[None], np.zeros((1, 3)), angles[None])
+    positions = np.repeat(unmirrored(hand, model, pose).markers, frames, axis=0)
+    positions[:, PINKY_TIP] += aside
+    return positions, angles
+
+
+def straightened(hand, angles, state):
+    """A tracker's state that believes the little finger of these angles to be straight."""
+    own = COLUMNS[PINKY, FLEXION]
+    wrong = angles.copy()
+    wrong[own] = 0.0
+    return replace(state, angles=replace(state.angles, mean=wrong, covariance=1e-4 * np.eye(len(wrong))))
+
+
+@pytest.mark.parametrize("aside", [0.0, 0.005, 0.01])
+def test_a_fists_little_finger_that_is_believed_straight_bends_soon(aside):
+    hand = take("right").worn
+    positions, angles = fist_with_a_marker_aside(hand, 2 * DOUBTFUL_FRAMES, [aside, 0.0, 0.0])
+    tracker = SkinTracker(hand)
+    _, state = tracker.solve(0.0, positions[0])
+    state = straightened(hand, angles, state)
+    for number, markers in enumerate(positions[1:]):
+        poses, state = tracker.solve(0.01 * (number + 1), markers, state)
+    off = np.rad2deg(np.abs(poses.angles[0] - angles))[COLUMNS[PINKY, FLEXION[:2]]]
+    assert off.max() < 15.0, f"{off.round()} degrees"
+
+
+def test_a_digit_of_which_a_marker_slipped_for_good_is_searched_now_and_then(monkeypatch):
+    hand = take("right").worn
+    positions, _ = fist_with_a_marker_aside(hand, 40, [0.03, 0.0, 0.0])
+    searched = []
+
+    def counted(model, digit, *args, **choices):
+        searched.append(digit)
+
+    monkeypatch.setattr("knuckle.solvers.skin_tracker.search_digit", counted)
+    followed(hand, 0.01 * np.arange(40), positions)
+    assert set(searched) == {PINKY}
+    assert len(searched) == 1 + (40 - DOUBTFUL_FRAMES) // SEARCH_EVERY
+
+
+def test_a_hand_whose_markers_sit_where_they_were_fitted_is_never_searched(monkeypatch):
+    known = take("left")
+    monkeypatch.setattr("knuckle.solvers.skin_tracker.search_digit", None)
+    followed(known.worn, known.times, known.positions)
