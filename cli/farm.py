@@ -82,8 +82,8 @@ def farm(options: argparse.Namespace) -> None:
     local = cluster.LocalChoices(workers, options.memory, options.dashboard)
     opened = cluster.local_cluster(local) if options.scheduler is None else cluster.remote_cluster(options.scheduler)
     # The cluster starts first, so that without one nothing is written. It also stops first.
-    with exiting_on_signals(), ExitStack() as held, opened as (found, dashboard):
-        held.enter_context(locked_folder(Path(settings.out), settings.run))
+    with exiting_on_signals(), ExitStack() as locks, opened as (found, dashboard):
+        locks.enter_context(locked_folder(Path(settings.out), settings.run))
         if options.dashboard:
             say(f"dashboard: {dashboard}")
         run, progress, rows = FarmRun(orders, settings, found), FarmProgress(len(orders)), list[TakeRow]()

@@ -49,10 +49,10 @@ def report_text(report: dict[str, Any], out: Path) -> str:
             worst = max(tip["max"] for tip in tips)
             lines.append(f"  {side} hand: fingertips {mean:.2f} mm off on average, {worst:.2f} mm at most")
         contacts = hand.get("contacts", ())
-        held = [contact["off_mm"] for contact in contacts if "off_mm" in contact]
+        held_contacts = [contact["off_mm"] for contact in contacts if "off_mm" in contact]
         if contacts:
-            kept = f", {len(held)} held, {max(held):.2f} mm off at most" if held else ""
-            lines.append(f"    {len(contacts)} contact{'' if len(contacts) == 1 else 's'} of the performer{kept}")
+            held_text = f", {len(held_contacts)} held, {max(held_contacts):.2f} mm off at most" if held_contacts else ""
+            lines.append(f"    {len(contacts)} contact{'' if len(contacts) == 1 else 's'} of the performer{held_text}")
         rig = hand.get("rig")
         if rig and rig["left_mm"]["mean"] is not None:
             what = "gaps of pinches" if rig["keep"] == "pinches" else "fingertips"
@@ -65,7 +65,9 @@ def report_text(report: dict[str, Any], out: Path) -> str:
     problems = report.get("problems", ())
     if problems:
         lines.append(f"  {len(problems)} problem{'s' if len(problems) > 1 else ''}, worst first:")
-    lines += [f"    {one['hand']} hand, frame {one['worst']}: {one['reason']}" for one in problems[:MAX_TOLD]]
+    lines += [
+        f"    {problem['hand']} hand, frame {problem['worst']}: {problem['reason']}" for problem in problems[:MAX_TOLD]
+    ]
     lines += [f"  note: {warning}" for warning in report["warnings"]]
     return "\n".join(lines)
 
@@ -97,7 +99,9 @@ def hands_text(facts: dict[str, Any]) -> str:
         lines.append(f"  {hand['side']} hand ({hand['set']}), side found with a confidence of {hand['sure']:.2f}")
         width = max(len(name) for name in hand["markers"])
         for name, entry in hand["markers"].items():
-            origin = ", ".join(f"{each['label']} ({each['first']}-{each['last']})" for each in entry["from"][:4])
+            origin = ", ".join(
+                f"{source['label']} ({source['first']}-{source['last']})" for source in entry["from"][:4]
+            )
             more = f" and {len(entry['from']) - 4} more" if len(entry["from"]) > 4 else ""
             lines.append(f"    {name:<{width}}  {entry['confidence']:.2f}  {origin}{more}")
     return "\n".join(lines)

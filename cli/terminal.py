@@ -48,17 +48,17 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
 @contextmanager
 def holding_interrupts() -> Iterator[None]:
     """Hold Ctrl-C back until the end: Blender swallows it while it starts, and then crashes, hangs or goes on."""
-    before, held = signal.getsignal(signal.SIGINT), list[int]()
+    before, signals = signal.getsignal(signal.SIGINT), list[int]()
     if before is None or threading.current_thread() is not threading.main_thread():
         # Blender's program has a handler of its own, which Python could not restore; other threads get no signals.
         yield
         return
-    signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    signal.signal(signal.SIGINT, lambda number, frame: signals.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if held:
+    if signals:
         raise KeyboardInterrupt
 
 

@@ -60,10 +60,10 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
         """Pose each requested hand."""
         pose: str | NamedPose = self.pose
         if self.saved:
-            there = saved_poses()
-            if self.saved not in there:
-                raise HandError(f"there is no saved pose '{self.saved}', only {', '.join(there) or 'none at all'}")
-            pose = there[self.saved]
+            poses = saved_poses()
+            if self.saved not in poses:
+                raise HandError(f"there is no saved pose '{self.saved}', only {', '.join(poses) or 'none at all'}")
+            pose = poses[self.saved]
         for rig_hand in self._requested_hands(context):
             before = channels_before(rig_hand)
             apply_pose(rig_hand, pose, self.factor)
@@ -100,11 +100,11 @@ class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Make assets of all poses for each requested hand."""
         hands = requested_hands(context, self.side)
-        by_armature = [(armature, list(of)) for armature, of in groupby(hands, RigHand.armature_object)]
+        by_armature = [(armature, list(rig_hands)) for armature, rig_hands in groupby(hands, RigHand.armature_object)]
         for armature, _ in by_armature:
             check_keyable(armature)
         poses: tuple[str | NamedPose, ...] = (*POSES, *saved_poses().values())
-        made = sum(len(add_pose_assets(armature, of, poses)) for armature, of in by_armature)
+        made = sum(len(add_pose_assets(armature, rig_hands, poses)) for armature, rig_hands in by_armature)
         of_all = " and ".join(armature.name for armature, _ in by_armature)
         report: Any = self.report
         report({"INFO"}, f"{made} hand poses of {of_all} are in the asset shelf of Pose Mode")

@@ -98,9 +98,9 @@ def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
         if len(values) == 4:
             wanted = [any(wanted)] * 4
     for index, curve in enumerate(curves):
-        there = curve is not None or not edit.use_keyframe_insert_available
+        may_insert = curve is not None or not edit.use_keyframe_insert_available
         replaces = tools.auto_keying_mode != "REPLACE_KEYS" or (curve is not None and key_on(curve, frame) is not None)
-        if wanted[index] and there and replaces:
+        if wanted[index] and may_insert and replaces:
             yield index
 
 
@@ -127,10 +127,10 @@ def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet",
         return
     window, area = _view(context)
     posed: Any = [armature.pose.bones[name] for name in bones]
-    here: Any = {"window": window, "area": area} if area else {}
-    here |= {"active_object": armature, "object": armature, "selected_pose_bones": posed, "mode": "POSE"}
+    override: Any = {"window": window, "area": area} if area else {}
+    override |= {"active_object": armature, "object": armature, "selected_pose_bones": posed, "mode": "POSE"}
     # Blender refuses a keying set with missing channels. That is no error: its own tools ignore it as well.
-    with context.temp_override(**here), suppress(RuntimeError):
+    with context.temp_override(**override), suppress(RuntimeError):
         bpy.ops.anim.keyframe_insert()
 
 

@@ -59,9 +59,11 @@ def keys_before(context: "Context", armature: "Object", bones: Collection[str]) 
     for curve in _curves(armature, bones):
         key = key_on(curve, frame)
         values = None if key is None else tuple(_values(key))
-        points, left, right = (key_values(curve, of) for of in ("co", "handle_left", "handle_right"))
+        points, left, right = (key_values(curve, field) for field in ("co", "handle_left", "handle_right"))
         keys[curve.data_path, curve.array_index] = values, points, left, right
-    slots = frozenset((each.session_uid, slot.handle) for each in bpy.data.actions for slot in each.slots)
+    slots = frozenset(
+        (datablock.session_uid, slot.handle) for datablock in bpy.data.actions for slot in datablock.slots
+    )
     slot = bool(animation and animation.action_slot)
     return KeysBefore(
         frame, animation is not None, action.name if action else "", slot, slots, _paths(armature, bones), keys

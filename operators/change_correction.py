@@ -65,57 +65,57 @@ class KNUCKLE_OT_change_correction(bpy.types.Operator):
             report_message(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}
 
-    def _change(self, context: "Context", shown: ShownTake) -> tuple[str, ...]:
-        correction = shown.find(self.correction)
+    def _change(self, context: "Context", take: ShownTake) -> tuple[str, ...]:
+        correction = take.find(self.correction)
         if correction is None:
             raise RigError("this take does not have that correction any more")
         selected = context.scene.knuckle_correction
         if self.what == "SELECT":
             selected.selected = correction.id
-            _go_to(shown, correction)
+            _go_to(take, correction)
             return ()
         if correction.locked and self.what != "LOCK":
             raise RigError(f"correction '{correction.name}' is locked, unlock it to change it")
-        return shown.write(CHANGES[self.what](shown, correction))
+        return take.write(CHANGES[self.what](take, correction))
 
 
-def _go_to(shown: ShownTake, correction: Correction) -> None:
-    first, last = shown.clock.frames([correction.range.start, correction.range.end]).tolist()
-    if not first <= shown.frame <= last:
-        shown.scene.frame_set(round((first + last) / 2))
+def _go_to(take: ShownTake, correction: Correction) -> None:
+    first, last = take.clock.frames([correction.range.start, correction.range.end]).tolist()
+    if not first <= take.frame <= last:
+        take.scene.frame_set(round((first + last) / 2))
 
 
-def _with(shown: ShownTake, correction: Correction, changed: Correction) -> Corrections:
-    return tuple(changed if each is correction else each for each in shown.corrections)
+def _with(take: ShownTake, correction: Correction, changed: Correction) -> Corrections:
+    return tuple(changed if known is correction else known for known in take.corrections)
 
 
 def _moved(by: int) -> "Callable[[ShownTake, Correction], Corrections]":
-    def move(shown: ShownTake, correction: Correction) -> Corrections:
-        others = [each for each in shown.corrections if each is not correction]
-        at = shown.corrections.index(correction) + by
+    def move(take: ShownTake, correction: Correction) -> Corrections:
+        others = [known for known in take.corrections if known is not correction]
+        at = take.corrections.index(correction) + by
         others.insert(min(max(at, 0), len(others)), correction)
         return tuple(others)
 
     return move
 
 
-def _keyed(shown: ShownTake, correction: Correction) -> Corrections:
+def _keyed(take: ShownTake, correction: Correction) -> Corrections:
     factor = bpy.context.scene.knuckle_correction.factor
-    now = factor if correction.factor_keys else correction.factor
-    return _with(shown, correction, with_factor_key(correction, float(shown.clock.times(shown.frame)), now))
+    keys = factor if correction.factor_keys else correction.factor
+    return _with(take, correction, with_factor_key(correction, float(take.clock.times(take.frame)), keys))
 
 
-def _unkeyed(shown: ShownTake, correction: Correction) -> Corrections:
+def _unkeyed(take: ShownTake, correction: Correction) -> Corrections:
     factor = bpy.context.scene.knuckle_correction.factor if correction.factor_keys else correction.factor
-    return _with(shown, correction, replace(correction, factor=factor, factor_keys=()))
+    return _with(take, correction, replace(correction, factor=factor, factor_keys=()))
 
 
 CHANGES: "dict[str, Callable[[ShownTake, Correction], Corrections]]" = {
-    "MUTE": lambda shown, correction: _with(shown, correction, replace(correction, muted=not correction.muted)),
-    "LOCK": lambda shown, correction: _with(shown, correction, replace(correction, locked=not correction.locked)),
+    "MUTE": lambda take, correction: _with(take, correction, replace(correction, muted=not correction.muted)),
+    "LOCK": lambda take, correction: _with(take, correction, replace(correction, locked=not correction.locked)),
     "UP": _moved(-1),
     "DOWN": _moved(1),
-    "DELETE": lambda shown, correction: tuple(each for each in shown.corrections if each is not correction),
+    "DELETE": lambda take, correction: tuple(each for each in take.corrections if each is not correction),
     "KEY": _keyed,
     "UNKEY": _unkeyed,
 }
@@ -152,11 +152,11 @@ class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
 
     def store(self, context: "Context", data: Any, where: str) -> None:
         """Add the corrections to the take."""
-        shown = expected_take(context)
+        take = expected_take(context)
         for correction in from_list(data, where):
-            one_id = shown.new_id() if shown.find(correction.id) else correction.id
-            shown = replace(shown, corrections=(*shown.corrections, replace(correction, id=one_id)))
-        notes = shown.write(shown.corrections)
+            one_id = take.new_id() if take.find(correction.id) else correction.id
+            take = replace(take, corrections=(*take.corrections, replace(correction, id=one_id)))
+        notes = take.write(take.corrections)
         if notes:
             report_message(self, "WARNING", "; ".join(notes))
 
@@ -178,9 +178,9 @@ class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
         armature = result_armature(context)
         assert armature is not None, "poll"
         try:
-            for each in armatures_of_take(armature, context.scene):
-                own_take(each)
-                clear_corrections(each)
+            for corrected in armatures_of_take(armature, context.scene):
+                own_take(corrected)
+                clear_corrections(corrected)
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}

@@ -37,9 +37,9 @@ class Corrects(OnRange):
         """Add them, and report what was done."""
         try:
             self.fill_range(context)
-            shown = expected_take(context)
-            made, before = self.made(context, shown), BeforeMend.of(context)
-            notes = shown.write((*shown.corrections, *made), posed_at=shown.frame if self.takes_pose else None)
+            take = expected_take(context)
+            made, before = self.made(context, take), BeforeMend.of(context)
+            notes = take.write((*take.corrections, *made), posed_at=take.frame if self.takes_pose else None)
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
@@ -50,15 +50,15 @@ class Corrects(OnRange):
             report_message(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}
 
-    def made(self, context: "Context", shown: ShownTake) -> list[Correction]:
+    def made(self, context: "Context", take: ShownTake) -> list[Correction]:
         """Return the new corrections, at least one. Raises KnuckleError."""
         raise NotImplementedError
 
-    def numbered(self, shown: ShownTake, corrections: list[Correction]) -> list[Correction]:
+    def numbered(self, take: ShownTake, corrections: list[Correction]) -> list[Correction]:
         """Return corrections, each with an id of its own."""
         result = list[Correction]()
         for correction in corrections:
-            taken = ShownTake(shown.armature, shown.base, shown.clock, (*shown.corrections, *result), shown.scene)
+            taken = ShownTake(take.armature, take.base, take.clock, (*take.corrections, *result), take.scene)
             result.append(replace(correction, id=taken.new_id()))
         return result
 
@@ -89,19 +89,19 @@ class KNUCKLE_OT_correct_pose(Corrects, bpy.types.Operator):
     last: last_property()
     blend: blend_property()
 
-    def made(self, context: "Context", shown: ShownTake) -> list[Correction]:
+    def made(self, context: "Context", take: ShownTake) -> list[Correction]:
         """Return how each hand of the take is posed otherwise."""
-        span, made = self.range_of(shown), list[Correction]()
-        for armature in shown.armatures:
+        span, made = self.range_of(take), list[Correction]()
+        for armature in take.armatures:
             hands = hands_of_take(armature, check_correctable(armature))
-            for posed in posed_hands(armature, hands, shown.corrections, shown.clock, shown.frame):
-                made.append(Correction("", f"Pose at {shown.frame:g}", posed.side, span, posed.difference))
+            for posed in posed_hands(armature, hands, take.corrections, take.clock, take.frame):
+                made.append(Correction("", f"Pose at {take.frame:g}", posed.side, span, posed.difference))
         if not made:
             raise RigError(
-                f"the hand's pose on frame {shown.frame:g} is the take's own: pose it first (keys that Auto Keying "
+                f"the hand's pose on frame {take.frame:g} is the take's own: pose it first (keys that Auto Keying "
                 "has made in a take without corrections belong to the take)"
             )
-        return self.numbered(shown, made)
+        return self.numbered(take, made)
 
 
 class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
@@ -137,27 +137,29 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
         layout.prop(self, "factor")
         self.draw_range(layout)
 
-    def made(self, _context: "Context", shown: ShownTake) -> list[Correction]:
+    def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each hand that was asked for."""
         pose, label = self.pose, named(self.pose).label
         if self.saved:
-            there = saved_poses()
-            if self.saved not in there:
-                raise HandError(f"there is no saved pose '{self.saved}', only {', '.join(there) or 'none at all'}")
-            pose, label = there[self.saved], self.saved
+            poses = saved_poses()
+            if self.saved not in poses:
+                raise HandError(f"there is no saved pose '{self.saved}', only {', '.join(poses) or 'none at all'}")
+            pose, label = poses[self.saved], self.saved
         if not self.digits:
             raise RigError("no digit is chosen, choose at least one")
         change = PoseToHold(pose, tuple(digit for digit in DIGITS if digit in self.digits))
-        span, sides = self.range_of(shown), _sides(shown, self.side)
-        return self.numbered(shown, [Correction("", label, side, span, change, self.factor) for side in sides])
+        span, sides = self.range_of(take), _sides(take, self.side)
+        return self.numbered(take, [Correction("", label, side, span, change, self.factor) for side in sides])
 
 
-def _sides(shown: ShownTake, side: str) -> list[Any]:
+def _sides(take: ShownTake, side: str) -> list[Any]:
     """Return the hands of a take that were asked for. Raises RigError without."""
-    there = {
-        of.hand.side for armature in shown.armatures for of in hands_of_take(armature, check_correctable(armature))
+    keyed_sides = {
+        take_hand.hand.side
+        for armature in take.armatures
+        for take_hand in hands_of_take(armature, check_correctable(armature))
     }
-    sides = [each for each in SIDES if each in there and side in ("BOTH", each)]
+    sides = [choice for choice in SIDES if choice in keyed_sides and side in ("BOTH", choice)]
     if not sides:
         raise RigError(f"there is no {side} hand in the take")
     return sides
@@ -197,27 +199,27 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
         layout.row().prop(self, "digits")
         self.draw_range(layout)
 
-    def made(self, _context: "Context", shown: ShownTake) -> list[Correction]:
+    def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each hand that was asked for and is in the other action."""
         action: Action | None = bpy.data.actions.get(self.action)
         if action is None:
             raise RigError(f"there is no action '{self.action}', choose one")
-        span, sides, made, problem = self.range_of(shown), _sides(shown, self.side), list[Correction](), None
+        span, sides, made, problem = self.range_of(take), _sides(take, self.side), list[Correction](), None
         stretch = Stretch(span.start, span.end, self.later, tuple(d for d in DIGITS if d in self.digits))
-        clock = clock_of(action, shown.scene) if is_same_capture(action, shown.base) else shown.clock
-        for armature in shown.armatures:
-            for of in hands_of_take(armature, check_correctable(armature)):
-                if of.hand.side not in sides:
+        clock = clock_of(action, take.scene) if is_same_capture(action, take.base) else take.clock
+        for armature in take.armatures:
+            for take_hand in hands_of_take(armature, check_correctable(armature)):
+                if take_hand.hand.side not in sides:
                     continue
                 try:
-                    motion = motion_of(armature, of.hand, action, stretch, clock)
+                    motion = motion_of(armature, take_hand.hand, action, stretch, clock)
                 except RigError as error:
                     problem = error
                 else:
-                    made.append(Correction("", f"From {action.name}"[:60], of.hand.side, span, motion))
+                    made.append(Correction("", f"From {action.name}"[:60], take_hand.hand.side, span, motion))
         if not made and problem is not None:
             raise problem
-        return self.numbered(shown, made)
+        return self.numbered(take, made)
 
 
 CLASSES = (

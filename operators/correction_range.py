@@ -113,9 +113,9 @@ class OnRange:
         row.prop(operator, "last")
         layout.prop(operator, "blend")
 
-    def range_of(self, shown: ShownTake) -> TimeRange:
+    def range_of(self, take: ShownTake) -> TimeRange:
         """Return the range that was chosen. Raises RigError for one that ends before it begins."""
         operator: Any = self
         if operator.last < operator.first:
             raise RigError(f"the last frame is {operator.last}, before the first, {operator.first}")
-        return shown.range(operator.first, operator.last, operator.blend)
+        return take.range(operator.first, operator.last, operator.blend)

@@ -139,11 +139,11 @@ class KNUCKLE_OT_release_object(PosesHands, bpy.types.Operator):
         attached = list(attached_objects(posable_hand_arm(armature, side)))
         if not attached:
             raise RigError(f"nothing is attached to the {side} hand of '{armature.name}'")
-        now = context.scene.frame_current_final
+        frame = context.scene.frame_current_final
         for obj, constraint in attached:
-            check_loose(obj, constraint, now)
+            check_loose(obj, constraint, frame)
         for obj, constraint in attached:
-            release(obj, constraint, now)
+            release(obj, constraint, frame)
         return ""
 
 
@@ -169,12 +169,14 @@ def object_to_grasp(context: "Context", armature: "Object") -> "Object":
     if target is not None:
         check_in_view_layer(target)
         return target
-    there = selected_surfaces(context, armature)
-    if len(there) != 1:
-        names = ", ".join(f"'{obj.name}'" for obj in there[:3])
-        found = f"selected with the armature are {names}" if there else "none is chosen or selected with the armature"
+    surfaces = selected_surfaces(context, armature)
+    if len(surfaces) != 1:
+        names = ", ".join(f"'{obj.name}'" for obj in surfaces[:3])
+        found = (
+            f"selected with the armature are {names}" if surfaces else "none is chosen or selected with the armature"
+        )
         raise RigError(f"{found}, expected one mesh object to grasp: choose it in the panel Grasp")
-    return there[0]
+    return surfaces[0]
 
 
 def selected_surfaces(context: "Context", armature: "Object") -> "list[Object]":
@@ -185,24 +187,24 @@ def selected_surfaces(context: "Context", armature: "Object") -> "list[Object]":
 def _first_frame(scene: "Scene") -> float:
     """Return the frame on which the approach begins."""
     chosen = scene.knuckle_grasp
-    now: float = scene.frame_current_final
-    first: float = {"HERE": now, "BEFORE": now - chosen.length}.get(chosen.begins, chosen.start)
+    frame: float = scene.frame_current_final
+    first: float = {"HERE": frame, "BEFORE": frame - chosen.length}.get(chosen.begins, chosen.start)
     return first
 
 
 def _attach_frame(scene: "Scene") -> float:
     """Return the frame on which the object is attached: the current one, or that of contact if it is earlier."""
-    now: float = scene.frame_current_final
-    return min(now, _first_frame(scene) + scene.knuckle_grasp.length) if scene.knuckle_grasp.keyed else now
+    frame: float = scene.frame_current_final
+    return min(frame, _first_frame(scene) + scene.knuckle_grasp.length) if scene.knuckle_grasp.keyed else frame
 
 
 def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | None") -> None:
     """Key the approach if the settings say so, else as auto-keying would; attach the object, if one is given."""
-    chosen, now = context.scene.knuckle_grasp, context.scene.frame_current_final
+    chosen, frame = context.scene.knuckle_grasp, context.scene.frame_current_final
     if not chosen.keyed:
         keyed = finish_posing(context, done.hand_arm.rig_hand, done.before)
         if obj is not None:
-            attach(done.hand_arm, obj, (now - 1, now) if keyed or has_keys(obj) else None)
+            attach(done.hand_arm, obj, (frame - 1, frame) if keyed or has_keys(obj) else None)
         return
     frames = _first_frame(context.scene) + np.round(done.times * chosen.length)
     # If several steps fall on one frame, the last one is keyed.

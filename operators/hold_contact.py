@@ -78,10 +78,10 @@ class FoundContact:
         return f"{digit_title(digit)} on {digit_title(other).lower()}"
 
 
-def found_contacts(shown: ShownTake) -> list[FoundContact]:
+def found_contacts(take: ShownTake) -> list[FoundContact]:
     """Return the performer's contacts that a take does not hold yet, by time; what a report has damaged is left out."""
-    reported = _reported_contacts(str(shown.base.get(REPORT_PROPERTY, "")))
-    return [contact for contact in reported if not any(_holds(each, contact) for each in shown.corrections)]
+    reported = _reported_contacts(str(take.base.get(REPORT_PROPERTY, "")))
+    return [contact for contact in reported if not any(_holds(correction, contact) for correction in take.corrections)]
 
 
 @lru_cache(maxsize=2)  # the panel calls it whenever it is drawn
@@ -102,14 +102,14 @@ def _found(side: Side, contact: dict[str, Any]) -> FoundContact:
     return FoundContact(side, touch, float(contact["start"]), float(contact["end"]), float(contact["gap_mm"]))
 
 
-def _holds(one: Correction, contact: FoundContact) -> bool:
+def _holds(correction: Correction, contact: FoundContact) -> bool:
     """Whether a correction holds these parts at that time."""
-    same = isinstance(one.change, HeldTouch) and set(one.change.parts) == set(contact.touch.parts)
+    same = isinstance(correction.change, HeldTouch) and set(correction.change.parts) == set(contact.touch.parts)
     return (
         same
-        and one.hand == contact.side
-        and one.range.full_start <= contact.end
-        and contact.start <= one.range.full_end
+        and correction.hand == contact.side
+        and correction.range.full_start <= contact.end
+        and contact.start <= correction.range.full_end
     )
 
 
@@ -118,8 +118,8 @@ def objects_to_touch(_operator: Any, context: "Context", typed: str) -> list[str
 
     Without the skin of the take's armatures, and without markers.
     """
-    shown, part = shown_take(context), typed.lower()
-    armatures = shown.armatures if shown else ()
+    take, part = shown_take(context), typed.lower()
+    armatures = take.armatures if take else ()
     meshes = (obj for obj in context.scene.objects if obj.type == "MESH" and not is_markers(obj))
     names = (obj.name for obj in meshes if not any(is_skin(obj, armature) for armature in armatures))
     return sorted(
@@ -184,94 +184,103 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Make the correction, and compose the take with it."""
         self.fill_range(context)
-        shown, played = expected_take(context), dict[str, PlayedFrames]()
-        made = yield from part_of(0.0, CHOOSING, "Choosing where it touches", self._made(shown, played))
-        self._correction = replace(made, id=shown.new_id())
-        composing = shown.composing((*shown.corrections, self._correction), played)
+        take, played = expected_take(context), dict[str, PlayedFrames]()
+        made = yield from part_of(0.0, CHOOSING, "Choosing where it touches", self._made(take, played))
+        self._correction = replace(made, id=take.new_id())
+        composing = take.composing((*take.corrections, self._correction), played)
         self._composed = yield from part_of(CHOOSING, 1.0, "Holding the contact", composing)
 
     def finish(self, context: "Context") -> None:
         """Write the keys, select the correction, and report what came of it."""
-        shown, made, before = expected_take(context), self._correction, BeforeMend.of(context)
-        notes = shown.write((*shown.corrections, made), composed=self._composed)
+        take, made, before = expected_take(context), self._correction, BeforeMend.of(context)
+        notes = take.write((*take.corrections, made), composed=self._composed)
         context.scene.knuckle_correction.selected = made.id
         operator: Any = self
         before.report_remains(operator, context)
-        if notes := (*self._shortened_blends(shown, made.range), *notes):
+        if notes := (*self._shortened_blends(take, made.range), *notes):
             report_message(self, "WARNING", "; ".join(notes))
 
-    def _shortened_blends(self, shown: ShownTake, span: TimeRange) -> tuple[str, ...]:
+    def _shortened_blends(self, take: ShownTake, span: TimeRange) -> tuple[str, ...]:
         """Return a sentence if the blends that were given are together longer than the range."""
-        blends = [round(each * shown.clock.rate, 2) for each in (span.blend_in, span.blend_out) if each > 0.0]
+        blends = [round(blend * take.clock.rate, 2) for blend in (span.blend_in, span.blend_out) if blend > 0.0]
         if self.found or not blends or max(blends) >= self.blend:
             return ()
         given = f"blends of {self.blend} frames are together longer than frames {self.first} to {self.last}"
         return (f"{given}, and became {max(blends):g} frames long",)
 
-    def _made(self, shown: ShownTake, played: dict[str, PlayedFrames]) -> Steps[Correction]:
+    def _made(self, take: ShownTake, played: dict[str, PlayedFrames]) -> Steps[Correction]:
         """Return the correction. Raises KnuckleError.
 
         played: what is evaluated for it comes in here, by the armature's name.
         """
         if self.found:
-            return self._of_found(shown)
+            return self._of_found(take)
         if self.digit == self.other:
             raise RigError(f"the {self.digit} cannot touch itself, choose two parts of the hand")
-        span, of = self.range_of(shown), _hand(shown, self.hand)
+        span, take_hand = self.range_of(take), _hand(take, self.hand)
         if self.other == ON_OBJECT:
-            return (yield from self._on_object(shown, of, span, played))
-        rows, between = of.expected_rows(self.first, self.last), of.rows_between(*_between_blends(shown, span))
+            return (yield from self._on_object(take, take_hand, span, played))
+        rows, between = (
+            take_hand.expected_rows(self.first, self.last),
+            take_hand.rows_between(*_between_blends(take, span)),
+        )
         rows = between if between.any() else rows
-        keys = corrected_keys(of, of_hand(shown.corrections, of), shown.clock, rows)
-        touch = chosen_touch(of.hand.posed(keys.rotations)[0], of.hand.flesh, self.digit, self.other)
+        keys = corrected_keys(take_hand, of_hand(take.corrections, take_hand), take.clock, rows)
+        touch = chosen_touch(take_hand.hand.posed(keys.rotations)[0], take_hand.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
-        return Correction("", name, of.hand.side, span, touch)
+        return Correction("", name, take_hand.hand.side, span, touch)
 
     def _on_object(
-        self, shown: ShownTake, of: HandOfTake, span: TimeRange, played: dict[str, PlayedFrames]
+        self, take: ShownTake, take_hand: HandOfTake, span: TimeRange, played: dict[str, PlayedFrames]
     ) -> Steps[Correction]:
         """Return the correction that holds parts of a hand on an object, where they are between the blends."""
         palm = PALM in self.tips
         digits = tuple(digit for digit in DIGITS if digit in self.tips)
         if not self.object or not (digits or palm):
             raise RigError("choose the object that is touched, and the palm or the digits whose tips touch it")
-        rows = of.expected_rows(*_between_blends(shown, span))
-        own = of_hand(shown.corrections, of)
-        of = of if palm else of.moved_by(shown.corrections)
-        armature = bpy.data.objects[of.hand.binding.armature]
-        beside = (each.moved_by(shown.corrections) for each in hands_of_take(armature, check_correctable(armature)))
-        frames = played_frames(armature, [of, *beside])
+        rows = take_hand.expected_rows(*_between_blends(take, span))
+        own = of_hand(take.corrections, take_hand)
+        take_hand = take_hand if palm else take_hand.moved_by(take.corrections)
+        armature = bpy.data.objects[take_hand.hand.binding.armature]
+        beside = (
+            other_hand.moved_by(take.corrections) for other_hand in hands_of_take(armature, check_correctable(armature))
+        )
+        frames = played_frames(armature, [take_hand, *beside])
         played[armature.name] = frames
-        keys = corrected_keys(of, own, shown.clock, rows, frames)
-        held = yield from chosen_on_object(of, self.object, digits, keys, of.frames[rows], palm=palm, played=frames)
+        keys = corrected_keys(take_hand, own, take.clock, rows, frames)
+        change = yield from chosen_on_object(
+            take_hand, self.object, digits, keys, take_hand.frames[rows], palm=palm, played=frames
+        )
         names = " and ".join(digit_title(part) for part in (*((PALM,) if palm else ()), *digits))
-        return Correction("", f"{names} on {self.object}"[:MAX_TEXT], of.hand.side, span, held)
+        return Correction("", f"{names} on {self.object}"[:MAX_TEXT], take_hand.hand.side, span, change)
 
-    def _of_found(self, shown: ShownTake) -> Correction:
+    def _of_found(self, take: ShownTake) -> Correction:
         """Return the correction that holds a contact that was found, with its blends around it."""
-        there = found_contacts(shown)
-        if self.found > len(there):
-            raise RigError(f"there is no found contact {self.found}, only {len(there)} that are not held")
-        contact = there[self.found - 1]
-        of = _hand(shown, contact.side)
-        own = of_hand(shown.corrections, of)
-        keys = partial(corrected_keys, of, own, shown.clock)
-        span = range_of_touch(of, contact.touch, (contact.start, contact.end), shown.clock, own, corrected=keys)
+        contacts = found_contacts(take)
+        if self.found > len(contacts):
+            raise RigError(f"there is no found contact {self.found}, only {len(contacts)} that are not held")
+        contact = contacts[self.found - 1]
+        take_hand = _hand(take, contact.side)
+        own = of_hand(take.corrections, take_hand)
+        keys = partial(corrected_keys, take_hand, own, take.clock)
+        span = range_of_touch(take_hand, contact.touch, (contact.start, contact.end), take.clock, own, corrected=keys)
         return Correction("", contact.name, contact.side, span, contact.touch)
 
 
-def _between_blends(shown: ShownTake, span: TimeRange) -> tuple[int, int]:
+def _between_blends(take: ShownTake, span: TimeRange) -> tuple[int, int]:
     """Return the first and the last scene frame in which a contact is to be held."""
-    first, last = shown.clock.frames([span.full_start, span.full_end]).tolist()
+    first, last = take.clock.frames([span.full_start, span.full_end]).tolist()
     # Blends that meet between two frames leave none between them.
     return floor(first + SAME_FRAME), ceil(last - SAME_FRAME)
 
 
-def _hand(shown: ShownTake, side: str) -> HandOfTake:
+def _hand(take: ShownTake, side: str) -> HandOfTake:
     """Return the hand of a take of a side, or its only one for AUTO. Raises RigError without."""
-    hands = [of for armature in shown.armatures for of in hands_of_take(armature, check_correctable(armature))]
-    chosen = chosen_side([of.hand.side for of in hands], side)
-    return next(of for of in hands if of.hand.side == chosen)
+    hands = [
+        take_hand for armature in take.armatures for take_hand in hands_of_take(armature, check_correctable(armature))
+    ]
+    chosen = chosen_side([take_hand.hand.side for take_hand in hands], side)
+    return next(take_hand for take_hand in hands if take_hand.hand.side == chosen)
 
 
 CLASSES = (KNUCKLE_OT_hold_contact,)

@@ -181,14 +181,14 @@ def select_only(context: "Context", *objects: bpy.types.Object) -> None:
     """Select these objects only and make the first the active one. Objects outside the view layer are skipped."""
     # The view layer does not know objects that were linked just now.
     context.view_layer.update()
-    shown = [obj for obj in objects if context.view_layer.objects.get(obj.name) == obj]
-    if not shown:
+    selectable = [obj for obj in objects if context.view_layer.objects.get(obj.name) == obj]
+    if not selectable:
         return
     for obj in context.selected_objects:
         obj.select_set(False)
-    for obj in shown:
+    for obj in selectable:
         obj.select_set(True)
-    context.view_layer.objects.active = shown[0]
+    context.view_layer.objects.active = selectable[0]
 
 
 def frame_selected(context: "Context") -> None:
@@ -229,8 +229,8 @@ class KNUCKLE_FH_scene(_DropOnView, bpy.types.FileHandler):
 
 def draw_import(self: bpy.types.Menu, _context: "Context") -> None:
     """Draw the entry in File > Import."""
-    shown = "/".join(suffix for suffix in (".c3d", ".trc", ".csv", ".tsv", ".bvh", ".fbx", ".glb", ".usd"))
-    self.layout.operator(KNUCKLE_OT_import_capture.bl_idname, text=f"Hand Capture ({shown})")
+    suffixes = "/".join(suffix for suffix in (".c3d", ".trc", ".csv", ".tsv", ".bvh", ".fbx", ".glb", ".usd"))
+    self.layout.operator(KNUCKLE_OT_import_capture.bl_idname, text=f"Hand Capture ({suffixes})")
 
 
 CLASSES = (

@@ -114,8 +114,8 @@ class KNUCKLE_FH_video(bpy.types.FileHandler):
 
 def draw_import(self: bpy.types.Menu, _context: "Context") -> None:
     """Draw the entry in File > Import."""
-    shown = "/".join(VIDEO_SUFFIXES[i] for i in (0, 2, 3))
-    self.layout.operator(KNUCKLE_OT_import_video.bl_idname, text=f"Hands from Video ({shown})")
+    suffixes = "/".join(VIDEO_SUFFIXES[i] for i in (0, 2, 3))
+    self.layout.operator(KNUCKLE_OT_import_video.bl_idname, text=f"Hands from Video ({suffixes})")
 
 
 CLASSES = (

@@ -190,7 +190,7 @@ NAVIGATION_EVENTS = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUP
     "NUMPAD_MINUS",
     *(f"NUMPAD_{digit}" for digit in range(10)),
     *(f"NDOF_BUTTON_{view}" for view in ("FIT", "TOP", "BOTTOM", "LEFT", "RIGHT", "FRONT", "BACK", "ISO1", "ISO2")),
-    *(f"NDOF_BUTTON_{turn}" for turn in ("ROLL_CW", "ROLL_CCW", "SPIN_CW", "SPIN_CCW", "TILT_CW", "TILT_CCW")),
+    *(f"NDOF_BUTTON_{rotation}" for rotation in ("ROLL_CW", "ROLL_CCW", "SPIN_CW", "SPIN_CCW", "TILT_CW", "TILT_CCW")),
 }
 """Event types that navigate a view."""
 

@@ -172,8 +172,8 @@ class KNUCKLE_OT_export_report(SaveJson, bpy.types.Operator):
             raise RecipeError("there is no result yet, solve a capture")
         armature = result_armature(context)
         assert armature is not None, "it has the report"
-        now = corrections_report(armatures_of_take(armature, context.scene), context.scene)
-        return report | {"corrections": now}
+        report_now = corrections_report(armatures_of_take(armature, context.scene), context.scene)
+        return report | {"corrections": report_now}
 
 
 def result_armature(context: "Context") -> bpy.types.Object | None:

@@ -69,7 +69,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
         """Connect to the device and start the timer."""
         try:
             setup = setup_of(context)
-            begin(LiveRun(setup, context.scene, SESSION.live.places.setdefault(setup.device, {})))
+            begin(LiveRun(setup, context.scene, SESSION.live.device_transforms.setdefault(setup.device, {})))
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}

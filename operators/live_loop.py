@@ -104,10 +104,10 @@ class EndedTake:
 class LiveRun:
     """A device that is followed, from its creation to `stop`. Raises KnuckleError."""
 
-    def __init__(self, setup: LiveSetup, scene: "Scene", places: dict[str, Floats] | None = None) -> None:
-        """places: those of a run before; changed in place by recentring."""
+    def __init__(self, setup: LiveSetup, scene: "Scene", device_transforms: dict[str, Floats] | None = None) -> None:
+        """device_transforms: those of an earlier run; recentring changes them in place."""
         self.setup = setup
-        self.places: dict[str, Floats] = {} if places is None else places
+        self.device_transforms: dict[str, Floats] = {} if device_transforms is None else device_transforms
         """Performer -> (4, 4) T_scene_device, set by recentring; the identity by default."""
         self.shown: list[DisplayedHand] = []
         self.timecode = ""
@@ -131,35 +131,35 @@ class LiveRun:
         now = time.perf_counter()
         if self.unread:
             return self.pose(now)
-        came = self.receiver.drain(most)
-        self._feed(came)
+        received = self.receiver.drain(most)
+        self._feed(received)
         # A view that is slow to draw gets as much time as solving: the frames that are recorded must not pile up.
         while self.session.take is not None and time.perf_counter() - now < now - self._ended_step:
             more = self.receiver.drain(most)
             if not more:
                 break
             self._feed(more)
-            came = more
+            received = more
         before = len(self.rigs.posed())
         posed = self.pose(now)
-        if came and posed:
+        if received and posed:
             bpy.context.view_layer.update()
             # Starting with a new hand takes longer and would distort the latency.
             if len(self.rigs.posed()) == before:
-                self.receiver.stats.latencies.append(time.perf_counter() - came[-1].arrival)
+                self.receiver.stats.latencies.append(time.perf_counter() - received[-1].arrival)
         self._ended_step = time.perf_counter()
         return posed
 
-    def _feed(self, came: list[TimedFrame]) -> None:
-        if came:
-            self.session.feed([(timed.frame, timed.arrival) for timed in came])
+    def _feed(self, received: list[TimedFrame]) -> None:
+        if received:
+            self.session.feed([(timed.frame, timed.arrival) for timed in received])
             self.rigs.add_performers(self.session.appeared)
-            self.timecode = came[-1].frame.timecode
+            self.timecode = received[-1].frame.timecode
 
     def pose(self, now: float) -> bool:
         """Pose the hands as displayed at `now` s, without taking new frames; whether any changed."""
         self.shown = self.session.displayed(now)
-        return self.rigs.pose(self.shown, self.session.hands(), self.places)
+        return self.rigs.pose(self.shown, self.session.hands(), self.device_transforms)
 
     def stop(self, put_back: bool) -> None:
         """Disconnect; put_back: whether to restore the bones' pose before."""
@@ -170,12 +170,12 @@ class LiveRun:
 
     def recentre(self) -> None:
         """Move the visible hands of each performer to the rest position of their rig's hands."""
-        seen = [(shown, self.rigs.rest_transform(shown.name)) for shown in self.shown if not shown.lost]
-        for performer in {subject_of(shown.name) for shown, _ in seen}:
-            own = [(one, rest) for one, rest in seen if rest is not None and subject_of(one.name) == performer]
+        seen = [(hand, self.rigs.rest_transform(hand.name)) for hand in self.shown if not hand.lost]
+        for performer in {subject_of(hand.name) for hand, _ in seen}:
+            own = [(hand, rest) for hand, rest in seen if rest is not None and subject_of(hand.name) == performer]
             if own:
-                poses, rests = {one.side: one.pose for one, _ in own}, {one.side: rest for one, rest in own}
-                self.places[performer] = apply_pose.recentred(poses, rests)
+                poses, rests = {hand.side: hand.pose for hand, _ in own}, {hand.side: rest for hand, rest in own}
+                self.device_transforms[performer] = apply_pose.recentred(poses, rests)
         self.rigs.invalidate()
 
     def record(self, folder: Path, name: str) -> None:
@@ -183,27 +183,27 @@ class LiveRun:
         self.receiver.record(free_path(folder, name, SUFFIX), name)
         scene: Scene | None = self.scene.among(bpy.data.scenes)
         self._start = scene.frame_current if scene is not None else 1
-        self.session.take, self._began_at = TakeBuffer(self.places), self.timecode
+        self.session.take, self._began_at = TakeBuffer(self.device_transforms), self.timecode
         self._missed_before = self.receiver.stats.overrun
 
     def end_recording(self) -> EndedTake | None:
         """End the take with the frames that have arrived, some of them `unread` yet; None if none is recorded."""
         # What arrives from now on is in the raw take no more.
-        recorder, kept = self.receiver.end_recording(WRITE_TIMEOUT, self.unread), self.session.take
+        recorder, buffer = self.receiver.end_recording(WRITE_TIMEOUT, self.unread), self.session.take
         missed = max(0, self.receiver.stats.overrun - self._missed_before)
         self.session.take = None
-        if recorder is None or kept is None:
+        if recorder is None or buffer is None:
             self.unread.clear()
             return None
-        seconds = kept.seconds_until([_time_of(timed) for timed in self.unread])
-        return EndedTake(recorder, kept, self, seconds, self._began_at, self._start, missed)
+        seconds = buffer.seconds_until([_time_of(timed) for timed in self.unread])
+        return EndedTake(recorder, buffer, self, seconds, self._began_at, self._start, missed)
 
-    def solve_unread(self, kept: TakeBuffer) -> Steps[None]:
+    def solve_unread(self, buffer: TakeBuffer) -> Steps[None]:
         """Solve the frames that were left when a take ended, for its keys. Later frames wait until then."""
         count = len(self.unread)
         while self.unread:
             batch, self.unread[:RECORDED_FRAMES] = self.unread[:RECORDED_FRAMES], []
-            self.session.take = kept
+            self.session.take = buffer
             self._feed(batch)
             self.session.take = None
             yield Progress(1.0 - len(self.unread) / count)
@@ -227,7 +227,7 @@ def _limits(setup: LiveSetup) -> dict[DataReference, dict[Side, RigLimits]]:
         side: known[side].model if side in known else proportions.build(proportions.adult(side)) for side in SIDES
     }
     limits: dict[DataReference, dict[Side, RigLimits]] = {}
-    for chosen in {one for one in (setup.armature, *setup.people.values()) if one}:
+    for chosen in {name for name in (setup.armature, *setup.people.values()) if name}:
         armature: Object | None = chosen.among(bpy.data.objects)
         if armature is not None:
             limits[chosen] = {side: armature_limits(armature, model) for side, model in models.items()}

@@ -69,21 +69,24 @@ class LiveRigs:
                 posed.put_back()
 
     def pose(
-        self, shown: Sequence[DisplayedHand], hands: Mapping[str, FollowedHand], places: Mapping[str, Floats]
+        self,
+        displayed_hands: Sequence[DisplayedHand],
+        hands: Mapping[str, FollowedHand],
+        device_transforms: Mapping[str, Floats],
     ) -> bool:
         """Pose the hands that have changed. Returns whether there were any.
 
-        places: performer -> (4, 4) T_scene_device, if it is not the identity.
+        device_transforms: performer -> (4, 4) T_scene_device, if it is not the identity.
         """
         changed = []
-        for displayed in shown:
+        for displayed in displayed_hands:
             pose, forearm = self._shown.get(displayed.name, (None, None))
             if displayed.pose is pose and displayed.forearm is forearm:
                 continue
             posed = self._rig_hand(displayed, hands[displayed.name])
             self._shown[displayed.name] = displayed.pose, displayed.forearm
             if posed is not None:
-                changed.append(_shown_hand(posed, displayed, places.get(subject_of(displayed.name))))
+                changed.append(_shown_hand(posed, displayed, device_transforms.get(subject_of(displayed.name))))
         return bool(changed) and apply_pose.pose(changed)
 
     def invalidate(self) -> None:
@@ -116,8 +119,8 @@ class LiveRigs:
         armature = posed.find_armature() if posed else None
         if armature is None or posed is None:
             return None
-        placed: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
-        return placed
+        transform: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
+        return transform
 
     def _rig_hand(self, displayed: DisplayedHand, hand: FollowedHand) -> RigHand | None:
         """Return the rig's hand that a hand drives, bound again if needed; None if it cannot be posed now."""
@@ -192,9 +195,13 @@ class LiveRigs:
         return apply_pose.begin(built, None, displayed.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits)
 
 
-def _shown_hand(posed: RigHand, displayed: DisplayedHand, place: Floats | None) -> apply_pose.ShownHand:
+def _shown_hand(posed: RigHand, displayed: DisplayedHand, device_transform: Floats | None) -> apply_pose.ShownHand:
     """Return a hand to pose where its performer is placed."""
-    pose = displayed.pose if place is None else replace(displayed.pose, root=place @ displayed.pose.root)
+    pose = (
+        displayed.pose
+        if device_transform is None
+        else replace(displayed.pose, root=device_transform @ displayed.pose.root)
+    )
     return apply_pose.ShownHand(posed, pose, displayed.forearm.on(pose.root) if displayed.forearm else None)
 
 

@@ -74,18 +74,18 @@ class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator)
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Begin a take, or end it and key it in slices."""
-        return KeyingOperator.invoke(self, context, event) if _records() else self._begin_take(context)
+        return KeyingOperator.invoke(self, context, event) if _records() else self._start_take(context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Begin a take, or end it and key it at once."""
-        return KeyingOperator.execute(self, context) if _records() else self._begin_take(context)
+        return KeyingOperator.execute(self, context) if _records() else self._start_take(context)
 
     def end(self, context: "Context") -> EndedTake | None:
         """End the take."""
         assert SESSION.live.run is not None
         return end_take(SESSION.live.run)
 
-    def _begin_take(self, context: "Context") -> "set[OperatorReturnItems]":
+    def _start_take(self, context: "Context") -> "set[OperatorReturnItems]":
         assert SESSION.live.run is not None
         try:
             SESSION.live.run.record(folder_of(context.scene), context.scene.knuckle_live.take_name or "Take")

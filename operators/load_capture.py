@@ -32,22 +32,22 @@ def show_capture(context: "Context", markers: captures.Markers, path: str, found
     found: what describe_hands returned.
     """
     scene = context.scene
-    shown = capture_object(context, path)
-    if shown is None:
-        shown = markers_object.add_markers(
+    markers_obj = capture_object(context, path)
+    if markers_obj is None:
+        markers_obj = markers_object.add_markers(
             markers,
             markers_object.object_name(markers),
             context.collection,
             start=scene.knuckle.start,
             rate=scene_rate(scene),
         )
-        place_capture(scene, shown)
+        place_capture(scene, markers_obj)
     else:
-        markers_object.set_markers(shown, markers)
-        markers_object.set_timing(shown, scene.knuckle.start, scene_rate(scene))
-    shown[markers_object.CAPTURE_PROPERTY].update({"path": path, **found})
-    scene.knuckle.markers = shown
-    return shown
+        markers_object.set_markers(markers_obj, markers)
+        markers_object.set_timing(markers_obj, scene.knuckle.start, scene_rate(scene))
+    markers_obj[markers_object.CAPTURE_PROPERTY].update({"path": path, **found})
+    scene.knuckle.markers = markers_obj
+    return markers_obj
 
 
 def capture_object(context: "Context", path: str) -> "Object | None":
@@ -111,9 +111,9 @@ def remap_paths(scenes: "Iterable[Scene]", old_folder: str, new_folder: str) -> 
     for scene in scenes if old_folder != new_folder else ():
         path = scene.knuckle.capture
         if path.startswith("//"):
-            there = bpy.path.abspath(path, start=old_folder)
-            same_drive = Path(there).anchor == Path(new_folder).anchor
-            scene.knuckle.capture = _relative_to(new_folder, there) if same_drive else there
+            target = bpy.path.abspath(path, start=old_folder)
+            same_drive = Path(target).anchor == Path(new_folder).anchor
+            scene.knuckle.capture = _relative_to(new_folder, target) if same_drive else target
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own

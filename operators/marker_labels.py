@@ -69,16 +69,16 @@ def marker_of_problem(context: "Context") -> str:
 def _hidden_in(context: "Context", problem: TakeProblem) -> set[str]:
     """Return the labels that corrections hide in some of the frames of a problem."""
     with suppress(RecipeError):
-        shown = shown_take(context)
-        if shown is not None:
-            span = shown.clock.times([problem.first, problem.last])
+        take = shown_take(context)
+        if take is not None:
+            span = take.clock.times([problem.first, problem.last])
             hiding = [
-                each.change.labels
-                for each in shown.corrections
-                if isinstance(each.change, HiddenMarkers)
-                and each.counts
-                and each.range.start <= span[1]
-                and span[0] <= each.range.end
+                correction.change.labels
+                for correction in take.corrections
+                if isinstance(correction.change, HiddenMarkers)
+                and correction.counts
+                and correction.range.start <= span[1]
+                and span[0] <= correction.range.end
             ]
             return {label for labels in hiding for label in labels}
     return set()

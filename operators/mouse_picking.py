@@ -52,8 +52,8 @@ def under_mouse(context: "Context", mouse: tuple[int, int]) -> "Picked | None":
     """
     found, scale = _near(context, mouse), context.preferences.system.ui_scale
     nearest = min((distance for distance, *_ in found), default=0.0)
-    near = [each for each in found if each[0] <= nearest + SAME_DISTANCE * scale]
-    return min(near, key=lambda each: each[1])[-1] if near else None
+    near = [hit for hit in found if hit[0] <= nearest + SAME_DISTANCE * scale]
+    return min(near, key=lambda hit: hit[1])[-1] if near else None
 
 
 def tips_under_mouse(context: "Context", mouse: tuple[int, int]) -> "list[Picked]":
@@ -61,13 +61,13 @@ def tips_under_mouse(context: "Context", mouse: tuple[int, int]) -> "list[Picked
     first = under_mouse(context, mouse)
     if first is None or not first[2].endswith("-tip"):
         return []
-    found = sorted(_near(context, mouse), key=lambda each: each[0])
-    own = next(seen for *_, seen, each in found if each == first)
+    found = sorted(_near(context, mouse), key=lambda hit: hit[0])
+    own = next(seen for *_, seen, hit in found if hit == first)
     most = OVERLAP * context.preferences.system.ui_scale
     return [first] + [
-        each
-        for *_, seen, each in found
-        if each != first and each[2].endswith("-tip") and float(np.linalg.norm(seen - own)) < most
+        hit
+        for *_, seen, hit in found
+        if hit != first and hit[2].endswith("-tip") and float(np.linalg.norm(seen - own)) < most
     ]
 
 
@@ -79,10 +79,10 @@ def _near(context: "Context", mouse: tuple[int, int]) -> "list[tuple[float, floa
     found = []
     for armature, side, points in grabs(context):
         for joint, position in points.items():
-            place = location_3d_to_region_2d(region, view, Vector(position.tolist()))
-            if place is None:
+            pixel = location_3d_to_region_2d(region, view, Vector(position.tolist()))
+            if pixel is None:
                 continue
-            seen = np.array(place, float)
+            seen = np.array(pixel, float)
             distance = float(np.linalg.norm(seen - np.array(mouse, float)))
             if distance < PICK_RADIUS * context.preferences.system.ui_scale:
                 depth = -(view.view_matrix @ Vector(position.tolist())).z
@@ -90,12 +90,12 @@ def _near(context: "Context", mouse: tuple[int, int]) -> "list[tuple[float, floa
     return found
 
 
-def nearest_seen(context: "Context", point: Floats, places: Mapping[str, Floats], most: float) -> str | None:
-    """Return which of the places (3,) m in the world is seen nearest to a point, within `most` pixels."""
+def nearest_seen(context: "Context", point: Floats, positions: Mapping[str, Floats], most: float) -> str | None:
+    """Return which of the positions (3,) m in the world is seen nearest to a point, within `most` pixels."""
     own = location_3d_to_region_2d(context.region, context.region_data, Vector(point.tolist()))
     distances = {}
-    for name, place in places.items():
-        seen = location_3d_to_region_2d(context.region, context.region_data, Vector(place.tolist()))
+    for name, position in positions.items():
+        seen = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
         if own is not None and seen is not None:
             distances[name] = (seen - own).length
     near = min(distances, key=lambda name: distances[name], default=None)

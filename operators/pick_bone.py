@@ -127,8 +127,8 @@ def bone_under(context: "Context", armature: "Object", x: int, y: int) -> str:
     matrix = np.array(view.perspective_matrix @ armature.matrix_world)
     mouse = np.array([x - region.x, y - region.y], float)
     within = PICK_RADIUS * context.preferences.system.ui_scale
-    ends = np.array([[bone.head for bone in bones], [bone.tail for bone in bones]])
-    found = bone_at(ends, matrix, (region.width, region.height), mouse, within)
+    bone_ends = np.array([[bone.head for bone in bones], [bone.tail for bone in bones]])
+    found = bone_at(bone_ends, matrix, (region.width, region.height), mouse, within)
     return names[found] if found >= 0 else ""
 
 

@@ -101,8 +101,8 @@ class KnucklePin(bpy.types.PropertyGroup):
 
 def pins_on(armature: "Object") -> "list[Any]":
     """Return the KnucklePins of an armature object that are not released."""
-    kept: Any = armature
-    return [pin for pin in kept.knuckle_pins if not pin.released]
+    pinned: Any = armature
+    return [pin for pin in pinned.knuckle_pins if not pin.released]
 
 
 def pin_of(armature: "Object", side: Side, digit: str) -> Any:
@@ -122,14 +122,14 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
     for pin in pins_on(armature):
         if pin.side != side or not has_target(pin):
             continue
-        place = np.array(pin.place)
+        position = np.array(pin.place)
         if pin.kind == "OBJECT":
             corners, shares = tuple(pin.corners), tuple(pin.shares)
-            place = anchor_position(
+            position = anchor_position(
                 pin.target, SurfaceAnchor(tuple(pin.home), corners, shares, tuple(pin.place), pin.vertices)
             )
-        other = pin.other if pin.kind == "DIGIT" else None
-        found.append(Pin(pin.digit, size * place if other else place, other))
+        other_digit = pin.other if pin.kind == "DIGIT" else None
+        found.append(Pin(pin.digit, size * position if other_digit else position, other_digit))
     return found
 
 
@@ -138,15 +138,15 @@ def pin_digit(armature: "Object", rig_hand: RigHand, digit: str, kind: str, to: 
     side = rig_hand.hand.side
     frames = rig_hand.seen_frames()
     tip = frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3]
-    kept: Any = armature
+    pinned: Any = armature
     # A released pin of a linked file is used again.
-    of_digit = (pin for pin in kept.knuckle_pins if pin.side == side and pin.digit == digit)
-    pin = next(of_digit, None) or kept.knuckle_pins.add()
+    of_digit = (pin for pin in pinned.knuckle_pins if pin.side == side and pin.digit == digit)
+    pin = next(of_digit, None) or pinned.knuckle_pins.add()
     pin.side, pin.digit, pin.kind, pin.released = side, digit, kind, False
     pin.target, pin.corners, pin.place = None, NOWHERE, tip
     if isinstance(to, str):
-        other = frames[JOINT_INDEX[CHAIN_JOINTS[to][-1]], :3, 3]
-        pin.other, pin.place = to, (tip - other) @ frames[0, :3, :3] / _scale(armature)
+        other_tip = frames[JOINT_INDEX[CHAIN_JOINTS[to][-1]], :3, 3]
+        pin.other, pin.place = to, (tip - other_tip) @ frames[0, :3, :3] / _scale(armature)
     elif to is not None:
         anchor = anchor_on(to, tip)
         pin.target, pin.place, pin.corners, pin.shares = to, anchor.offset, anchor.corners, anchor.barycentric
@@ -180,14 +180,14 @@ def _plain(value: Any) -> Any:
 
 def unpin(armature: "Object", wanted: "Callable[[Any], bool]") -> int:
     """Remove the pins that `wanted` selects. Returns how many there were."""
-    kept: Any = armature
-    let_go = [number for number, pin in enumerate(kept.knuckle_pins) if not pin.released and wanted(pin)]
+    pinned: Any = armature
+    let_go = [number for number, pin in enumerate(pinned.knuckle_pins) if not pin.released and wanted(pin)]
     for number in reversed(let_go):
         try:
-            kept.knuckle_pins.remove(number)
+            pinned.knuckle_pins.remove(number)
         except TypeError:
             # A library override cannot remove what its linked file has.
-            kept.knuckle_pins[number].released = True
+            pinned.knuckle_pins[number].released = True
     return len(let_go)
 
 

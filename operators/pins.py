@@ -181,8 +181,8 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         last, tip = (frames[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS[self.digit][-2:])
         if self.to == "OBJECT":
             return nearest_surface(touchable_objects(context, armature), tip, np.inf)
-        size, back = hand_length(rig_hand.hand), last - tip
-        along = back / max(float(np.linalg.norm(back)), 1e-9 * size)
+        size, inwards = hand_length(rig_hand.hand), last - tip
+        along = inwards / max(float(np.linalg.norm(inwards)), 1e-9 * size)
         middle = tip + size * (
             PAD_CENTRE[0] * along - PAD_CENTRE[1] * frames[JOINT_INDEX[CHAIN_JOINTS[self.digit][-1]], :3, 2]
         )
@@ -247,11 +247,11 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
         hands = [(armature, side) for armature in in_pose_mode(context) for side in SIDES]
         for armature, side in hands:
             try:
-                one, short = _reach(context, armature, side)
+                has_moved, short = _reach(context, armature, side)
             except KnuckleError as error:
                 refused.append(str(error))
                 continue
-            moved |= one
+            moved |= has_moved
             out_of_reach += short
         if out_of_reach:
             refused.insert(0, f"Out of reach: {', '.join(out_of_reach)}")
@@ -279,12 +279,12 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         key_posed(context, armature, bones, placed)
     else:
         put_back(dragged)
-    of, enough = (
+    of_armature, enough = (
         f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "",
         MET * hand_length(hand_arm.rig_hand.hand),
     )
     return bool(bones), [
-        f"the {side} {digit_label(digit)}{of} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
+        f"the {side} {digit_label(digit)}{of_armature} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
         for digit, far in pin_distances(hand_arm.rig_hand, pins).items()
         if far > enough
     ]

@@ -56,8 +56,8 @@ def value(context: "Context", slider: Slider) -> float:
     if armature is None:
         return 0.0
     chosen = armature.name, settings.side, settings.dip_lock
-    shown = SESSION.slider_values
-    if shown is None or shown.hand != chosen:
+    cached = SESSION.slider_values
+    if cached is None or cached.hand != chosen:
         hand = chosen_hand(context)
         known = detection_cache.known(hand[0]) if hand else None
         if hand is None or known is None:
@@ -66,8 +66,8 @@ def value(context: "Context", slider: Slider) -> float:
             values = _values(posable_hand(*hand, known), settings.dip_lock)
         except KnuckleError:
             values = dict.fromkeys(SLIDERS, 0.0)
-        shown = SESSION.slider_values = SliderValues(chosen, known, values)
-    return shown.values[slider]
+        cached = SESSION.slider_values = SliderValues(chosen, known, values)
+    return cached.values[slider]
 
 
 def _values(rig_hand: RigHand, locked: bool) -> dict[Slider, float]:

@@ -143,9 +143,9 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
             for bone in armature.pose.bones:
                 _select(bone, (armature.name, bone.name) in wanted, self.extend)
         first = hands[0].armature_object()
-        there = sorted(name for armature, name in wanted if armature == first.name)
-        if there:
-            first.data.bones.active = first.data.bones[there[0]]
+        names = sorted(name for armature, name in wanted if armature == first.name)
+        if names:
+            first.data.bones.active = first.data.bones[names[0]]
         return ""
 
     def _names(self, rig_hand: RigHand) -> Iterator[str]:

@@ -96,9 +96,12 @@ def hand_to_pose(context: "Context") -> "tuple[Object, Side]":
 def requested_hands(context: "Context", side: str) -> list[RigHand]:
     """Return the hand of a side, or all hands for BOTH. Raises RigError if there is none."""
     armatures = posed_armatures(context)
-    sides = [each for each in SIDES if side in ("BOTH", each)]
+    sides = [requested for requested in SIDES if side in ("BOTH", requested)]
     hands = [
-        (armature, each) for armature in armatures for each in sides if each in detection_cache.now(armature).usable
+        (armature, requested)
+        for armature in armatures
+        for requested in sides
+        if requested in detection_cache.now(armature).usable
     ]
     # Without a hand, posable_hand raises the reason.
     first = detection_cache.now(armatures[0])

@@ -49,9 +49,9 @@ def apply_preset(preset: Any, scene: "Scene", where: str) -> None:
     """
     if not isinstance(preset, dict) or CAPTURE_FIELDS & preset.keys():
         raise RecipeError(f"{where}: not a preset, expected settings that Knuckle saved as one")
-    placed = recipe_of(scene).transform if scene.knuckle.capture else NO_TRANSFORM
-    kept = to_dict(replace(recipe_for(scene, scene.knuckle.capture), transform=placed))
-    own = {name: value for name, value in kept.items() if name in CAPTURE_FIELDS}
+    transform = recipe_of(scene).transform if scene.knuckle.capture else NO_TRANSFORM
+    scene_fields = to_dict(replace(recipe_for(scene, scene.knuckle.capture), transform=transform))
+    own = {name: value for name, value in scene_fields.items() if name in CAPTURE_FIELDS}
     apply_recipe(from_dict({**preset, **own}, where), scene, where)
     if "fps" not in preset:
         scene.knuckle.keys = "SCENE"

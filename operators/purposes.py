@@ -39,7 +39,7 @@ def purpose_of(settings: Any) -> str:
     if settings.advanced or any(changed(*chosen_settings(settings, what)) for what in REGISTRIES):
         return ADVANCED
     chosen = settings.solver, settings.smoothing
-    return next((key for key, one in PURPOSES.items() if (one.solver, one.smoothing) == chosen), ADVANCED)
+    return next((key for key, purpose in PURPOSES.items() if (purpose.solver, purpose.smoothing) == chosen), ADVANCED)
 
 
 def choose_purpose(settings: Any, key: str) -> None:

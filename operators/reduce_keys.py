@@ -82,12 +82,12 @@ class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
         armature = keyed_armature(context)
         assert armature is not None, "poll"
         reduction = reduction_of(self.distance, self.angle, shared=self.shared)
-        references = [DataReference.of(one) for one in playing_with(armature, context.scene)]
+        references = [DataReference.of(playing) for playing in playing_with(armature, context.scene)]
         self._reduced, self._left = list[ReducedAction](), list[str]()
         for number, reference in enumerate(references):
-            begin, end = number / len(references), (number + 1) / len(references)
+            start, end = number / len(references), (number + 1) / len(references)
             try:
-                self._reduced.append((yield from part_of(begin, end, "Reducing keys", _reduced(reference, reduction))))
+                self._reduced.append((yield from part_of(start, end, "Reducing keys", _reduced(reference, reduction))))
             except RigError as error:
                 self._left.append(str(error))
         if not self._reduced:
@@ -137,9 +137,9 @@ class KNUCKLE_OT_restore_dense_keys(_OnKeys, bpy.types.Operator):
         armature = keyed_armature(context)
         assert armature is not None, "poll"
         try:
-            for one in playing_with(armature, context.scene):
-                if dense_action(one) is not None:
-                    restore_dense(one)
+            for playing in playing_with(armature, context.scene):
+                if dense_action(playing) is not None:
+                    restore_dense(playing)
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}

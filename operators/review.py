@@ -57,33 +57,33 @@ class BeforeMend:
 
     problems: tuple[TakeProblem, ...]
     """Of the take."""
-    here: TakeProblem | None
+    displayed: TakeProblem | None
     """The one that was shown on the current frame, unless it was mended or marked as seen."""
 
     @classmethod
     def of(cls, context: "Context") -> "BeforeMend":
         """Return what is wrong now with the take that is shown."""
-        armature, here = result_armature(context), problem_here(context)
-        is_left = here is not None and armature is not None and here in problems_left(context, armature)
-        return cls(problems_of(armature), here if is_left else None)
+        armature, current = result_armature(context), problem_here(context)
+        is_left = current is not None and armature is not None and current in problems_left(context, armature)
+        return cls(problems_of(armature), current if is_left else None)
 
     def report_remains(self, operator: "Operator", context: "Context") -> None:
         """Report what is left of the problem that was shown, how many problems there are, and how many are new."""
         armature = result_armature(context)
-        if self.here is None or armature is None:
+        if self.displayed is None or armature is None:
             return
         left = problems_left(context, armature)
-        still = next((problem for problem in remains_of(self.here, self.problems, left)), None)
+        still = next((problem for problem in remains_of(self.displayed, self.problems, left)), None)
         if still is not None:
             report_message(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
             return
-        new = sum(not any(each.is_beside(old) for old in self.problems) for each in left)
+        new = sum(not any(left_problem.is_beside(old) for old in self.problems) for left_problem in left)
         message = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
         made = "which the mend has caused" if len(left) == 1 else f"{new} of them caused by the mend"
         report_message(operator, "INFO", f"{message}, {made}" if new else message)
 
 
-def keep_place(context: "Context", before: tuple[TakeProblem, ...]) -> None:
+def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) -> None:
     """Show what a mend has left of the problem that is shown, which is visited then as well.
 
     before: the problems of the take before the mend.
@@ -91,29 +91,31 @@ def keep_place(context: "Context", before: tuple[TakeProblem, ...]) -> None:
     current, armature = current_problem(context, before), result_armature(context)
     if current is None or armature is None:
         return
-    shown, after = before[current], problems_of(armature)
-    remains = remains_of(shown, before, after)
-    if shown.key in {problem.key for problem in after} or not remains:
+    displayed, after = before[current], problems_of(armature)
+    remains = remains_of(displayed, before, after)
+    if displayed.key in {problem.key for problem in after} or not remains:
         return
-    keep_visits(playing_with(armature, context.scene), visits_of(armature).with_remains(shown, remains[::-1]))
+    keep_visits(playing_with(armature, context.scene), visits_of(armature).with_remains(displayed, remains[::-1]))
     context.scene.knuckle_review.current = remains[0].key
 
 
 def remains_of(
-    shown: TakeProblem, before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]
+    displayed: TakeProblem, before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]
 ) -> list[TakeProblem]:
     """Return the problems after a mend that are what it has left of one of those before it."""
-    others = [problem for problem in before if problem != shown]
-    beside = [problem for problem in after if problem.is_beside(shown)]
-    return [problem for problem in beside if not any(problem.is_same_place(other) for other in others)]
+    others = [problem for problem in before if problem != displayed]
+    beside = [problem for problem in after if problem.is_beside(displayed)]
+    return [problem for problem in beside if not any(problem.is_same_place(unchanged) for unchanged in others)]
 
 
 def problem_here(context: "Context") -> TakeProblem | None:
     """Return the problem that is shown, if the current frame is one of its frames."""
     problems = problems_of(result_armature(context))
     current = current_problem(context, problems)
-    shown = None if current is None else problems[current]
-    return shown if shown is not None and int(shown.first) <= context.scene.frame_current <= shown.last else None
+    problem = None if current is None else problems[current]
+    return (
+        problem if problem is not None and int(problem.first) <= context.scene.frame_current <= problem.last else None
+    )
 
 
 def problems_left(context: "Context", armature: "Object") -> tuple[TakeProblem, ...]:
@@ -152,13 +154,15 @@ class _GoTo(_Review):
         seen, current = seen_problems(armature), context.scene.knuckle_review.current
         unseen = tuple(problem for problem in problems if problem.key not in seen)
         # A mend may have left nothing of what is shown; its visit says where that was.
-        shown = next((each for each in (*problems, *reversed(visits.order)) if each.key == current), None)
-        problem, now = self.step(_Place(problems, unseen, problems_left(context, armature), shown), visits)
+        displayed = next(
+            (candidate for candidate in (*problems, *reversed(visits.order)) if candidate.key == current), None
+        )
+        problem, visited = self.step(_Review(problems, unseen, problems_left(context, armature), displayed), visits)
         if problem is None:
             report_message(self, "INFO", self.nothing)
             return {"CANCELLED"}
-        if now != visits:
-            keep_visits(playing_with(armature, context.scene), now)
+        if visited != visits:
+            keep_visits(playing_with(armature, context.scene), visited)
         context.scene.knuckle_review.current = problem.key
         whole = int(problem.worst // 1)
         context.scene.frame_set(whole, subframe=problem.worst - whole)
@@ -167,13 +171,13 @@ class _GoTo(_Review):
             report_message(self, "WARNING", f"The {problem.hand} hand is hidden or was not found: nothing was selected")
         return {"FINISHED"}
 
-    def step(self, place: "_Place", visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: "_Review", visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the problem to go to, None without one, and the visits with it."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Review:
     """Where a review is."""
 
     problems: tuple[TakeProblem, ...]
@@ -182,12 +186,12 @@ class _Place:
     """Those that are not marked as seen."""
     left: tuple[TakeProblem, ...]
     """Those of them on which no correction lies."""
-    shown: TakeProblem | None
+    displayed: TakeProblem | None
     """One of them, or one of which a mend has left nothing."""
 
     def first_of(self, problems: Iterable[TakeProblem]) -> TakeProblem | None:
         """Return the first of problems that is not shown and not marked as seen."""
-        return next((each for each in problems if each != self.shown and each in self.unseen), None)
+        return next((problem for problem in problems if problem != self.displayed and problem in self.unseen), None)
 
 
 class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
@@ -197,15 +201,15 @@ class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
     bl_idname = "knuckle.next_problem"
     bl_label = "Next Problem"
 
-    def step(self, place: _Place, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _Review, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return what was visited after the problem that is shown, else the worst that was not, else the worst."""
-        again = place.first_of(visits.later(place.shown, place.problems))
+        again = state.first_of(visits.later(state.displayed, state.problems))
         if again is not None:
             return again, visits
-        unvisited = visits.unvisited(place.problems)
-        found = next((each for each in place.left if each in unvisited), None)
+        unvisited = visits.unvisited(state.problems)
+        found = next((problem for problem in state.left if problem in unvisited), None)
         if found is None:
-            visits, found = visits.next_round(), next(iter(place.left), None)
+            visits, found = visits.next_round(), next(iter(state.left), None)
         return found, visits if found is None else visits.with_visit(found)
 
 
@@ -216,9 +220,9 @@ class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):
     bl_label = "Previous Problem"
     nothing = "No other problem of the take was visited"
 
-    def step(self, place: _Place, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _Review, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the one that was visited before the one that is shown; before the first is the last."""
-        return place.first_of(visits.earlier(place.shown, place.problems)), visits
+        return state.first_of(visits.earlier(state.displayed, state.problems)), visits
 
 
 class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
@@ -230,10 +234,10 @@ class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
 
     problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
-    def step(self, place: _Place, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _Review, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the one that was clicked."""
-        found = next((each for each in place.problems if each.key == self.problem), None)
-        is_new = found is not None and found in visits.unvisited(place.problems)
+        found = next((problem for problem in state.problems if problem.key == self.problem), None)
+        is_new = found is not None and found in visits.unvisited(state.problems)
         return found, visits.with_visit(found) if found is not None and is_new else visits
 
 

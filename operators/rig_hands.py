@@ -206,8 +206,8 @@ class KNUCKLE_OT_import_mapping(_Correction, ImportHelper, bpy.types.Operator):
         """Store the preset for its side."""
         preset = read_preset(Path(self.filepath))
         # A preset replaces what was only detected, not what the user corrected.
-        kept = {side: mapping_to_correct(armature, side, None) for side in SIDES}
-        check_unassigned(kept, preset.side, preset.bones.values(), "detect again before this mapping is imported")
+        mappings = {side: mapping_to_correct(armature, side, None) for side in SIDES}
+        check_unassigned(mappings, preset.side, preset.bones.values(), "detect again before this mapping is imported")
         store_mapping(armature, preset)
 
 

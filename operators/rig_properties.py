@@ -94,8 +94,8 @@ def _turn(side: Side, digit: str) -> Any:
 
 def _properties(side: Side) -> dict[str, Any]:
     bones = {setting(joint): _bone(side, joint) for joint in JOINTS}
-    turns = {setting(f"{digit}-turn"): _turn(side, digit) for digit in DIGITS}
-    return bones | turns
+    rotations = {setting(f"{digit}-turn"): _turn(side, digit) for digit in DIGITS}
+    return bones | rotations
 
 
 class KnuckleLeftHand(bpy.types.PropertyGroup):

@@ -35,16 +35,16 @@ def recipe_of(scene: "Scene") -> Recipe:
     if not scene.knuckle.capture:
         raise RecipeError("there is no capture yet, import one")
     recipe = recipe_for(scene, bpy.path.abspath(scene.knuckle.capture))
-    shown = _markers_of(scene, recipe.capture)
-    transform = kept_transform(scene) if shown is None else transform_in_scene(shown)
-    kept = recipe.corrections
-    if kept is None:
+    markers_obj = _markers_of(scene, recipe.capture)
+    transform = kept_transform(scene) if markers_obj is None else transform_in_scene(markers_obj)
+    corrections = recipe.corrections
+    if corrections is None:
         # Those of the take that the next solve replaces, else of the last solve, which may be another rig's.
         chosen = scene.knuckle
-        kept = kept_corrections(chosen.armature if chosen.rig == "ARMATURE" else None, recipe.capture)
-        if kept is None:
-            kept = kept_corrections(chosen.result, recipe.capture)
-    return replace(recipe, transform=transform, corrections=kept)
+        corrections = kept_corrections(chosen.armature if chosen.rig == "ARMATURE" else None, recipe.capture)
+        if corrections is None:
+            corrections = kept_corrections(chosen.result, recipe.capture)
+    return replace(recipe, transform=transform, corrections=corrections)
 
 
 def loaded_corrections(scene: "Scene") -> list[dict[str, Any]] | None:
@@ -55,8 +55,12 @@ def loaded_corrections(scene: "Scene") -> list[dict[str, Any]] | None:
 
 def _markers_of(scene: "Scene", capture: str) -> "Object | None":
     """Return the object with the markers of a capture, None if it is not imported."""
-    shown: Object | None = scene.knuckle.markers
-    return shown if shown is not None and is_markers(shown) and shown[CAPTURE_PROPERTY].get("path") == capture else None
+    markers_obj: Object | None = scene.knuckle.markers
+    return (
+        markers_obj
+        if markers_obj is not None and is_markers(markers_obj) and markers_obj[CAPTURE_PROPERTY].get("path") == capture
+        else None
+    )
 
 
 def kept_transform(scene: "Scene") -> CaptureTransform:
@@ -65,10 +69,10 @@ def kept_transform(scene: "Scene") -> CaptureTransform:
     return NO_TRANSFORM if data is None else from_dict({"capture": "", "transform": data}, "the scene").transform
 
 
-def place_capture(scene: "Scene", shown: "Object") -> None:
+def place_capture(scene: "Scene", markers_obj: "Object") -> None:
     """Place the markers of a capture that was imported where a loaded recipe has it, if one was."""
     if scene.knuckle.transform:
-        set_transform(shown, kept_transform(scene), mirror=scene.knuckle.mirror)
+        set_transform(markers_obj, kept_transform(scene), mirror=scene.knuckle.mirror)
         scene.knuckle.transform = ""
 
 
@@ -125,9 +129,9 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
     )
 
 
-def _alignment(kept: str) -> dict[str, Any]:
+def _alignment(text: str) -> dict[str, Any]:
     """Return the recipe's alignment that a scene keeps until it is solved. Raises RecipeError for other JSON."""
-    data = _decoded(kept, "alignment")
+    data = _decoded(text, "alignment")
     if data is None:
         return {}
     align, points = data if isinstance(data, list) and len(data) == 2 else (data, None)
@@ -165,9 +169,9 @@ def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
         setattr(chosen, setting, value)
     assign(*chosen_settings(chosen, "solver"), recipe.settings)
     assign(*chosen_settings(chosen, "smoothing"), recipe.smoothing_settings)
-    shown = _markers_of(scene, bpy.path.abspath(recipe.capture))
-    if shown is not None:
-        place_capture(scene, shown)
+    markers_obj = _markers_of(scene, bpy.path.abspath(recipe.capture))
+    if markers_obj is not None:
+        place_capture(scene, markers_obj)
     chosen.use_range = recipe.start is not None or recipe.end is not None
     chosen.use_cutoff = recipe.cleaning.cutoff is not None
     chosen.keys = "CAPTURE" if recipe.fps is None else "OTHER"

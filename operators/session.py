@@ -44,8 +44,8 @@ class LiveState:
     """s on time.monotonic's clock, when the panel was drawn last."""
     problem: str = ""
     """Why the last run ended by itself, a sentence."""
-    places: dict[str, dict[str, Floats]] = field(default_factory=dict)
-    """Device -> LiveRun.places, so that performers who are followed again in this file are where they were."""
+    device_transforms: dict[str, dict[str, Floats]] = field(default_factory=dict)
+    """Device -> LiveRun.device_transforms: performers who are followed again in this file stay where they were."""
     unkeyed: EndedTake | None = None
     """The take that was recorded when a file was opened: keyed if opening fails."""
 
@@ -74,7 +74,7 @@ class PickedTip:
 
     def next(self, mouse: tuple[int, int], tips: tuple[tuple[str, str, str], ...]) -> "PickedTip":
         """Return the one after this, or the first one if the mouse has moved, or the fingertips have."""
-        still = max(abs(now - before) for now, before in zip(mouse, self.mouse, strict=True)) <= MOUSE_JITTER
+        still = max(abs(after - before) for after, before in zip(mouse, self.mouse, strict=True)) <= MOUSE_JITTER
         if not still or set(tips) != set(self.tips):
             return PickedTip(mouse, tips, 0)
         return PickedTip(self.mouse, self.tips, (self.picked + 1) % len(self.tips))
@@ -179,8 +179,8 @@ class Session:
     def clear(self) -> None:
         """Forget everything."""
         fresh = Session()
-        for each in fields(self):
-            setattr(self, each.name, getattr(fresh, each.name))
+        for entry in fields(self):
+            setattr(self, entry.name, getattr(fresh, entry.name))
 
 
 SESSION = Session()

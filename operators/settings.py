@@ -63,8 +63,8 @@ def choose_armature(settings: Any, context: "Context") -> None:
     active = context.view_layer.objects.active
     above = active.find_armature() if active is not None and not is_armature(active) else active
     selected = [obj for obj in context.selected_objects if is_armature(obj)]
-    there = [obj for obj in scene.objects if is_armature(obj)]
-    candidates = ([above] if is_armature(above) else [], selected, there)
+    armatures = [obj for obj in scene.objects if is_armature(obj)]
+    candidates = ([above] if is_armature(above) else [], selected, armatures)
     settings.armature = next((found[0] for found in candidates if len(found) == 1), None)
 
 

@@ -27,7 +27,7 @@ from .job import AgreedJob, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
 from .reports import report_message
-from .review import BeforeMend, keep_place
+from .review import BeforeMend, keep_current_problem
 from .session import SESSION
 from .take_corrections import ShownTake, expected_take, has_take
 
@@ -52,15 +52,19 @@ class TakeEdits:
     """First and last frame of the ranges that have corrections in the solve, or had."""
 
     @classmethod
-    def of(cls, shown: ShownTake) -> "TakeEdits":
+    def of(cls, take: ShownTake) -> "TakeEdits":
         """Read them of the take that is shown. Raises KnuckleError for one that cannot be solved again."""
-        frames = np.concatenate([edited_frames(check_correctable(armature)) for armature in shown.armatures])
-        recipe = recipe_of_take(shown.base, ())
+        frames = np.concatenate([edited_frames(check_correctable(armature)) for armature in take.armatures])
+        recipe = recipe_of_take(take.base, ())
         if recipe.hold_contacts or recipe.keep_apart:
             return cls(frames, ((-np.inf, np.inf),))
-        solved = [each for each in (*shown.corrections, *solved_with(shown.base)) if each.is_before_solving]
-        ends = [shown.clock.frames([each.range.start, each.range.end]).tolist() for each in solved]
-        return cls(frames, tuple((first, last) for first, last in ends))
+        solved = [
+            correction for correction in (*take.corrections, *solved_with(take.base)) if correction.is_before_solving
+        ]
+        frame_ranges = [
+            take.clock.frames([correction.range.start, correction.range.end]).tolist() for correction in solved
+        ]
+        return cls(frames, tuple((first, last) for first, last in frame_ranges))
 
     def in_words(self, *own: float) -> str:
         """Return which of them are replaced; own: first and last frame of one more range."""
@@ -75,18 +79,18 @@ class _SolvesAgain(AgreedJob):
         """Available with a take, and no other job."""
         return has_take(cls, context) and no_job_runs(cls, context)
 
-    def corrections(self, context: "Context", shown: ShownTake) -> tuple[Correction, ...]:
+    def corrections(self, context: "Context", take: ShownTake) -> tuple[Correction, ...]:
         """Return the corrections to solve with. Raises KnuckleError."""
         raise NotImplementedError
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Solve the take's recipe with its corrections."""
-        shown = expected_take(context)
-        self._corrections = self.corrections(context, shown)
-        armatures = shown.armatures
+        take = expected_take(context)
+        self._corrections = self.corrections(context, take)
+        armatures = take.armatures
         self._armatures = [DataReference.of(armature) for armature in armatures]
-        recipe = recipe_of_take(shown.base, self._corrections)
-        rig = RigQuery.of(*armatures) if is_on_rig(shown.base) else None
+        recipe = recipe_of_take(take.base, self._corrections)
+        rig = RigQuery.of(*armatures) if is_on_rig(take.base) else None
         self._job = SolveJob(recipe, rig, reader=read_capture, kept=SESSION.solved)
         yield from self._job.steps()
 
@@ -94,12 +98,12 @@ class _SolvesAgain(AgreedJob):
         """Write the ranges, and show them."""
         take, scene = self._job.take, context.scene
         SESSION.solved = self._job.kept
-        armatures = [found for each in self._armatures if (found := each.among(bpy.data.objects)) is not None]
+        armatures = [found for reference in self._armatures if (found := reference.among(bpy.data.objects)) is not None]
         if take is None or len(armatures) < len(self._armatures):
             raise RigError(f"armature '{self._armatures[0].name}' is gone: nothing was changed")
         before = BeforeMend.of(context)
         notes = write_ranges(take, armatures, self._corrections, scene)
-        keep_place(context, before.problems)
+        keep_current_problem(context, before.problems)
         scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
         operator: Any = self
         before.report_remains(operator, context)
@@ -130,15 +134,15 @@ class _AddsRange(_SolvesAgain, OnRange):
             column.label(text=f"{edits.capitalize()}: keys edited by hand", icon="ERROR")
             column.label(text="are replaced, and kept in another action", icon="BLANK1")
 
-    def corrections(self, context: "Context", shown: ShownTake) -> tuple[Correction, ...]:
+    def corrections(self, context: "Context", take: ShownTake) -> tuple[Correction, ...]:
         """Return those of the take and the new one."""
         self.fill_range(context)
-        side, name, change = self.made(context, shown)
-        new = Correction(shown.new_id(), name, side, self.range_of(shown), change)
+        side, name, change = self.made(context, take)
+        new = Correction(take.new_id(), name, side, self.range_of(take), change)
         self._new = new.id
-        return (*shown.corrections, new)
+        return (*take.corrections, new)
 
-    def made(self, context: "Context", shown: ShownTake) -> tuple[Side, str, SolveChange]:
+    def made(self, context: "Context", take: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return hand, name and change of the new correction. Raises KnuckleError."""
         raise NotImplementedError
 
@@ -176,7 +180,7 @@ class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
         self.layout.prop(self, "marker")
         self.draw_range(self.layout)
 
-    def made(self, context: "Context", _shown: ShownTake) -> tuple[Side, str, SolveChange]:
+    def made(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return the hand of the marker, and that it is hidden."""
         return hand_of_labels(context, self.marker), f"{self.marker} hidden"[:200], HiddenMarkers((self.marker,))
 
@@ -201,7 +205,7 @@ class KNUCKLE_OT_swap_labels(_AddsRange, bpy.types.Operator):
         self.layout.prop(self, "other")
         self.draw_range(self.layout)
 
-    def made(self, context: "Context", _shown: ShownTake) -> tuple[Side, str, SolveChange]:
+    def made(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return the hand of the markers, and that they are swapped."""
         if not (self.marker and self.other):
             raise RigError("Two markers are swapped, choose both")
@@ -239,10 +243,10 @@ class KNUCKLE_OT_solve_range(_AddsRange, bpy.types.Operator):
             self.layout.prop(self, name)
         self.draw_range(self.layout)
 
-    def made(self, context: "Context", _shown: ShownTake) -> tuple[Side, str, SolveChange]:
+    def made(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return the hand and the methods."""
-        there = [side for side in SIDES if side in (report_of(result_armature(context)) or {}).get("hands", {})]
-        side = chosen_side(there, self.hand)
+        sides = [side for side in SIDES if side in (report_of(result_armature(context)) or {}).get("hands", {})]
+        side = chosen_side(sides, self.hand)
         name = LABELS[self.solver].name
         name += "" if self.smoothing == "off" else f", {SMOOTHING_LABELS[self.smoothing].name.lower()}"
         return side, name, OtherMethods(self.solver, {}, self.smoothing, {})
@@ -271,9 +275,9 @@ class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
             )
         )
 
-    def corrections(self, _context: "Context", shown: ShownTake) -> tuple[Correction, ...]:
+    def corrections(self, _context: "Context", take: ShownTake) -> tuple[Correction, ...]:
         """Return those of the take."""
-        return shown.corrections
+        return take.corrections
 
 
 CLASSES = (

@@ -90,13 +90,13 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             scene.knuckle.armature = own
             message = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
             report_message(self, "INFO", message)
-        shown = markers_of_take(context, take)
+        markers_obj = markers_of_take(context, take)
         if take.recipe.align != "off":
             # The markers stand there now; what is solved next goes with them.
-            markers_object.set_transform(shown, take.recipe.transform, mirror=take.recipe.mirror)
+            markers_object.set_transform(markers_obj, take.recipe.transform, mirror=take.recipe.mirror)
             scene.knuckle.align = ""
-        markers_object.show_solved(shown, take.markers)
-        markers_object.show_mirrored(shown, take.recipe.mirror)
+        markers_object.show_solved(markers_obj, take.markers)
+        markers_object.show_mirrored(markers_obj, take.recipe.mirror)
         scene.knuckle.corrections = ""
         scene.knuckle.result = armatures[0]
         scene.knuckle_review.current = ""
@@ -128,17 +128,17 @@ def target(context: "Context") -> "Object | None":
 
 def markers_of_take(context: "Context", take: Take) -> "Object":
     """Return the object with the markers that a take was made of, shown if it was not yet."""
-    shown = capture_object(context, take.recipe.capture)
-    if shown is None:
+    markers_obj = capture_object(context, take.recipe.capture)
+    if markers_obj is None:
         found = run_to_end(describe_hands(take.recipe, take.markers))
-        shown = show_capture(context, take.markers, take.recipe.capture, found)
-    return shown
+        markers_obj = show_capture(context, take.markers, take.recipe.capture, found)
+    return markers_obj
 
 
 def take_timing(context: "Context", take: Take) -> TakeTiming:
     """Return the scene frames of the take: those of the markers that it was made from."""
-    shown = capture_object(context, take.recipe.capture)
-    origin = float(shown[markers_object.CAPTURE_PROPERTY]["first"]) if shown else None
+    markers_obj = capture_object(context, take.recipe.capture)
+    origin = float(markers_obj[markers_object.CAPTURE_PROPERTY]["first"]) if markers_obj else None
     return TakeTiming(float(context.scene.knuckle.start), origin)
 
 

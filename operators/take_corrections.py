@@ -74,14 +74,14 @@ class ShownTake:
     def range(self, first: float, last: float, blend: float) -> TimeRange:
         """Return the range of scene frames, blends in frames as well; none at an end of the take, where it would only
         weaken the correction."""
-        (start, end), (begins, ends) = self.clock.times([first, last]).tolist(), self.ends
-        blended = first > begins, last < ends
+        (start, end), (take_start, take_end) = self.clock.times([first, last]).tolist(), self.ends
+        blended = first > take_start, last < take_end
         length = min(blend / self.clock.rate, (end - start) / max(sum(blended), 1))
         return TimeRange(start, end, length if blended[0] else 0.0, length if blended[1] else 0.0)
 
     def write_changed(self, before: Correction, after: Correction) -> None:
         """Let a correction be another, and show it: the frames that it changes are composed again if that is enough."""
-        corrections = tuple(after if each is before else each for each in self.corrections)
+        corrections = tuple(after if correction is before else correction for correction in self.corrections)
         armatures = self.armatures
         for armature in armatures:
             own_take(armature)
@@ -138,11 +138,11 @@ def shown_take(context: "Context") -> ShownTake | None:
 
 def expected_take(context: "Context") -> ShownTake:
     """Return the same. Raises RigError without one."""
-    shown = shown_take(context)
-    if shown is None:
+    take = shown_take(context)
+    if take is None:
         raise RigError("there is no take to correct, solve a capture first")
-    check_correctable(shown.armature)
-    return shown
+    check_correctable(take.armature)
+    return take
 
 
 def has_take(operator: Any, context: "Context") -> bool:
@@ -158,10 +158,10 @@ def has_take(operator: Any, context: "Context") -> bool:
 
 def _selected(context: "Context") -> tuple[ShownTake, Correction] | None:
     with suppress(RecipeError):
-        shown = shown_take(context)
-        correction = shown.find(context.scene.knuckle_correction.selected) if shown is not None else None
-        if shown is not None and correction is not None:
-            return shown, correction
+        take = shown_take(context)
+        correction = take.find(context.scene.knuckle_correction.selected) if take is not None else None
+        if take is not None and correction is not None:
+            return take, correction
     return None
 
 
@@ -180,9 +180,9 @@ def _field(make: Any, read: Callable[[Correction, TakeClock], Any], edit: Edit, 
         found = _selected(bpy.context)
         if found is None or found[1].locked:
             return
-        shown, correction = found
+        take, correction = found
         with suppress(KnuckleError):
-            shown.write_changed(correction, edit(correction, shown.clock, value))
+            take.write_changed(correction, edit(correction, take.clock, value))
 
     return make(get=get, set=put, options=set(), **options)
 

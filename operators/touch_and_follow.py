@@ -179,15 +179,15 @@ def path_for(chosen: Any, frames: Floats) -> Callable[[Tool], HandPath]:
     parts = np.linspace(0.0, 1.0, len(frames))
     if chosen.reverse:
         parts = parts[::-1]
-    target, other = chosen.target, chosen.other
+    target, second_target = chosen.target, chosen.other
     if chosen.kind == "POINT":
         positions = guides.origins(target, frames)
         return lambda tool: HandPath(positions, _wrists_at(tool, positions))
     if chosen.kind in AROUND:
-        ball, turn = AROUND[chosen.kind](target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
-        return lambda tool: around_ball(tool, ball, turn, parts, gap=chosen.gap, aim=chosen.aim)
-    if other is not None and other != target:
-        return lambda tool: along_line(tool, *guides.line_between(target, other, tool.position), parts)
+        ball, rotation = AROUND[chosen.kind](target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
+        return lambda tool: around_ball(tool, ball, rotation, parts, gap=chosen.gap, aim=chosen.aim)
+    if second_target is not None and second_target != target:
+        return lambda tool: along_line(tool, *guides.line_between(target, second_target, tool.position), parts)
     points = guides.path_of(target)
     return lambda tool: along_points(tool, points, parts)
 

@@ -85,12 +85,12 @@ def draw_shapes() -> None:
     """Draw the shapes. Called by Blender for each 3D view, in world space."""
     context = bpy.context
     SESSION.algebra_names.clear()
-    shown = _traces(context)
-    if not shown:
+    displayed = _traces(context)
+    if not displayed:
         return
     view, colours = _view(context), _colours(context)
     drawn = _Batches()
-    for shape, along in _shapes(context, shown):
+    for shape, along in _shapes(context, displayed):
         made = strokes(shape, view, along)
         drawn.add(shape, made, colours[shape.kind])
         if shape.name:
@@ -107,8 +107,8 @@ def draw_shapes() -> None:
 def draw_names() -> None:
     """Draw the texts. Called by Blender for each 3D view, in pixels."""
     context = bpy.context
-    shown = _traces(context)
-    if not shown:
+    displayed = _traces(context)
+    if not displayed:
         return
     scale, chosen = context.preferences.system.ui_scale, context.window_manager.knuckle_algebra
     blf.size(0, TEXT_SIZE * scale)
@@ -117,11 +117,11 @@ def draw_names() -> None:
     if chosen.names:
         colours = _colours(context)
         taken: list[tuple[float, float]] = []
-        for shape, place in SESSION.algebra_names:
-            _write(context, taken, shape, place, colours[shape.kind])
+        for shape, position in SESSION.algebra_names:
+            _write(context, taken, shape, position, colours[shape.kind])
     if chosen.step:
         lines = [
-            f"{_part(trace)} · {trace.steps[chosen.step - 1]}" for trace in shown if chosen.step <= len(trace.steps)
+            f"{_part(trace)} · {trace.steps[chosen.step - 1]}" for trace in displayed if chosen.step <= len(trace.steps)
         ]
         blf.color(0, 1.0, 1.0, 1.0, 1.0)
         for number, line in enumerate(reversed(lines)):
@@ -147,10 +147,10 @@ def _traces(context: "Context") -> tuple[Trace, ...]:
         return ()
 
 
-def _shapes(context: "Context", shown: tuple[Trace, ...]) -> Iterator[tuple[Shape, Floats]]:
+def _shapes(context: "Context", displayed: tuple[Trace, ...]) -> Iterator[tuple[Shape, Floats]]:
     """Yield the shapes of the chosen step, and the direction along which planes are drawn."""
     step = context.window_manager.knuckle_algebra.step
-    for trace in shown:
+    for trace in displayed:
         chain = next((shape.points for shape in trace.shapes if shape.kind == "chain"), None)
         along = chain[-1] - chain[0] if chain is not None else np.array([0.0, 1.0, 0.0])
         for shape in trace.shapes:
@@ -183,11 +183,13 @@ def _colours(context: "Context") -> dict[Kind, Colour]:
 
 def _view(context: "Context") -> View:
     region, space = context.region, context.region_data
-    turned = np.array(space.view_matrix.inverted())
+    view_matrix = np.array(space.view_matrix.inverted())
     perspective, window = np.array(space.perspective_matrix), np.array(space.window_matrix)
     # Width of a pixel where w = 1.
     wide = 2.0 / (window[0, 0] * region.width)
-    return View(turned[:3, 3], turned[:3, 0], turned[:3, 1], bool(space.is_perspective), wide * perspective[3])
+    return View(
+        view_matrix[:3, 3], view_matrix[:3, 0], view_matrix[:3, 1], bool(space.is_perspective), wide * perspective[3]
+    )
 
 
 class _Batches:
@@ -230,15 +232,17 @@ class _Batches:
             batch.draw(program)
 
 
-def _write(context: "Context", taken: list[tuple[float, float]], shape: Shape, place: Floats, colour: Colour) -> None:
+def _write(
+    context: "Context", taken: list[tuple[float, float]], shape: Shape, position: Floats, colour: Colour
+) -> None:
     """Write a shape's name beside a position, below names that are already there."""
-    spot = location_3d_to_region_2d(context.region, context.region_data, Vector(place.tolist()))
+    spot = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
     if spot is None:
         return
     scale = context.preferences.system.ui_scale
     x, y = spot.x + 7 * scale, spot.y + 5 * scale
     height = 1.15 * TEXT_SIZE * scale
-    while any(abs(x - there[0]) < 1.6 * height and abs(y - there[1]) < height for there in taken):
+    while any(abs(x - label[0]) < 1.6 * height and abs(y - label[1]) < height for label in taken):
         y -= 0.5 * height
     taken.append((x, y))
     blf.color(0, *colour[:3], 0.6 if shape.faint else 1.0)

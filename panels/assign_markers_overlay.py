@@ -154,8 +154,8 @@ def _ring(middle: Floats, radius: float, width: float, colour: Colour) -> None:
     _triangles(quads.reshape(-1, 2), colour)
 
 
-def _text(place: Iterable[float], text: str, colour: Colour, size: float) -> None:
-    x, y = place
+def _text(pixel: Iterable[float], text: str, colour: Colour, size: float) -> None:
+    x, y = pixel
     blf.size(0, size)
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.9)

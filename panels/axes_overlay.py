@@ -79,9 +79,9 @@ def draw_names() -> None:
     blf.size(0, TEXT_SIZE * scale)
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.9)
-    for place, text, colour in _names(context, armature):
+    for position, text, colour in _names(context, armature):
         spot = location_3d_to_region_2d(
-            context.region, context.region_data, armature.matrix_world @ Vector(place.tolist())
+            context.region, context.region_data, armature.matrix_world @ Vector(position.tolist())
         )
         if spot is not None:
             blf.color(0, *colour)
@@ -151,16 +151,20 @@ def _paint(axes: HandAxes, lines: Batch, fans: Batch) -> None:
         lines.chain(axes.normal, color("palm"))
         across = axes.knuckles[-1] - axes.knuckles[0] if len(axes.knuckles) > 1 else np.array([1.0, 0.0, 0.0])
         _paint_arrow(axes.normal, across, lines, color("palm"))
-    for one in axes.digits:
-        colour = color(one.digit)
-        lines.chain(one.joints, (*colour[:3], 0.55))
-        for hinge in one.hinges:
+    for digit_axes in axes.digits:
+        colour = color(digit_axes.digit)
+        lines.chain(digit_axes.joints, (*colour[:3], 0.55))
+        for hinge in digit_axes.hinges:
             lines.chain(hinge, colour)
-        if len(one.tip_path):
-            lines.chain(one.tip_path, colour)
-            centre = one.hinges[0].mean(axis=0)
-            _paint_arrow(one.tip_path, one.tip_path[-1] - centre, lines, colour)
-            threes = [np.broadcast_to(centre, (len(one.tip_path) - 1, 3)), one.tip_path[:-1], one.tip_path[1:]]
+        if len(digit_axes.tip_path):
+            lines.chain(digit_axes.tip_path, colour)
+            centre = digit_axes.hinges[0].mean(axis=0)
+            _paint_arrow(digit_axes.tip_path, digit_axes.tip_path[-1] - centre, lines, colour)
+            threes = [
+                np.broadcast_to(centre, (len(digit_axes.tip_path) - 1, 3)),
+                digit_axes.tip_path[:-1],
+                digit_axes.tip_path[1:],
+            ]
             fans.add(np.stack(threes, axis=1).reshape(-1, 3), (*colour[:3], FAN_OPACITY))
 
 

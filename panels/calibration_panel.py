@@ -79,7 +79,11 @@ def _radii(layout: "UILayout", chosen: Any) -> None:
 def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
     """Draw the spread of the bones' lengths, and ρ and the radii of each digit."""
     pair(layout, f"{hand.proportions.side.capitalize()} hand", f"{1000 * hand.proportions.size:.0f} mm")
-    spreads = [one.spread for one in hand.measurements if one.kind == "bone" and one.spread is not None]
+    spreads = [
+        measurement.spread
+        for measurement in hand.measurements
+        if measurement.kind == "bone" and measurement.spread is not None
+    ]
     column = layout.column(align=True)
     if spreads:
         pair(column, f"{len(spreads)} of 15 bones measured", f"± {min(spreads):.1f} to {max(spreads):.1f} mm")
@@ -87,9 +91,9 @@ def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
     for row, digit in enumerate(DIGITS):
         thickness = " ".join(f"{1000 * radius:.1f}" for radius in hand.radii[row])
         line(column, DIGIT_NAMES[digit], _rho(hand, digit), thickness)
-    radii = [one for one in hand.measurements if one.kind == "radius"]
-    known = [one.spread for one in radii if one.spread is not None]
-    typed = sum(one.how == "typed" for one in radii)
+    radii = [measurement for measurement in hand.measurements if measurement.kind == "radius"]
+    known = [measurement.spread for measurement in radii if measurement.spread is not None]
+    typed = sum(measurement.how == "typed" for measurement in radii)
     if known:
         pair(column, f"{len(known)} of 15 radii estimated", f"± {max(known):.1f} mm at most")
     if typed:

@@ -49,15 +49,15 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
         """Draw what makes corrections, the list, and the selected one."""
         layout = self.layout
         try:
-            shown = shown_take(context)
+            take = shown_take(context)
         except KnuckleError as error:
             paragraph(layout, context, sentence(str(error)), "ERROR")
             layout.operator("knuckle.clear_corrections", icon="X")
             return
-        if shown is None:
+        if take is None:
             paragraph(layout, context, "No take yet")
             return
-        if is_alone(shown.base):
+        if is_alone(take.base):
             paragraph(layout, context, "The take below no longer exists: these wait for the next solve", "ERROR")
         made = context.scene.knuckle_correction
         row = layout.row(align=True)
@@ -75,49 +75,56 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
         hide.operator("knuckle.hide_marker", icon="HIDE_ON")
         column.operator("knuckle.swap_labels", icon="UV_SYNC_SELECT")
         column.operator("knuckle.solve_range", icon="FILE_REFRESH")
-        _found_contacts(layout, shown)
-        if shown.corrections:
-            _list(layout, context, shown)
-        if is_unsolved(shown.base, shown.corrections):
+        _found_contacts(layout, take)
+        if take.corrections:
+            _list(layout, context, take)
+        if is_unsolved(take.base, take.corrections):
             layout.operator("knuckle.solve_corrections", icon="ERROR")
         row = layout.row(align=True)
         row.operator("knuckle.load_corrections", text="Load", icon="FILE_FOLDER")
         saving = row.row(align=True)
-        saving.enabled = bool(shown.corrections)
+        saving.enabled = bool(take.corrections)
         saving.operator("knuckle.save_corrections", text="Save", icon="FILE_TICK")
 
 
-def _found_contacts(layout: "UILayout", shown: ShownTake) -> None:
+def _found_contacts(layout: "UILayout", take: ShownTake) -> None:
     """Draw the performer's contacts that no correction holds; a click holds one."""
-    found = found_contacts(shown)
+    found = found_contacts(take)
     if not found:
         return
-    spans = [shown.clock.frames([one.start, one.end]).tolist() for one in found]
-    away = [max(first - shown.frame, shown.frame - last, 0.0) for first, last in spans]
+    spans = [take.clock.frames([contact.start, contact.end]).tolist() for contact in found]
+    away = [max(first - take.frame, take.frame - last, 0.0) for first, last in spans]
     nearest = sorted(sorted(range(len(found)), key=away.__getitem__)[:CONTACTS])
     column = layout.column(align=True)
     column.label(text=f"Contacts found: {len(found)}", icon="LINKED")
     box = column.box().column(align=True)
     for row in nearest:
-        one, (first, last) = found[row], spans[row]
+        contact, (first, last) = found[row], spans[row]
         line = box.row(align=True)
         line.alignment = "LEFT"
-        text = f"{one.side[0].upper()}  {one.name}  {first:.0f}–{last:.0f}  {one.gap_mm:+.1f} mm"
+        text = f"{contact.side[0].upper()}  {contact.name}  {first:.0f}–{last:.0f}  {contact.gap_mm:+.1f} mm"
         button: Any = line.operator("knuckle.hold_contact", text=text, icon="ADD", emboss=False)
         button.found = row + 1
 
 
-def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
+def _list(layout: "UILayout", context: "Context", take: ShownTake) -> None:
     """Draw the corrections, and the selected one."""
-    action, made = composed_of(shown.armature) or shown.base, context.scene.knuckle_correction
+    action, made = composed_of(take.armature) or take.base, context.scene.knuckle_correction
     waiting, shortened = waiting_of(action), shortened_of(action)
-    selected = shown.find(made.selected)
-    at = shown.corrections.index(selected) if selected else 0
-    first = max(0, min(at - ROWS // 2, len(shown.corrections) - ROWS))
+    selected = take.find(made.selected)
+    at = take.corrections.index(selected) if selected else 0
+    first = max(0, min(at - ROWS // 2, len(take.corrections) - ROWS))
     row = layout.row()
     column = row.box().column(align=True)
-    for one in shown.corrections[first : first + ROWS]:
-        _row(column, context, shown, one, is_selected=one is selected, status=(one.id in waiting, one.id in shortened))
+    for correction in take.corrections[first : first + ROWS]:
+        _row(
+            column,
+            context,
+            take,
+            correction,
+            is_selected=correction is selected,
+            status=(correction.id in waiting, correction.id in shortened),
+        )
     if selected is None:
         return
     buttons = row.column(align=True)
@@ -130,8 +137,8 @@ def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
 def _row(
     layout: "UILayout",
     context: "Context",
-    shown: ShownTake,
-    one: Correction,
+    take: ShownTake,
+    correction: Correction,
     *,
     is_selected: bool,
     status: tuple[bool, bool],
@@ -141,30 +148,34 @@ def _row(
     status: whether it waits, and whether it is held shorter than its range.
     """
     row = layout.row(align=True)
-    _button(row, one, "MUTE", "HIDE_ON" if one.muted else "HIDE_OFF", emboss=False)
+    _button(row, correction, "MUTE", "HIDE_ON" if correction.muted else "HIDE_OFF", emboss=False)
     name = row.row(align=True)
     name.alignment = "LEFT"
-    name.active = not one.muted and not status[0]
-    first, last = shown.clock.frames([one.range.start, one.range.end])
-    icon = "ERROR" if any(status) else ICONS[one.kind]
-    text = fitting(context, f"{one.hand[0].upper()}  {one.name}", f"  {first:.0f}–{last:.0f}", taken=TAKEN)
-    _button(name, one, "SELECT", icon, text=text, emboss=is_selected)
+    name.active = not correction.muted and not status[0]
+    first, last = take.clock.frames([correction.range.start, correction.range.end])
+    icon = "ERROR" if any(status) else ICONS[correction.kind]
+    text = fitting(
+        context, f"{correction.hand[0].upper()}  {correction.name}", f"  {first:.0f}–{last:.0f}", taken=TAKEN
+    )
+    _button(name, correction, "SELECT", icon, text=text, emboss=is_selected)
     end = row.row(align=True)
     end.alignment = "RIGHT"
-    _button(end, one, "LOCK", "LOCKED" if one.locked else "UNLOCKED", emboss=False)
+    _button(end, correction, "LOCK", "LOCKED" if correction.locked else "UNLOCKED", emboss=False)
 
 
-def _button(layout: "UILayout", one: Correction, what: str, icon: Any, *, text: str = "", emboss: bool = True) -> None:
+def _button(
+    layout: "UILayout", correction: Correction, what: str, icon: Any, *, text: str = "", emboss: bool = True
+) -> None:
     button: Any = layout.operator("knuckle.change_correction", text=text, icon=icon, emboss=emboss)
-    button.correction, button.what = one.id, what
+    button.correction, button.what = correction.id, what
 
 
-def _selected(layout: "UILayout", context: "Context", one: Correction, note: str) -> None:
+def _selected(layout: "UILayout", context: "Context", correction: Correction, note: str) -> None:
     """Draw the settings of the selected correction, and its note."""
     made = context.scene.knuckle_correction
     if note:
         paragraph(layout, context, sentence(note), "ERROR")
-    layout.enabled = not one.locked
+    layout.enabled = not correction.locked
     layout.prop(made, "name", text="")
     column = layout.column(align=True)
     for names in (("start", "end"), ("blend_in", "blend_out")):
@@ -173,9 +184,9 @@ def _selected(layout: "UILayout", context: "Context", one: Correction, note: str
             row.prop(made, name)
     row = layout.row(align=True)
     row.prop(made, "factor", slider=True)
-    _button(row, one, "KEY", "KEYFRAME_HLT" if one.factor_keys else "KEYFRAME")
-    if one.factor_keys:
-        _button(row, one, "UNKEY", "X")
+    _button(row, correction, "KEY", "KEYFRAME_HLT" if correction.factor_keys else "KEYFRAME")
+    if correction.factor_keys:
+        _button(row, correction, "UNKEY", "X")
 
 
 CLASSES = (KNUCKLE_PT_corrections,)

@@ -49,9 +49,9 @@ def _selected(layout: "UILayout", context: "Context") -> None:
     """Draw which object is grasped if none is chosen."""
     hand = chosen_hand(context)
     assert hand is not None, "poll"
-    there = selected_surfaces(context, hand[0])
-    if len(there) == 1:
-        layout.label(text=f"Selected: {there[0].name}", icon="RESTRICT_SELECT_OFF")
+    surfaces = selected_surfaces(context, hand[0])
+    if len(surfaces) == 1:
+        layout.label(text=f"Selected: {surfaces[0].name}", icon="RESTRICT_SELECT_OFF")
     else:
         paragraph(layout, context, "Select one object together with the armature, or choose it here", "INFO")
 

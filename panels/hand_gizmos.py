@@ -56,11 +56,11 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
             detected_hands(armature)
         seen = set()
         for armature, side, points in grabs(context):
-            for joint, place in points.items():
+            for joint, position in points.items():
                 key = armature.name, side, joint
                 seen.add(key)
                 gizmo = self.made.get(key) or self._new(*key)
-                gizmo.matrix_basis = Matrix.Translation(place.tolist())
+                gizmo.matrix_basis = Matrix.Translation(position.tolist())
                 _show_pin(gizmo, armature, side, joint)
         # Gizmos of renamed or deleted armatures would accumulate.
         for key in self.made.keys() - seen:

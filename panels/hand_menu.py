@@ -148,8 +148,8 @@ class _Help:
         """Draw buttons for the documentation and the preferences."""
         row = self.layout.row(align=True)
         draw_help(row, "Help", self.page)
-        shown: Any = row.operator(PREFERENCES.operator, text="", icon="PREFERENCES")
-        shown.module = PACKAGE
+        preferences: Any = row.operator(PREFERENCES.operator, text="", icon="PREFERENCES")
+        preferences.module = PACKAGE
 
 
 class KNUCKLE_PT_help(_Help, bpy.types.Panel):

@@ -45,7 +45,7 @@ MODES = ("TIMELINE", "DOPESHEET", "ACTION")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StripLayout:
     """Where strips lie, in pixels of their region."""
 
     bottom: float
@@ -73,8 +73,8 @@ def draw() -> None:
     context = bpy.context
     space, region = context.space_data, context.region
     overlays = getattr(space, "overlays", None)  # since Blender 5.0
-    shown = overlays is None or overlays.show_overlays
-    if space.mode not in MODES or not shown or not context.scene.knuckle_review.show_heat:
+    overlays_on = overlays is None or overlays.show_overlays
+    if space.mode not in MODES or not overlays_on or not context.scene.knuckle_review.show_heat:
         return
     rows = heat_rows(context)
     if rows is None:
@@ -84,17 +84,17 @@ def draw() -> None:
     if last <= first:
         return
     scale = context.preferences.system.ui_scale
-    place = _place(region, len(rows.names), scale, bool(context.scene.timeline_markers))
+    layout = _layout(region, len(rows.names), scale, bool(context.scene.timeline_markers))
     gpu.state.blend_set("ALPHA")
-    _ground(region.width, place)
+    _ground(region.width, layout)
     with gpu.matrix.push_pop():
         across = region.width / (last - first)
-        gpu.matrix.translate((-first * across, place.bottom + place.height * place.rows))
-        gpu.matrix.scale((across, -place.height))
-        _tiles(rows, place.rows == 1, across, (first, last))
-    if place.named:
-        _ground(NAMES * scale, place)
-        _names(rows, place, scale)
+        gpu.matrix.translate((-first * across, layout.bottom + layout.height * layout.rows))
+        gpu.matrix.scale((across, -layout.height))
+        _tiles(rows, layout.rows == 1, across, (first, last))
+    if layout.named:
+        _ground(NAMES * scale, layout)
+        _names(rows, layout, scale)
     gpu.state.blend_set("NONE")
 
 
@@ -105,31 +105,31 @@ def heat_rows(context: "Context") -> HeatRows | None:
     return SESSION.heat.of(playing)
 
 
-def _place(region: "Region", count: int, scale: float, has_markers: bool) -> Place:
+def _layout(region: "Region", count: int, scale: float, has_markers: bool) -> StripLayout:
     """Return where strips of so many rows lie: a low Timeline, as Blender opens it, has room for one that has all."""
     bottom = scale * (BOTTOM + (ABOVE_MARKERS if has_markers else 0.0))
     room = region.height - scale * SCRUB - bottom
     if count * ROW * scale <= MOST_SHARE * room:
-        return Place(bottom, ROW * scale, count, named=True)
+        return StripLayout(bottom, ROW * scale, count, named=True)
     if count * SMALL_ROW * scale <= room:
-        return Place(bottom, SMALL_ROW * scale, count, named=False)
-    return Place(LONE_BOTTOM * scale, LONE_ROW * scale, 1, named=False)
+        return StripLayout(bottom, SMALL_ROW * scale, count, named=False)
+    return StripLayout(LONE_BOTTOM * scale, LONE_ROW * scale, 1, named=False)
 
 
-def _ground(width: float, place: Place) -> None:
-    low, high = place.bottom, place.bottom + place.height * place.rows
+def _ground(width: float, layout: StripLayout) -> None:
+    low, high = layout.bottom, layout.bottom + layout.height * layout.rows
     shader = gpu.shader.from_builtin("UNIFORM_COLOR")
     shader.uniform_float("color", GROUND)
-    places = [(0.0, low), (width, low), (0.0, high), (width, high)]
-    batch_for_shader(shader, "TRI_STRIP", {"pos": places}).draw(shader)
+    corners = [(0.0, low), (width, low), (0.0, high), (width, high)]
+    batch_for_shader(shader, "TRI_STRIP", {"pos": corners}).draw(shader)
 
 
-def _tiles(rows: HeatRows, together: bool, pixels_per_frame: float, shown: tuple[float, float]) -> None:
+def _tiles(rows: HeatRows, together: bool, pixels_per_frame: float, visible: tuple[float, float]) -> None:
     """Draw the tiles that are in view, in frames across and rows down."""
     shader = gpu.shader.from_builtin("FLAT_COLOR")
     shader.bind()
     zoom = rows.zoom(pixels_per_frame)
-    for number in rows.tiles(zoom, *shown):
+    for number in rows.tiles(zoom, *visible):
         tile = zoom, number, together
         batch = SESSION.heat.tile(tile, lambda tile=tile: _batch(shader, rows.tile(*tile)))
         if batch is not None:
@@ -141,18 +141,18 @@ def _batch(shader: Any, bars: Bars) -> Any:
     if not len(bars.kinds):
         return None
     left, top, right, bottom = bars.corners.T.astype(np.float32)
-    places: Any = np.stack([left, top, right, top, right, bottom, left, bottom], axis=1).reshape(-1, 2)
+    corners: Any = np.stack([left, top, right, top, right, bottom, left, bottom], axis=1).reshape(-1, 2)
     quads = 4 * np.arange(len(bars.kinds), dtype=np.int32)[:, None] + np.array([0, 1, 2, 0, 2, 3], np.int32)
     colours: Any = np.repeat(COLOURS[bars.kinds], 4, axis=0)
-    return batch_for_shader(shader, "TRIS", {"pos": places, "color": colours}, indices=quads.reshape(-1, 3))
+    return batch_for_shader(shader, "TRIS", {"pos": corners, "color": colours}, indices=quads.reshape(-1, 3))
 
 
-def _names(rows: HeatRows, place: Place, scale: float) -> None:
+def _names(rows: HeatRows, layout: StripLayout, scale: float) -> None:
     """Write the name of each row at the left."""
     blf.size(0, 9.0 * scale)
     blf.color(0, 0.85, 0.85, 0.85, 1.0)
     for number, name in enumerate(reversed(rows.names)):
-        blf.position(0, 4.0 * scale, place.bottom + number * place.height + 2.5 * scale, 0.0)
+        blf.position(0, 4.0 * scale, layout.bottom + number * layout.height + 2.5 * scale, 0.0)
         blf.draw(0, name)
 
 

@@ -111,9 +111,9 @@ def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     if not run.receiver.stats.frames:
         return
     column = layout.column(align=True)
-    for shown in run.shown:
-        seen = "predicted" if shown.predicted else f"seen, {shown.missing} points missing" if shown.missing else "seen"
-        pair(column, _hand_title(shown.name), "not seen" if shown.lost else seen)
+    for hand in run.shown:
+        seen = "predicted" if hand.predicted else f"seen, {hand.missing} points missing" if hand.missing else "seen"
+        pair(column, _hand_title(hand.name), "not seen" if hand.lost else seen)
     for name in run.session.unmeasured():
         pair(column, _hand_title(name), "being measured")
     _figures(column, run.receiver.stats)

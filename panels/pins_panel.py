@@ -34,13 +34,13 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
     def draw(self, context: "Context") -> None:
         """Draw each digit of the chosen hand, the pins of other hands, and the operators on all pins."""
         layout, armatures = self.layout, in_pose_mode(context)
-        if None in [detected_hands(each) for each in armatures]:
+        if None in [detected_hands(posed) for posed in armatures]:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
-        there = sides_of(armatures)
-        side = next(iter(there)) if len(there) == 1 else context.scene.knuckle_posing.side
-        hand = there.get(side, armatures[0]), side
-        if len(there) > 1:
+        sides = sides_of(armatures)
+        side = next(iter(sides)) if len(sides) == 1 else context.scene.knuckle_posing.side
+        hand = sides.get(side, armatures[0]), side
+        if len(sides) > 1:
             row = layout.row(align=True)
             for side in SIDES:
                 row.prop_enum(context.scene.knuckle_posing, "side", side)

@@ -75,9 +75,9 @@ def _hands(context: "Context") -> Iterator[MarkerLines]:
     report = report_of(armature)
     if armature is None or report is None or armature.mode == "EDIT":
         return
-    shown = capture_object(context, str(report.get("capture")))
-    for playing in playing_with(armature, context.scene) if shown is not None else ():
+    markers_obj = capture_object(context, str(report.get("capture")))
+    for playing in playing_with(armature, context.scene) if markers_obj is not None else ():
         known = detected_hands(playing)
         for side, binding in known.bindings.items() if known is not None else ():
             worn = report["hands"].get(side, {}).get("markers")
-            yield marker_lines(playing, binding, worn, shown, context.scene.frame_current_final)
+            yield marker_lines(playing, binding, worn, markers_obj, context.scene.frame_current_final)

@@ -99,11 +99,11 @@ def _row(layout: "UILayout", context: "Context", problem: TakeProblem, state: _S
     row = layout.row(align=True)
     icon: Box = "CHECKBOX_HLT" if state.is_seen else "CHECKBOX_DEHLT"
     mark: Any = row.operator("knuckle.mark_seen", text="", icon=icon, emboss=False)
-    shown = row.row(align=True)
-    shown.alignment = "LEFT"
+    button_row = row.row(align=True)
+    button_row.alignment = "LEFT"
     text = fitting(context, f"{problem.worst:.0f}  {problem.hand[0].upper()}  {problem.reason}", taken=TAKEN)
     look = MENDED if state.is_mended else grade(problem.severity)
-    go: Any = shown.operator("knuckle.show_problem", text=text, icon=look, emboss=state.is_current)
+    go: Any = button_row.operator("knuckle.show_problem", text=text, icon=look, emboss=state.is_current)
     go.problem = mark.problem = problem.key
 
 

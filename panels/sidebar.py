@@ -39,11 +39,11 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         row = layout.row(align=True)
         row.prop(chosen, "source", text="", icon="ARMATURE_DATA", placeholder="Animated Armature")
         row.operator("knuckle.capture_armature", text="", icon="IMPORT")
-        shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
-        if shown is None:
+        markers_obj = chosen.markers if markers_object.is_markers(chosen.markers) else None
+        if markers_obj is None:
             paragraph(layout, context, "Or drop a file on the view")
             return
-        about = shown[markers_object.CAPTURE_PROPERTY]
+        about = markers_obj[markers_object.CAPTURE_PROPERTY]
         if armature_name(chosen.capture) is None:
             row = layout.row(align=True)
             row.prop(chosen, "capture", text="")
@@ -52,8 +52,8 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         for warning in about["warnings"]:
             paragraph(layout, context, warning, "ERROR")
         row = layout.row(align=True)
-        row.prop(shown, "hide_viewport", text="Show Markers", icon="NONE", toggle=True, invert_checkbox=True)
-        row.prop(*markers_object.size_property(shown), text="Size")
+        row.prop(markers_obj, "hide_viewport", text="Show Markers", icon="NONE", toggle=True, invert_checkbox=True)
+        row.prop(*markers_object.size_property(markers_obj), text="Size")
         # A hand is small in a view of a room. It is selected after import and after solving.
         row.operator("view3d.view_selected", text="", icon="ZOOM_SELECTED")
         header, body = layout.panel("knuckle_overrides", default_closed=True)
@@ -96,12 +96,12 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         identify = layout.column(align=True)
         identify.label(text="Identify Markers By")
         identify.prop(chosen, "labels", text="")
-        shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
+        markers_obj = chosen.markers if markers_object.is_markers(chosen.markers) else None
         column = layout.column(align=True)
         if chosen.marker_map:
             _stored(column, "Markers", "from a map", "marker_map")
-        elif shown is not None:
-            about = shown[markers_object.CAPTURE_PROPERTY]
+        elif markers_obj is not None:
+            about = markers_obj[markers_object.CAPTURE_PROPERTY]
             if about.get("problem"):
                 paragraph(column, context, about["problem"], "ERROR")
             else:
@@ -109,8 +109,8 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
                 pair(column, "Confidence", f"{about.get('confidence', 0):.0%}")
                 for hand in filter(None, about.get("hands", "").split(", ")):
                     pair(column, *hand.capitalize().split(": "))
-                for fact in about.get("facts", ()):
-                    pair(column, *fact.split(": "))
+                for line in about.get("facts", ()):
+                    pair(column, *line.split(": "))
         row = column.row(align=True)
         row.operator("knuckle.assign_markers", icon="EYEDROPPER")
         row.operator("knuckle.load_markers", icon="FILE_FOLDER", text="")

@@ -40,7 +40,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         """Draw the choice of hand, its sliders, and the operators on it."""
         layout, settings, hand = self.layout, context.scene.knuckle_posing, chosen_hand(context)
         assert hand is not None, "poll"
-        answers = [detected_hands(each) for each in posed_armatures(context)]
+        answers = [detected_hands(posed) for posed in posed_armatures(context)]
         if None in answers:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
@@ -48,8 +48,8 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         both = len(sides_of(posed_armatures(context))) > 1
         row = layout.row(align=True)
         row.enabled = both
-        for one in SIDES:
-            row.prop_enum(settings, "side", one)
+        for choice in SIDES:
+            row.prop_enum(settings, "side", choice)
         known = detection_cache.now(armature)
         forget_values_of_others(known)
         try:

@@ -47,8 +47,8 @@ def fitting(context: "Context", text: str, end: str = "", *, taken: int) -> str:
     if blf.dimensions(0, text + end)[0] <= room:
         return text + end
     lengths = range(len(text) - 1, 0, -1)
-    kept = next((count for count in lengths if blf.dimensions(0, f"{text[:count]}…{end}")[0] <= room), 1)
-    return f"{text[:kept].rstrip()}…{end}"
+    length = next((count for count in lengths if blf.dimensions(0, f"{text[:count]}…{end}")[0] <= room), 1)
+    return f"{text[:length].rstrip()}…{end}"
 
 
 def pair(layout: "UILayout", name: str, value: str) -> None:

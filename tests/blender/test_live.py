@@ -320,7 +320,7 @@ def test_recentred_hands_are_where_the_rigs_are_at_rest(followed, port):
     play(run, port, moments(120))
     bpy.ops.knuckle.live_recentre()
     run.step()
-    place = run.places[""]
+    place = run.device_transforms[""]
     middle = np.mean([(place @ hand.pose.root[0])[:3, 3] for hand in run.shown], axis=0)
     assert middle == pytest.approx([0.0, 0.0, 0.0], abs=1e-6), "new hands are at the origin at rest"
     assert place[2, :3] == pytest.approx([0.0, 0.0, 1.0]), "turned about the vertical only"

@@ -160,7 +160,7 @@ def test_recentring_in_the_midst_of_a_take_moves_no_frame_before(followed, port)
     assert roots()[0] == pytest.approx(sent[60].hands["left"][0], abs=0.05)
 
     last = sent[-1].hands["left"][0]
-    placed = run.places[""] @ last
+    placed = run.device_transforms[""] @ last
     assert np.abs(placed - last).max() > 0.2, "it stands elsewhere since"
 
     def the_last_is_kept():
@@ -171,7 +171,7 @@ def test_recentring_in_the_midst_of_a_take_moves_no_frame_before(followed, port)
     wait_for(the_last_is_kept)
     bpy.ops.knuckle.live_stop()
     again = followed()
-    assert again.places is run.places, "who starts again stands where they stood"
+    assert again.device_transforms is run.device_transforms, "who starts again stands where they stood"
 
 
 def test_each_performer_is_recentred_by_their_own_hands_that_are_seen(followed, monkeypatch):
@@ -185,8 +185,9 @@ def test_each_performer_is_recentred_by_their_own_hands_that_are_seen(followed, 
     run.shown = [shown("Anna left", 1.0), shown("Ben left", 3.0), shown("Cleo left", 5.0, lost=True)]
     monkeypatch.setattr(run.rigs, "rest_transform", lambda _name: np.eye(4))
     run.recentre()
-    assert sorted(run.places) == ["Anna", "Ben"]
-    assert [run.places[name][:3, 3].tolist() for name in ("Anna", "Ben")] == [[-1.0, 0.0, 0.0], [-3.0, 0.0, 0.0]]
+    assert sorted(run.device_transforms) == ["Anna", "Ben"]
+    offsets = [run.device_transforms[name][:3, 3].tolist() for name in ("Anna", "Ben")]
+    assert offsets == [[-1.0, 0.0, 0.0], [-3.0, 0.0, 0.0]]
 
 
 def test_hands_that_are_recorded_one_after_the_other_lie_together(followed, makehuman, port):
