@@ -1,12 +1,14 @@
 """A part of a take is solved again: its frames are replaced and blended in and out, all other keys stay bit for bit."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
+from mathutils import Vector
 from numpy.typing import NDArray
 
 from knuckle.cli.commands import DEMO_CAPTURE
@@ -16,7 +18,7 @@ from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.fcurves import curves_on
 from knuckle.rig.keys.reduced_take import dense_action, key_figures, reduce_keys
 from knuckle.rig.keys.reduction.reduce_hand import Reduction
-from knuckle.rig.keys.spliced_keys import KEY_SETTINGS, replace_keys
+from knuckle.rig.keys.spliced_keys import KEY_SETTINGS, Blend, replace_keys
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.making import take
 from knuckle.tests.blender.rigs import RIGS
@@ -145,18 +147,67 @@ def test_reduced_keys_with_a_part_that_was_solved_again_are_a_take_of_their_own(
     assert max(np.abs(again[frame] - spliced[frame]).max() for frame in spliced) < np.deg2rad(1.5)
 
 
+def few_keys(kinds: Sequence[str], handles: str) -> bpy.types.FCurve:
+    """A curve of four keys, each of a kind of interpolation."""
+    action = bpy.data.actions.new("Few")
+    slot = action.slots.new(id_type="OBJECT", name="Few")
+    bag = action.layers.new("Few").strips.new(type="KEYFRAME").channelbag(slot, ensure=True)
+    curve: bpy.types.FCurve = bag.fcurves.new("location", index=0)
+    for frame, value, kind in zip((1, 11, 31, 41), (0.0, 1.0, -1.0, 2.0), kinds, strict=True):
+        key: Any = curve.keyframe_points.insert(frame, value)
+        key.interpolation, key.handle_left_type, key.handle_right_type = kind, handles, handles
+    curve.update()
+    return curve
+
+
+@pytest.mark.parametrize(("kind", "other"), [("CONSTANT", "LINEAR"), ("LINEAR", "CONSTANT"), ("LINEAR", "BEZIER")])
+def test_each_part_beside_the_range_keeps_its_own_interpolation(kind: str, other: str) -> None:
+    curve = few_keys([other, kind, other, other], "FREE")
+    frames = [frame for frame in np.arange(1, 42, 0.25).tolist() if not 15 < frame < 25]
+    before = [curve.evaluate(frame) for frame in frames]
+    replace_keys(curve, np.array([(frame, curve.evaluate(frame)) for frame in range(15, 26)], np.float32))
+    assert [curve.evaluate(frame) for frame in frames] == pytest.approx(before, abs=1e-4)
+
+
+def test_an_easing_in_which_the_range_ends_is_linear_from_frame_to_frame_and_the_next_one_stays() -> None:
+    curve = few_keys(["SINE"] * 4, "FREE")
+    beyond = np.arange(31, 41.1, 0.25).tolist()
+    before = [curve.evaluate(frame) for frame in beyond]
+    replace_keys(curve, np.array([(frame, curve.evaluate(frame)) for frame in range(15, 26)], np.float32))
+    assert [curve.evaluate(frame) for frame in beyond] == pytest.approx(before, abs=1e-5)
+    for frame in (*range(11, 15), *range(25, 31)):
+        middle = (curve.evaluate(frame) + curve.evaluate(frame + 1)) / 2
+        assert curve.evaluate(frame + 0.5) == pytest.approx(middle, abs=1e-5)
+
+
+@pytest.mark.parametrize("blends", [(0, 0), (4, 0), (0, 6), (4, 6)])
+def test_new_keys_take_over_in_as_many_frames_as_the_blends_have(blends: tuple[int, int]) -> None:
+    frames = np.arange(100.0, 131.0)
+    weights = Blend(*blends).weights(frames, before=True, after=True)
+    full = (frames >= 100 + blends[0]) & (frames <= 130 - blends[1])
+    assert (weights[full] == 1).all() and (weights[~full] < 1).all() and weights.min() >= 0
+    assert np.array_equal(Blend(*blends[::-1]).weights(frames, before=True, after=True), weights[::-1])
+    if blends[0]:
+        assert weights[0] == 0 and weights[blends[0] // 2] == 0.5
+    assert (Blend(*blends).weights(frames, before=False, after=False) == 1).all(), "there is nothing to blend with"
+
+
+def test_a_key_at_an_end_of_the_range_takes_the_handle_that_leads_out_along() -> None:
+    curve = few_keys(["BEZIER"] * 4, "FREE")
+    for key in curve.keyframe_points:
+        key.handle_left, key.handle_right = key.co + Vector((-2.0, 0.7)), key.co + Vector((3.0, -0.4))
+    replace_keys(curve, np.array([(11, 5.0), (20, 6.0), (31, 7.0)], np.float32))
+    first, last = (next(key for key in curve.keyframe_points if key.co[0] == frame) for frame in (11, 31))
+    assert (first.co[1], last.co[1]) == (5.0, 7.0)
+    assert tuple(first.handle_left - first.co) == pytest.approx((-2.0, 0.7), abs=1e-5)
+    assert tuple(last.handle_right - last.co) == pytest.approx((3.0, -0.4), abs=1e-5)
+
+
 @pytest.mark.parametrize("handles", ["AUTO_CLAMPED", "AUTO", "VECTOR", "ALIGNED", "FREE"])
 @pytest.mark.parametrize("kind", ["BEZIER", "LINEAR", "SINE", "BOUNCE", "CONSTANT"])
 def test_a_curve_with_few_keys_goes_on_outside_the_range_as_it_did(kind: str, handles: str) -> None:
     """Also between whole frames, but for an easing, of which no part is one."""
-    action = bpy.data.actions.new("Few")
-    slot = action.slots.new(id_type="OBJECT", name="Few")
-    bag = action.layers.new("Few").strips.new(type="KEYFRAME").channelbag(slot, ensure=True)
-    curve = bag.fcurves.new("location", index=0)
-    for frame, value in ((1, 0.0), (11, 1.0), (31, -1.0), (41, 2.0)):
-        key: Any = curve.keyframe_points.insert(frame, value)
-        key.interpolation, key.handle_left_type, key.handle_right_type = kind, handles, handles
-    curve.update()
+    curve = few_keys([kind] * 4, handles)
     frames = np.arange(1, 42, 1.0 if kind in ("SINE", "BOUNCE") else 0.25)
     before = np.array([curve.evaluate(frame) for frame in frames.tolist()])
     new = np.array([(frame, curve.evaluate(frame)) for frame in range(15, 26)], np.float32)
