@@ -117,6 +117,6 @@ def test_a_browser_that_ends_or_says_nothing_is_given_up(video, tmp_path, monkey
     sleeps.write_text("#!/bin/sh\necho $$ > $(dirname $0)/pid\nexec sleep 60\n")
     sleeps.chmod(0o755)
     assert main(["track", str(video), "--out", str(tmp_path / "take.json"), "--browser", str(sleeps)]) == 1
-    assert "nothing came from it for" in capsys.readouterr().err
+    assert "nothing received from it for" in capsys.readouterr().err
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
