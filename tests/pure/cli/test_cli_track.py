@@ -79,7 +79,7 @@ def test_the_landmarks_are_written_and_read_as_a_capture(video, plays, tmp_path,
     [
         ([HEAD, *frames([], [], []), END], "wave.mp4: no hand is seen in any of its 3 frames"),
         ([{"kind": "stopped", "problem": "wave.mp4 is no video."}], "wave.mp4: is no video\n"),
-        ([HEAD, *frames([HAND]), END], "what the browser sends is not understood: 1 frames of 'wave.mp4' came"),
+        ([HEAD, *frames([HAND]), END], "what the browser sends is not understood: 1 frames of 'wave.mp4' received"),
         ([{"kind": "dance"}, END], "the end of no video"),
     ],
 )
