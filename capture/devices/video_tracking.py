@@ -82,7 +82,7 @@ def _alive(packets: Iterator[Incoming | None], process: "Popen[bytes]", program:
         elif process.poll() is not None:
             raise StreamError(f"{program}: ended by itself (status {process.returncode}), expected it to open a page")
         elif time.monotonic() - last > patience:
-            raise StreamError(f"{program}: nothing came from it for {patience:.0f} s, expected landmarks of hands")
+            raise StreamError(f"{program}: nothing received from it for {patience:.0f} s, expected landmarks of hands")
         yield incoming
 
 

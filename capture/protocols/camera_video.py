@@ -123,7 +123,7 @@ class CameraVideoAssembly:
         if head is None:
             raise PacketError("the end of no video")
         if len(self._frames) != self.expected:
-            raise PacketError(f"{len(self._frames)} frames of {quoted(head.source)} came, expected {self.expected}")
+            raise PacketError(f"{len(self._frames)} frames of {quoted(head.source)} received, expected {self.expected}")
         return CameraVideo(head.source, head.width, head.height, head.rate, tuple(self._frames), self._hands)
 
 

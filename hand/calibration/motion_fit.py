@@ -163,7 +163,7 @@ def _tilted_digits(problem: FitProblem, before: FitState, after: FitState) -> tu
     tilts_before, tilts_after = digit_tilts(problem, before), digit_tilts(problem, after)
     rows = tuple(row for row in range(len(DIGITS)) if tilts_after[row, 0] > tilts_before[row, 0] + MAX_TILT)
     notes = [
-        f"the {problem.mean_hand.side} {DIGITS[row]} stays as measured: a fit to free motion turns it by "
+        f"the {problem.mean_hand.side} {DIGITS[row]} stays as measured: a fit to free motion rotates it by "
         f"{tilts_after[row, 1]:.0f} degrees from the line of its markers, {tilts_before[row, 1]:.0f} without"
         for row in rows
     ]

@@ -79,7 +79,7 @@ def test_the_landmarks_are_written_and_read_as_a_capture(video, plays, tmp_path,
     [
         ([HEAD, *frames([], [], []), END], "wave.mp4: no hand is seen in any of its 3 frames"),
         ([{"kind": "stopped", "problem": "wave.mp4 is no video."}], "wave.mp4: is no video\n"),
-        ([HEAD, *frames([HAND]), END], "what the browser sends is not understood: 1 frames of 'wave.mp4' came"),
+        ([HEAD, *frames([HAND]), END], "what the browser sends is not understood: 1 frames of 'wave.mp4' received"),
         ([{"kind": "dance"}, END], "the end of no video"),
     ],
 )
@@ -117,6 +117,6 @@ def test_a_browser_that_ends_or_says_nothing_is_given_up(video, tmp_path, monkey
     sleeps.write_text("#!/bin/sh\necho $$ > $(dirname $0)/pid\nexec sleep 60\n")
     sleeps.chmod(0o755)
     assert main(["track", str(video), "--out", str(tmp_path / "take.json"), "--browser", str(sleeps)]) == 1
-    assert "nothing came from it for" in capsys.readouterr().err
+    assert "nothing received from it for" in capsys.readouterr().err
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -95,7 +95,7 @@ def test_a_note_is_reported_until_it_is_taken_back():
     [
         ([frame(0.0)], "a frame of no video"),
         ([{"kind": "end"}], "the end of no video"),
-        ([HEAD | {"frames": 2}, frame(0.0), {"kind": "end"}], "1 frames of 'wave.mp4' came, expected 2"),
+        ([HEAD | {"frames": 2}, frame(0.0), {"kind": "end"}], "1 frames of 'wave.mp4' received, expected 2"),
         ([HEAD | {"frames": 1}, frame(0.0), frame(0.1)], "more frames"),
         ([HEAD | {"frames": 3}, frame(0.1), frame(0.1)], "frame 2 of 'wave.mp4' is not later"),
         ([HEAD | {"frames": 3}, frame(0.1), frame(0.05)], "frame 2 of 'wave.mp4' is not later"),
