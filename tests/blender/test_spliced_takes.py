@@ -180,6 +180,18 @@ def test_an_easing_in_which_the_range_ends_is_linear_from_frame_to_frame_and_the
         assert curve.evaluate(frame + 0.5) == pytest.approx(middle, abs=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["BEZIER", "LINEAR", "CONSTANT"])
+def test_two_ranges_at_once_are_one_after_the_other_and_each_frame_has_one_key(kind: str) -> None:
+    ranges = [np.array([(frame, 3.0 + frame) for frame in span], np.float32) for span in (range(5, 21), range(25, 36))]
+    at_once, in_order = few_keys([kind] * 4, "FREE"), few_keys([kind] * 4, "FREE")
+    replace_keys(at_once, *ranges)
+    for new in ranges:
+        replace_keys(in_order, new)
+    found = [[(*key.co, key.interpolation) for key in curve.keyframe_points] for curve in (at_once, in_order)]
+    assert found[0] == found[1]
+    assert [frame for frame, _, _ in found[0]] == [1, *range(5, 21), *range(25, 36), 41]
+
+
 @pytest.mark.parametrize("blends", [(0, 0), (4, 0), (0, 6), (4, 6)])
 def test_new_keys_take_over_in_as_many_frames_as_the_blends_have(blends: tuple[int, int]) -> None:
     frames = np.arange(100.0, 131.0)
