@@ -157,7 +157,7 @@ class _GoTo(_Review):
         displayed = next(
             (candidate for candidate in (*problems, *reversed(visits.order)) if candidate.key == current), None
         )
-        problem, visited = self.step(_Review(problems, unseen, problems_left(context, armature), displayed), visits)
+        problem, visited = self.step(_Progress(problems, unseen, problems_left(context, armature), displayed), visits)
         if problem is None:
             report_message(self, "INFO", self.nothing)
             return {"CANCELLED"}
@@ -171,14 +171,14 @@ class _GoTo(_Review):
             report_message(self, "WARNING", f"The {problem.hand} hand is hidden or was not found: nothing was selected")
         return {"FINISHED"}
 
-    def step(self, state: "_Review", visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: "_Progress", visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the problem to go to, None without one, and the visits with it."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class _Review:
-    """Where a review is."""
+class _Progress:
+    """The state of a review."""
 
     problems: tuple[TakeProblem, ...]
     """Of the take, the worst first."""
@@ -201,7 +201,7 @@ class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
     bl_idname = "knuckle.next_problem"
     bl_label = "Next Problem"
 
-    def step(self, state: _Review, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return what was visited after the problem that is shown, else the worst that was not, else the worst."""
         again = state.first_of(visits.later(state.displayed, state.problems))
         if again is not None:
@@ -220,7 +220,7 @@ class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):
     bl_label = "Previous Problem"
     nothing = "No other problem of the take was visited"
 
-    def step(self, state: _Review, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the one that was visited before the one that is shown; before the first is the last."""
         return state.first_of(visits.earlier(state.displayed, state.problems)), visits
 
@@ -234,7 +234,7 @@ class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
 
     problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
-    def step(self, state: _Review, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the one that was clicked."""
         found = next((problem for problem in state.problems if problem.key == self.problem), None)
         is_new = found is not None and found in visits.unvisited(state.problems)

@@ -91,10 +91,10 @@ def forearm_frame(elbow: Floats, wrist: Floats) -> Floats:
     return pointing(wrist, wrist[:3, 3], wrist[:3, 3] - elbow)
 
 
-def pointing(wrist: Floats, place: Floats, direction: Floats) -> Floats:
-    """Return a frame (4, 4) at `place` (3,) with Y along `direction` (3,) and Z nearest to the back of the hand."""
+def pointing(wrist: Floats, position: Floats, direction: Floats) -> Floats:
+    """Return a frame (4, 4) at `position` (3,) with Y along `direction` (3,) and Z nearest to the back of the hand."""
     frame = np.array(wrist)
-    frame[:3, :3], frame[:3, 3] = rot.frame_from_yz(direction, wrist[:3, 2]), place
+    frame[:3, :3], frame[:3, 3] = rot.frame_from_yz(direction, wrist[:3, 2]), position
     return frame
 
 

@@ -113,18 +113,18 @@ def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMa
         return keep_labels(markers, suggest(markers.names).groups)
     known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
     if recipe.labels == "shape":
-        return _with_worn_places(recipe, (yield from label_by_shape(markers, known, side)))
+        return _with_worn_positions(recipe, (yield from label_by_shape(markers, known, side)))
     try:
         groups = suggest(markers.names).groups
     except MarkerMapError as names_error:
         try:
-            return _with_worn_places(recipe, (yield from label_by_shape(markers, known, side)))
+            return _with_worn_positions(recipe, (yield from label_by_shape(markers, known, side)))
         except MarkerMapError as shape_error:
             raise MarkerMapError(f"{names_error}; {shape_error}") from names_error
     return keep_labels(markers, groups)
 
 
-def _with_worn_places(recipe: Recipe, labelled: LabelledMarkers) -> LabelledMarkers:
+def _with_worn_positions(recipe: Recipe, labelled: LabelledMarkers) -> LabelledMarkers:
     """Return markers found by shape with `on_skin` set by how they move, unless the recipe or their set defines it."""
     markers = labelled.markers
     if recipe.markers_on != "auto" or suggest(markers.names).on_skin:
@@ -253,8 +253,8 @@ def _sides_by_shape(groups: Groups, markers: Markers, warnings: list[str]) -> di
         shapes[group] = side if confidence >= MIN_SIDE_CONFIDENCE else None
     sides = dict(shapes)
     for group, side in shapes.items():
-        of_person = [other for other in groups if other != group and subject_of(other) == subject_of(group)]
-        is_second = any(side_in_name(other) == side and shapes[other] in {side, None} for other in of_person)
+        of_person = [name for name in groups if name != group and subject_of(name) == subject_of(group)]
+        is_second = any(side_in_name(name) == side and shapes[name] in {side, None} for name in of_person)
         if side is not None and is_second and side_in_name(group) not in {side, None}:
             sides[group] = None
             warnings.append(

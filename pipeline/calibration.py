@@ -83,10 +83,10 @@ class CalibrationJob:
         hands: dict[Side, MeasuredHand] = {}
         problem = None
         for number, side in enumerate(still.assignment.hands):
-            begin, end = (0.3 + 0.7 * count / len(still.assignment.hands) for count in (number, number + 1))
+            start, end = (0.3 + 0.7 * count / len(still.assignment.hands) for count in (number, number + 1))
             try:
                 hand = _HandCalibration(side, still, motion, self.recipe, self.choices)
-                yield from part_of(begin, end, "", hand.steps())
+                yield from part_of(start, end, "", hand.steps())
                 assert hand.result is not None
             except (MarkerMapError, HandError) as error:
                 if self.recipe.hand != "auto":
@@ -281,9 +281,9 @@ class _HandCalibration:
             self.notes.append(f"{self.side} hand, {', '.join(dict.fromkeys(digits))}: {reason}")
 
 
-def _measured_value(measurements: list[Measurement], kind: str, of: str) -> float | None:
+def _measured_value(measurements: list[Measurement], kind: str, name: str) -> float | None:
     """Return the value of the measure of a kind (rho, radius) of a digit or joint; None if it was not measured."""
-    return next((entry.value for entry in measurements if entry.kind == kind and entry.of == of), None)
+    return next((entry.value for entry in measurements if entry.kind == kind and entry.of == name), None)
 
 
 def _positions_at(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:

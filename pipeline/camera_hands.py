@@ -39,10 +39,10 @@ def fit_camera_hands(recipe: Recipe, markers: Markers) -> Steps[Markers]:
     settings = camera_settings(recipe)
     followed = yield from part_of(0.0, 0.2, "", join_stretches(markers.pictures, markers.times, settings))
     hands: list[CameraHand] = []
-    for number, one in enumerate(followed):
-        begin, end = (0.2 + 0.8 * count / len(followed) for count in (number, number + 1))
-        fit = fit_camera_hand(one.landmarks, markers.times, settings, one.side)
-        hands.append((yield from part_of(begin, end, "", fit)))
+    for number, followed_hand in enumerate(followed):
+        start, end = (0.2 + 0.8 * count / len(followed) for count in (number, number + 1))
+        fit = fit_camera_hand(followed_hand.landmarks, markers.times, settings, followed_hand.side)
+        hands.append((yield from part_of(start, end, "", fit)))
     hands.sort(key=lambda hand: hand.side)
     names = unique(hand.side for hand in hands)
     found = np.concatenate([np.repeat(hand.found[:, None], len(JOINTS), axis=1) for hand in hands], axis=1)

@@ -81,7 +81,7 @@ def _trunk_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | 
     """Return where a point of the trunk (F, 3) was recorded on the side of a hand; None unless both sides have one."""
     side, signs = recorded_as(recipe, hand)
     for words in TRUNK_WORDS:
-        columns = {each: _best_seen(markers, _columns(markers, hand, words, each)) for each in SIDES}
+        columns = {trunk_side: _best_seen(markers, _columns(markers, hand, words, trunk_side)) for trunk_side in SIDES}
         column = columns[side]
         if column is not None and all(found is not None for found in columns.values()):
             return _between(markers.positions[:, column] * signs)

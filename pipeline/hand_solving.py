@@ -115,12 +115,12 @@ def _solve_frames(
 ) -> Steps[Pose]:
     """Solve all frames of the targets from a state on, and hand on the state that the next piece begins with."""
     poses, start = [], 0
-    kept = int(np.searchsorted(targets.times, piece.hand_on_at))
+    hand_on = int(np.searchsorted(targets.times, piece.hand_on_at))
     while start < len(targets):
         yield Progress(start / len(targets), f"Solving the {hand.side} hand")
-        if start == kept:
+        if start == hand_on:
             piece.handed_on[hand.side] = state
-        end = kept if start < kept else len(targets)
+        end = hand_on if start < hand_on else len(targets)
         stop = min(start + piece.frames_per_step, end)
         if end - stop == 1:  # solved alone, a frame comes out otherwise by a rounding
             stop = end

@@ -190,9 +190,9 @@ class SolveJob:
         """
         keyed = []
         for number, (plain, hand) in enumerate(solved):
-            begin, end = number / len(solved), (number + 1) / len(solved)
+            start, end = number / len(solved), (number + 1) / len(solved)
             if self.rig is not None:
-                yield Progress(begin, f"Retargeting to the rig's {hand.side} hand")
+                yield Progress(start, f"Retargeting to the rig's {hand.side} hand")
             retargeted = rig_hands.retarget(performer, hand.pose, hand.smoothed_targets)
             if plain is not hand and retargeted is not None:
                 before = rig_hands.retarget(performer, plain.pose, plain.smoothed_targets)
@@ -200,7 +200,7 @@ class SolveJob:
                 pose = only_in_ranges(before.pose, retargeted.pose, corrections, hand.targets.times)
                 retargeted = replace(retargeted, pose=pose)
             work = apply_contacts(self.recipe, replace(hand, retargeted=retargeted))
-            keyed.append((yield from part_of(begin, end, "", work)))
+            keyed.append((yield from part_of(start, end, "", work)))
         return keyed
 
     def _place(

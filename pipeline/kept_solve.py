@@ -79,7 +79,11 @@ def finding_key(recipe: Recipe) -> str:
 def solving_key(recipe: Recipe, performer: Performer) -> str:
     """Return what found hands are solved by; performer: with the rig's limits."""
     limits = [
-        [side, sorted([*joint, *map(float, ends)] for joint, ends in hand.limits.items()), sorted(hand.uncoupled)]
+        [
+            side,
+            sorted([*joint, *map(float, low_high)] for joint, low_high in hand.limits.items()),
+            sorted(hand.uncoupled),
+        ]
         for side, hand in performer.hands.items()
     ]
     return json.dumps([_chosen(recipe, SOLVING_FIELDS), limits])

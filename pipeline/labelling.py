@@ -166,7 +166,7 @@ def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
     If the layout's labels are no known marker set, side and joint are used instead.
     """
     spots = hand.layout.spots
-    same_side = sum(other.side == hand.side for other in found.hands[:index])
+    same_side = sum(earlier.side == hand.side for earlier in found.hands[:index])
     subject = f"{hand.side}#{same_side + 1}" if same_side else hand.side
     seen = np.any(hand.columns >= 0, axis=0)
     if hand.layout.name == MAP_LAYOUT:

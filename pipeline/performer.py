@@ -117,7 +117,7 @@ def _hand_to_dict(hand: MeasuredHand) -> dict[str, Any]:
             digit: [round(1000 * float(radius), 3) for radius in row]
             for digit, row in zip(DIGITS, hand.radii, strict=True)
         },
-        "limits_deg": {f"{joint} {movement}": list(ends) for (joint, movement), ends in hand.limits.items()},
+        "limits_deg": {f"{joint} {movement}": list(low_high) for (joint, movement), low_high in hand.limits.items()},
         "measures": [
             {
                 name: _rounded(value, 4) if isinstance(value, float) else value
@@ -234,13 +234,13 @@ def _limits(group: dict[str, Any], where: str) -> AngleLimits:
     """Limits in degrees, written as 'index-finger-phalanx-distal flexion': [0, 70]."""
     names = {f"{joint} {movement}": (joint, movement) for joint, movement in DEFAULT_LIMITS}
     limits: AngleLimits = {}
-    for name, ends in group.items():
+    for name, low_high in group.items():
         if name not in names:
             raise RecipeError(f"{where}: limits_deg names '{name}', expected a movement such as '{next(iter(names))}'")
-        two = isinstance(ends, list) and len(ends) == 2
-        if not two or not all(_is_number(end) and abs(end) <= 180 for end in ends):
-            raise RecipeError(f"{where}: limits_deg of {name} is {ends!r}, expected two numbers from -180 to 180")
-        limits[names[name]] = (float(ends[0]), float(ends[1]))
+        two = isinstance(low_high, list) and len(low_high) == 2
+        if not two or not all(_is_number(end) and abs(end) <= 180 for end in low_high):
+            raise RecipeError(f"{where}: limits_deg of {name} is {low_high!r}, expected two numbers from -180 to 180")
+        limits[names[name]] = (float(low_high[0]), float(low_high[1]))
     return limits
 
 
@@ -274,12 +274,12 @@ def _motion(group: dict[str, Any], hand: MeasuredHand, where: str) -> Floats:
     for name, angles in group.items():
         motion[:, names.index(name)] = np.deg2rad(angles)
     low, high = hand.model.limits.T
-    held: Floats = np.minimum(np.maximum(motion, low), high)
-    return held
+    clamped: Floats = np.minimum(np.maximum(motion, low), high)
+    return clamped
 
 
 def _measure(entry: object, where: str) -> Measurement:
-    known = [each.name for each in fields(Measurement)]
+    known = [entry_field.name for entry_field in fields(Measurement)]
     if not isinstance(entry, dict):
         raise RecipeError(f"{where}: a measure is {entry!r}, expected {', '.join(known)}")
     _check_keys(entry, known, f"{where}, measures")

@@ -59,8 +59,8 @@ def from_json(data: object, proportions: Proportions, limits: AngleLimits, where
     }
     if not np.all(numbers["spread_mm"] > 0):
         raise RecipeError(f"{where}: a marker's spread_mm is not above zero")
-    places = [_digit_and_bone(entry, f"{where}, {label}") for label, entry in entries.items()]
-    digits, bones = (np.array(column, np.int64) for column in zip(*places, strict=True))
+    indices = [_digit_and_bone(entry, f"{where}, {label}") for label, entry in entries.items()]
+    digits, bones = (np.array(column, np.int64) for column in zip(*indices, strict=True))
     markers = SkinMarkers(
         tuple(entries), digits, bones, *(numbers[name] / 1000 for name in ("offset_mm", "slide_mm", "spread_mm"))
     )

@@ -46,12 +46,14 @@ def length_text(length: float) -> str:
 def _in_other_units(size: float, unit: str) -> str:
     """Say in which units the capture's lengths make a person's hand; size: m, with the lengths in `unit`."""
     low, high = HAND_LENGTH_M
-    sizes = {other: size * METRES[other] / METRES[unit] for other in METRES if other != unit}
-    fitting = [other for other, length in sizes.items() if low <= length <= high]
+    sizes = {other_unit: size * METRES[other_unit] / METRES[unit] for other_unit in METRES if other_unit != unit}
+    fitting = [other_unit for other_unit, length in sizes.items() if low <= length <= high]
     if fitting:
-        lengths = " or ".join(f"{length_text(sizes[other])} in {other} (Unit, --unit {other})" for other in fitting)
+        lengths = " or ".join(
+            f"{length_text(sizes[other_unit])} in {other_unit} (Unit, --unit {other_unit})" for other_unit in fitting
+        )
         return f"its lengths were taken as {unit}, it would be {lengths}"
-    lengths = ", ".join(f"{length_text(length)} in {other}" for other, length in sizes.items())
+    lengths = ", ".join(f"{length_text(length)} in {other_unit}" for other_unit, length in sizes.items())
     return f"its lengths were taken as {unit}, and no unit makes it a person's ({lengths}): are the labels right?"
 
 

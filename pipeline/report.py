@@ -39,7 +39,7 @@ class HandFigures:
     """(F, T) mm, distance of each measured marker from the solved hand, NaN for the others."""
     predicted: Bools
     """(F, J) where no measured marker determines the joint."""
-    held: Bools
+    limit_hits: Bools
     """(F, D) where an angle is at one of its limits."""
     beyond: Bools
     """(F, D) where an angle is beyond them."""
@@ -49,13 +49,13 @@ class HandFigures:
         """Return what the figures of solved frames are computed from."""
         hand, angles = solved.pose.hand, solved.pose.angles
         beyond = limit_excess(hand, angles) > LIMIT_VIOLATION_TOLERANCE
-        held = at_limit(solved.pose)
-        return cls(hand, solved.targets.sites, labels, solved.errors, solved.predicted, held, beyond)
+        limit_hits = at_limit(solved.pose)
+        return cls(hand, solved.targets.sites, labels, solved.errors, solved.predicted, limit_hits, beyond)
 
 
 def hand_report(figures: HandFigures) -> dict[str, Any]:
     """Compute the figures of a hand. Only measured markers count in the errors."""
-    hand, predicted, errors, held = figures.hand, figures.predicted, figures.errors, figures.held
+    hand, predicted, errors, limit_hits = figures.hand, figures.predicted, figures.errors, figures.limit_hits
     joint_of = np.array([hand.sites[site].joint for site in figures.sites])
     fingers = {}
     for digit in DIGITS:
@@ -66,7 +66,7 @@ def hand_report(figures: HandFigures) -> dict[str, Any]:
             "marker_error_mm": error_statistics(errors[:, np.isin(joint_of, joints)]),
             "predicted_frames": int(predicted[:, joints[3]].sum()),
             "predicted_spans": _spans(predicted[:, joints[3]]),
-            "limit_hit_frames": int(held[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
+            "limit_hit_frames": int(limit_hits[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
         }
     sites = [hand.sites[site] for site in figures.sites]
     worn = {
@@ -147,10 +147,10 @@ def accuracy_warnings(side: Side, report: dict[str, Any]) -> list[str]:
     known = [mean for mean in means if mean is not None]
     if not known or max(known) < DOUBTFUL_ERROR_MM:
         return []
-    held = ", or do the rig's limits hold it back" if report.get("limited_bones") else ""
+    held_by_limits = ", or do the rig's limits hold it back" if report.get("limited_bones") else ""
     return [
         f"the {side} hand's fingertips are up to {max(known):.0f} mm off on average: "
-        f"is it this performer's hand, and are its labels right{held}?"
+        f"is it this performer's hand, and are its labels right{held_by_limits}?"
     ]
 
 

@@ -229,7 +229,7 @@ def _armature_with_hand(path: Path, wanted: RigChoice) -> "tuple[Object, tuple[s
         raise RigError(f"{path}: {problem}")
     if len(usable) == 1:
         return usable[0], ()
-    names = " and ".join(repr(each.name) for each in usable)
+    names = " and ".join(repr(candidate.name) for candidate in usable)
     choose = "name the one to drive by --armature, or make it the active object and save the file"
     active = bpy.context.view_layer.objects.active
     if active not in usable:
@@ -242,7 +242,7 @@ def _armature_named(path: Path, armatures: "list[Object]", name: str) -> "Object
     for armature in armatures:
         if armature.name == name:
             return armature
-    names = " and ".join(repr(each.name) for each in armatures)
+    names = " and ".join(repr(candidate.name) for candidate in armatures)
     raise RigError(f"{path}: there is no armature '{name}' in it, only {names}")
 
 

@@ -18,38 +18,38 @@ def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, w
 
     bones: (2, B, 3) heads and tails. view: (4, 4) from the bones' space to the clip space of a region of `size` pixels.
     """
-    ends = bones @ view[:, :3].T + view[:, 3]
-    depth = ends[..., 3]
+    bone_ends = bones @ view[:, :3].T + view[:, 3]
+    depth = bone_ends[..., 3]
     least = LEAST_DEPTH * max(float(depth.max(initial=0.0)), 1e-12)
-    ends, in_front = _clipped_to_front(ends, least)
-    pixels = (ends[..., :2] / ends[..., 3:] + 1) / 2 * np.array(size)
+    bone_ends, in_front = _clipped_to_front(bone_ends, least)
+    pixels = (bone_ends[..., :2] / bone_ends[..., 3:] + 1) / 2 * np.array(size)
     distances, fractions = _distances_to_segments(pixels[0], pixels[1], mouse)
     distances[~in_front] = np.inf
     if not len(distances) or not distances.min() <= within:
         return -1
     nearest = np.flatnonzero(distances <= distances.min() + PIXEL_TOLERANCE)
-    ends, fractions = ends[:, nearest], fractions[nearest]
+    bone_ends, fractions = bone_ends[:, nearest], fractions[nearest]
     # Perspective-correct interpolation: 1/w is linear on the screen.
-    weights = np.stack([1 - fractions, fractions]) / ends[..., 3]
-    end_parts = (weights / weights.sum(axis=0))[..., None] * ends
+    weights = np.stack([1 - fractions, fractions]) / bone_ends[..., 3]
+    end_parts = (weights / weights.sum(axis=0))[..., None] * bone_ends
     points = end_parts.sum(axis=0)
-    lengths = np.linalg.norm(ends[1] - ends[0], axis=1)
+    lengths = np.linalg.norm(bone_ends[1] - bone_ends[0], axis=1)
     front = int(np.argmin(points[:, 2] / points[:, 3]))
     # A control of a whole finger lies on the finger's bones: of coincident bones the shortest is the most specific.
     coincident = np.linalg.norm(points - points[front], axis=1) <= COINCIDENT * lengths[front]
     return int(nearest[np.argmin(np.where(coincident, lengths, np.inf))])
 
 
-def _clipped_to_front(ends: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:
+def _clipped_to_front(bone_ends: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:
     """Return both ends (2, B, 4), clipped to the front of the eye, and (B,) which bones are in front at all."""
-    w = ends[..., 3]
+    w = bone_ends[..., 3]
     behind = w < least
     in_front = ~np.all(behind, axis=0)
     span = w[1] - w[0]
     fraction = np.clip((least - w[0]) / np.where(span == 0, 1.0, span), 0.0, 1.0)
-    cut = ends[0] + fraction[:, None] * (ends[1] - ends[0])
+    cut = bone_ends[0] + fraction[:, None] * (bone_ends[1] - bone_ends[0])
     cut[:, 3] = least
-    clipped = np.where(behind[..., None], cut, ends)
+    clipped = np.where(behind[..., None], cut, bone_ends)
     clipped[:, ~in_front] = (0.0, 0.0, 0.0, 1.0)
     return clipped, in_front
 

@@ -61,8 +61,8 @@ def hand_points(take: Take) -> Floats:
 
 def back_view(take: Take) -> Floats:
     """Return the rotation (3, 3) of a camera that sees the backs of the hands, slightly from above and from a side."""
-    back = np.asarray(sum(hand.pose.root[:, :3, 2].mean(axis=0) for hand in take.hands))
-    return view_along(-back / max(float(np.linalg.norm(back)), 1e-9) - [0.25, -0.35, 0.35])
+    back_axis = np.asarray(sum(hand.pose.root[:, :3, 2].mean(axis=0) for hand in take.hands))
+    return view_along(-back_axis / max(float(np.linalg.norm(back_axis)), 1e-9) - [0.25, -0.35, 0.35])
 
 
 def add_camera(
@@ -114,12 +114,12 @@ def _needed_distance(points: Floats, scene: "Scene") -> Floats:
 
 def view_along(direction: Floats, up: Floats | None = None) -> Floats:
     """Return the rotation (3, 3) of a camera whose −Z, its line of sight, is along a vector, with `up` upwards."""
-    back = -direction / np.linalg.norm(direction)
+    towards = -direction / np.linalg.norm(direction)
     if up is None:
-        up = np.array([0.0, 0.0, 1.0]) if abs(back[2]) < 0.95 else np.array([0.0, 1.0, 0.0])
-    x = np.cross(up, back)
+        up = np.array([0.0, 0.0, 1.0]) if abs(towards[2]) < 0.95 else np.array([0.0, 1.0, 0.0])
+    x = np.cross(up, towards)
     x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(back, x), back], axis=-1)
+    return np.stack([x, np.cross(towards, x), towards], axis=-1)
 
 
 def _half_window(times: Floats) -> int:

@@ -61,12 +61,12 @@ def between_points(hands: Sequence[SolvedHand], names: Sequence[str]) -> Frames:
 
     names: of both objects. Raises RigError for two hands, and for objects that are not there or in the same place.
     """
-    first, last = places_of(names, len(hands))
+    first, last = positions_of(names, len(hands))
     (hand,) = hands
     return {hand.side: pointing(hand.pose.root[0], first, last - first)}
 
 
-def places_of(names: Sequence[str], hands: int) -> tuple[Floats, Floats]:
+def positions_of(names: Sequence[str], hands: int) -> tuple[Floats, Floats]:
     """Return where (3,) two objects are, to which so many hands are aligned. Raises RigError as between_points does."""
     if hands > 1:
         raise RigError("two hands are captured, two points align one: choose the hand")

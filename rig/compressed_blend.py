@@ -24,12 +24,12 @@ def is_whole(path: Path) -> bool:
             sizes = _frame_sizes(file, path.stat().st_size)
         except (OSError, struct.error):
             return False
-        begin = 0
+        start = 0
         for size in sizes:
-            file.seek(begin)
+            file.seek(start)
             if file.read(4) != FRAME_MAGIC.to_bytes(4, "little"):
                 return False
-            begin += size
+            start += size
     return bool(sizes)
 
 

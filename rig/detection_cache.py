@@ -103,12 +103,12 @@ def remember(armature: "Object", answer: DetectedHands) -> DetectedHands:
     return answer
 
 
-def with_turns(armature: "Object", known: DetectedHands, side: Side, turns: Mapping[str, float]) -> DetectedHands:
+def with_turns(armature: "Object", known: DetectedHands, side: Side, curl_turns: Mapping[str, float]) -> DetectedHands:
     """What is known once the curl planes of a corrected hand are turned: no bone is found or lost by that.
 
     Raises RigError for limits that contradict themselves.
     """
-    found = replace(known.hands[side], curl_turns=dict(turns))
+    found = replace(known.hands[side], curl_turns=dict(curl_turns))
     bindings = {**known.bindings, side: _bound(armature, found)}
     return replace(known, hands={**known.hands, side: found}, bindings=bindings, refused="")
 
@@ -162,14 +162,14 @@ def _depends_on(armature: "Object") -> Hashable:
     bring them elsewhere, how the world stretches them, what the person said.
     """
     bones = armature.data.bones
-    places = np.empty((2, 3 * len(bones)), np.float32)
-    bones.foreach_get("head_local", places[0])
-    bones.foreach_get("tail_local", places[1])
+    positions = np.empty((2, 3 * len(bones)), np.float32)
+    bones.foreach_get("head_local", positions[0])
+    bones.foreach_get("tail_local", positions[1])
     flags = np.empty((2, len(bones)), bool)
     bones.foreach_get("use_deform", flags[0])
     bones.foreach_get("use_inherit_rotation", flags[1])
     hung = tuple(above.name if (above := bone.parent) else "" for bone in bones)
-    rest = (tuple(bones.keys()), hung, places.tobytes(), flags.tobytes())
+    rest = (tuple(bones.keys()), hung, positions.tobytes(), flags.tobytes())
     said = tuple(str(saved_text(armature, side)) for side in PROPERTIES)
     return armature.name, rest, constraint_states(armature), _stretch(armature), said
 

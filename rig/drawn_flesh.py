@@ -86,12 +86,12 @@ def _rings(first: Floats, last: Floats, radii: Floats) -> Floats:
     """Return the vertices (V, 3) m of a capsule, ring by ring from its begin to its end."""
     axis = rot.unit_vector(last - first)
     across = rot.unit_vector(np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))]))
-    turn = np.linspace(0.0, 2.0 * np.pi, AROUND, endpoint=False)[:, None]
-    circle = np.cos(turn) * across + np.sin(turn) * np.cross(axis, across)
-    ends = ((first, radii[0], LATITUDES), (last, radii[1], -LATITUDES[::-1]))
+    angles = np.linspace(0.0, 2.0 * np.pi, AROUND, endpoint=False)[:, None]
+    circle = np.cos(angles) * across + np.sin(angles) * np.cross(axis, across)
+    caps = ((first, radii[0], LATITUDES), (last, radii[1], -LATITUDES[::-1]))
     rings = [
-        place + radius * (np.sin(latitude) * axis + np.cos(latitude) * circle)
-        for place, radius, latitudes in ends
+        centre + radius * (np.sin(latitude) * axis + np.cos(latitude) * circle)
+        for centre, radius, latitudes in caps
         for latitude in latitudes
     ]
     return np.concatenate(rings)

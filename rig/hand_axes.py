@@ -58,7 +58,9 @@ def hand_axes(frames: Floats) -> HandAxes:
     knuckles = positions[[JOINT_INDEX[name] for name in KNUCKLES if known[JOINT_INDEX[name]]]]
     palm = _palm_length(positions, known)
     digits = (_digit(digit, frames, known, palm) for digit in DIGITS)
-    return HandAxes(knuckles, _normal(frames[0], knuckles, palm), tuple(one for one in digits if len(one.joints) > 1))
+    return HandAxes(
+        knuckles, _normal(frames[0], knuckles, palm), tuple(axes for axes in digits if len(axes.joints) > 1)
+    )
 
 
 def label_positions(frames: Floats) -> tuple[dict[str, Floats], Floats]:
@@ -102,11 +104,11 @@ def _digit(digit: str, frames: Floats, known: NDArray[np.bool_], palm: float) ->
     # Flexion is about −X on both hands.
     axes = -np.array([rot.unit_vector(frames[joint, :3, 0]) for joint in bending]).reshape(-1, 3)
     centres = frames[bending, :3, 3].reshape(-1, 3)
-    ends = HALF_HINGE_LENGTH * palm * np.stack([-axes, axes], axis=1)
+    offsets = HALF_HINGE_LENGTH * palm * np.stack([-axes, axes], axis=1)
     # The thumb's metacarpal moves across the palm as it flexes and takes no part in the curl.
     curls = slice(1, None) if digit == "thumb" and len(bending) > 2 else slice(None)
     way = _tip_path(positions[-1], centres[curls], axes[curls]) if bending else np.empty((0, 3))
-    return DigitAxes(digit, positions, centres[:, None] + ends, way)
+    return DigitAxes(digit, positions, centres[:, None] + offsets, way)
 
 
 def _tip_path(tip: Floats, centres: Floats, axes: Floats) -> Floats:
@@ -125,5 +127,5 @@ def arrow_head(line: Floats, across: Floats, size: float) -> Floats:
     """Return an arrow head (3, 3) of length `size`: barb, end of a line (N, 3), other barb; spread along `across`."""
     along = rot.unit_vector(line[-1] - line[-2])
     beside = rot.unit_vector(across - (across @ along) * along)
-    back = line[-1] - 0.85 * size * along
-    return np.stack([back + 0.5 * size * beside, line[-1], back - 0.5 * size * beside])
+    base = line[-1] - 0.85 * size * along
+    return np.stack([base + 0.5 * size * beside, line[-1], base - 0.5 * size * beside])

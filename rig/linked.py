@@ -93,7 +93,9 @@ def _is_scene_object(armature: "Object", scene: "Scene") -> bool:
 def _instances_of(armature: "Object", scene: "Scene") -> "list[Object]":
     """Return the collection instances of a scene whose collection contains the armature."""
     instances = [obj for obj in scene.objects if obj.instance_type == "COLLECTION" and obj.instance_collection]
-    containing = [obj for obj in instances if any(each == armature for each in obj.instance_collection.all_objects)]
+    containing = [
+        obj for obj in instances if any(obj_inside == armature for obj_inside in obj.instance_collection.all_objects)
+    ]
     return sorted(containing, key=lambda obj: obj.name)
 
 
@@ -150,7 +152,7 @@ def _restore_selection(layer: "ViewLayer", active: "Object | None", selected: "l
 def _linked_collection(armature: "Object", scene: "Scene") -> "Collection | None":
     """Return the outermost linked collection of a scene that contains the armature."""
     linked = (collection for collection in scene.collection.children_recursive if collection.library)
-    return next((one for one in linked if any(obj == armature for obj in one.all_objects)), None)
+    return next((candidate for candidate in linked if any(obj == armature for obj in candidate.all_objects)), None)
 
 
 def _parent_to(empty: "Object", objects: "list[Object]", undo: ExitStack) -> None:
@@ -169,12 +171,16 @@ def _parent_to(empty: "Object", objects: "list[Object]", undo: ExitStack) -> Non
 def _replace_in_collections(overrides: "dict[ID, Any]", scene: "Scene", layer: "ViewLayer", undo: ExitStack) -> None:
     """Link each override to the local collections of its original, and unlink the original."""
     active = layer.objects.active
-    collections = [each for each in (scene.collection, *scene.collection.children_recursive) if each.is_editable]
+    collections = [
+        collection for collection in (scene.collection, *scene.collection.children_recursive) if collection.is_editable
+    ]
     for linked, override in overrides.items():
         part = "objects" if isinstance(linked, bpy.types.Object) else "children"
         if not isinstance(linked, bpy.types.Object | bpy.types.Collection):
             continue
-        for holder in [each for each in collections if any(item == linked for item in getattr(each, part))]:
+        for holder in [
+            collection for collection in collections if any(item == linked for item in getattr(collection, part))
+        ]:
             links = getattr(holder, part)
             if not any(item == override for item in links):
                 links.link(override)

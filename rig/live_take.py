@@ -69,8 +69,8 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
             assert rig_hand.mover is not None, "apply_pose.begin made it"
             keyed = rig_hand.mover.keyed
             binding = replace(keyed.binding, armature=armature.name)
-            shown = Pose(pose.hand, pose.root[rows], pose.angles[rows])
-            live_pose = shown if frames is recorded else interpolated(shown, recorded, frames)
+            displayed = Pose(pose.hand, pose.root[rows], pose.angles[rows])
+            live_pose = displayed if frames is recorded else interpolated(displayed, recorded, frames)
             forearm = take.forearms.get(hand)
             if forearm is not None:
                 forearm = interpolated_forearm(forearm.select(rows), recorded, frames)
@@ -81,9 +81,9 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
             marks = take.predicted.get(hand, np.zeros(len(times), bool))[before]
             predicted.setdefault(armature, {})[binding.side] = np.repeat(marks[:, None], len(JOINTS), axis=1)
     for number, (armature, keyed_hands) in enumerate(armatures.items()):
-        begin, end = number / len(armatures), (number + 1) / len(armatures)
+        done, end = number / len(armatures), (number + 1) / len(armatures)
         work = key_above_stepwise(armature, keyed_hands, frames, take.name, scene)
-        action = yield from part_of(begin, end, f"Keying {armature.name}", work)
+        action = yield from part_of(done, end, f"Keying {armature.name}", work)
         mark_predicted(action, keyed_hands, frames, predicted[armature])
         if take.timecode:
             action[TIMECODE_PROPERTY] = take.timecode

@@ -76,10 +76,10 @@ def _check(mapping: Mapping) -> None:
         owner[bone] = joint
     if mapping.carrier is not None and not _is_name(mapping.carrier):
         raise RigError(f"{mapping.where}: its carrier is {mapping.carrier!r:.60}, expected the name of a bone")
-    for digit, turn in mapping.curl_turns.items():
-        if digit not in DIGITS or not _is_turn(turn):
+    for digit, angle in mapping.curl_turns.items():
+        if digit not in DIGITS or not _is_angle(angle):
             raise RigError(
-                f"{mapping.where}: the turn of {digit!r:.40} is {turn!r:.40}, expected a digit of "
+                f"{mapping.where}: the turn of {digit!r:.40} is {angle!r:.40}, expected a digit of "
                 f"{', '.join(DIGITS)} and degrees between -180 and 180"
             )
 
@@ -94,15 +94,15 @@ def _is_name(bone: Any) -> bool:
     return isinstance(bone, str) and 0 < len(bone) <= LONGEST_NAME and is_storable(bone)
 
 
-def _is_turn(turn: Any) -> bool:
-    return isinstance(turn, int | float) and not isinstance(turn, bool) and -180 <= turn <= 180
+def _is_angle(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -180 <= value <= 180
 
 
 def to_dict(mapping: Mapping) -> dict[str, Any]:
     """Return a mapping as JSON data."""
     carrier = {"carrier": mapping.carrier} if mapping.carrier else {}
-    turns = {"turns": dict(mapping.curl_turns)} if mapping.curl_turns else {}
-    return {"version": VERSION, "side": mapping.side, "bones": dict(mapping.bones), **carrier, **turns}
+    angles = {"turns": dict(mapping.curl_turns)} if mapping.curl_turns else {}
+    return {"version": VERSION, "side": mapping.side, "bones": dict(mapping.bones), **carrier, **angles}
 
 
 def from_dict(data: Any, where: str) -> Mapping:
@@ -118,10 +118,10 @@ def from_dict(data: Any, where: str) -> Mapping:
     bones = data.get("bones")
     if not isinstance(bones, dict) or len(bones) > len(JOINT_INDEX):
         raise RigError(f"{where}: bones is {bones!r:.60}, expected at most {len(JOINT_INDEX)} joints with their bones")
-    turns = data.get("turns", {})
-    if not isinstance(turns, dict):
-        raise RigError(f"{where}: turns is {turns!r:.60}, expected digits with their degrees")
-    return Mapping(data.get("side", ""), bones, data.get("carrier"), where, turns)
+    angles = data.get("turns", {})
+    if not isinstance(angles, dict):
+        raise RigError(f"{where}: turns is {angles!r:.60}, expected digits with their degrees")
+    return Mapping(data.get("side", ""), bones, data.get("carrier"), where, angles)
 
 
 def check_bones(armature: "Object", mapping: Mapping) -> None:
@@ -212,7 +212,7 @@ def with_bone(mapping: Mapping, joint: str, bone: str | None) -> Mapping:
 
     Raises RigError for an unknown joint.
     """
-    bones = {other: name for other, name in mapping.bones.items() if other != joint and name != bone}
+    bones = {other_joint: name for other_joint, name in mapping.bones.items() if other_joint != joint and name != bone}
     if bone is not None:
         bones[joint] = bone
     return replace(mapping, bones=bones)

@@ -40,8 +40,8 @@ def mapping_to_correct(armature: "Object", side: Side, found: FoundHand | None) 
 def with_curl_turned(mapping: Mapping, digit: str, degrees: float) -> Mapping:
     """Return the mapping with a digit's curl plane rotated by degrees, wrapped to −180..180, from the detected one."""
     wrapped = 180.0 - (180.0 - degrees) % 360.0
-    turns = {other: turn for other, turn in mapping.curl_turns.items() if other != digit}
-    return replace(mapping, curl_turns=turns | ({digit: wrapped} if wrapped else {}))
+    angles = {other_digit: angle for other_digit, angle in mapping.curl_turns.items() if other_digit != digit}
+    return replace(mapping, curl_turns=angles | ({digit: wrapped} if wrapped else {}))
 
 
 def with_curl_flipped(mapping: Mapping, digit: str) -> Mapping:
@@ -51,11 +51,11 @@ def with_curl_flipped(mapping: Mapping, digit: str) -> Mapping:
 
 def mirrored_mapping(mapping: Mapping) -> Mapping:
     """Return the mapping for the other side: its palm faces the other way. Rotated curl planes stay where they are."""
-    other = mirror.other_side(mapping.side)
+    other_side = mirror.other_side(mapping.side)
     return replace(
         mapping,
-        side=other,
-        curl_turns={digit: turn if turn == 180 else -turn for digit, turn in mapping.curl_turns.items()},
+        side=other_side,
+        curl_turns={digit: angle if angle == 180 else -angle for digit, angle in mapping.curl_turns.items()},
     )
 
 
@@ -66,11 +66,11 @@ def check_unassigned(
     remedy: str = "pick another bone, or mirror the hands",
 ) -> None:
     """Raise RigError if one of the bones for a side belongs to the other hand: it would be keyed twice."""
-    for other, found in hands.items():
-        joints = {bone: joint for joint, bone in found.bones.items()} if other != side else {}
+    for other_side, found in hands.items():
+        joints = {bone: joint for joint, bone in found.bones.items()} if other_side != side else {}
         for bone in bones:
             if bone in joints:
-                raise RigError(f"bone '{bone}' is {joints[bone]} of the {other} hand, {remedy}")
+                raise RigError(f"bone '{bone}' is {joints[bone]} of the {other_side} hand, {remedy}")
 
 
 def with_digit(mapping: Mapping, digit: str, bones: Sequence[str], last_is_tip: bool) -> Mapping:
@@ -126,7 +126,7 @@ def with_carrier(armature: "Object", mapping: Mapping) -> Mapping:
     """
     bones = armature.data.bones
     firsts = [bones[name] for joint, name in mapping.bones.items() if joint != "wrist"]
-    ancestors = [[other.name for other in bone.parent_recursive] for bone in firsts]
+    ancestors = [[ancestor.name for ancestor in bone.parent_recursive] for bone in firsts]
     common = [name for name in ancestors[0] if all(name in others for others in ancestors[1:])] if ancestors else []
     if mapping.bones.get("wrist") in common or not common or "wrist" not in mapping.bones:
         return replace(mapping, carrier=None)

@@ -33,9 +33,9 @@ def modelled_skin(armature: "Object", found: FoundHand, binding: RigBinding, han
     from_wrist = np.linalg.inv(rest[0])
     to_wrist = from_wrist @ world
     for mesh in skins(armature):
-        kept, own = weights_in_hand(mesh, mesh.data, bones)
-        places = modelled_points(mesh, np.array(armature.matrix_world.inverted_safe() @ mesh.matrix_world))[kept]
-        points.append(places @ to_wrist[:3, :3].T + to_wrist[:3, 3])
+        vertices, own = weights_in_hand(mesh, mesh.data, bones)
+        positions = modelled_points(mesh, np.array(armature.matrix_world.inverted_safe() @ mesh.matrix_world))[vertices]
+        points.append(positions @ to_wrist[:3, :3].T + to_wrist[:3, 3])
         weights.append(own)
         dual = dual or preserves_volume(mesh, armature)
     if sum(map(len, points)) < LEAST:

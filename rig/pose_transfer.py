@@ -146,13 +146,13 @@ def bone_poses(
     for joint in rig.order:
         parent, before = int(binding.mapped_parents[joint]), rig.hand_parents[joint]
         if parent < 0:
-            carried = np.broadcast_to(held_rests.get(joint, rig.bone_rest[joint]), (len(pose), 4, 4))
+            rest_posed = np.broadcast_to(held_rests.get(joint, rig.bone_rest[joint]), (len(pose), 4, 4))
         elif joint in held_rests:
-            carried = poses[:, parent] @ rig.bone_rest_inverse[parent] @ held_rests[joint]
+            rest_posed = poses[:, parent] @ rig.bone_rest_inverse[parent] @ held_rests[joint]
         else:
-            carried = poses[:, parent] @ rig.rest_in_parent[joint]
+            rest_posed = poses[:, parent] @ rig.rest_in_parent[joint]
         poses[:, joint, :3, :3] = bone_rotations[:, joint]
-        carried_rotation = carried[:, :3, :3] if binding.inherits_rotation[joint] else rig.bone_rest[joint, :3, :3]
+        carried_rotation = rest_posed[:, :3, :3] if binding.inherits_rotation[joint] else rig.bone_rest[joint, :3, :3]
         bases[:, joint, :3, :3] = np.swapaxes(carried_rotation, -1, -2) @ poses[:, joint, :3, :3]
         if rig.static[joint] and parent >= 0:
             poses[:, joint, :3, :3], bases[:, joint, :3, :3] = carried_rotation, np.eye(3)
@@ -161,13 +161,13 @@ def bone_poses(
             if parent >= 0:
                 poses[:, joint, :3, :3] = carried_rotation @ bases[:, joint, :3, :3]
         if not binding.location_keyed[joint]:
-            poses[:, joint, :3, 3] = carried[:, :3, 3]
+            poses[:, joint, :3, 3] = rest_posed[:, :3, 3]
             continue
         offset = rotations[:, before] @ rig.offsets[joint]
         poses[:, joint, :3, 3] = wrist if before < 0 else poses[:, before, :3, 3] + offset
-        displacement = poses[:, joint, :3, 3] - carried[:, :3, 3]
+        displacement = poses[:, joint, :3, 3] - rest_posed[:, :3, 3]
         bases[:, joint, :3, 3] = np.einsum(
-            "fji,fj->fi", carried[:, :3, :3] @ binding.location_axes[joint], displacement
+            "fji,fj->fi", rest_posed[:, :3, :3] @ binding.location_axes[joint], displacement
         )
     return poses, bases, rig.static
 

@@ -50,12 +50,12 @@ def problem_pictures(take: ReviewedTake, armature: "Object") -> Pictures:
                 break
             frame = take.frame(problem.worst)
             scene.frame_set(int(frame // 1), subframe=frame % 1)
-            shown = _shown_hand(armature, scene, problem.side)
-            if shown is None:
+            displayed = _shown_hand(armature, scene, problem.side)
+            if displayed is None:
                 note = f"No pictures of the {problem.side} hand: it is hidden, or was not found in the scene."
                 continue
-            of, frames = shown
-            with drawn_flesh(scene, of, frames[:, :3, 3]):
+            posed_hand, frames = displayed
+            with drawn_flesh(scene, posed_hand, frames[:, :3, 3]):
                 pictures = _pictures(scene, frames, problem.side, Path(folder) / "picture.jpg")
                 found += [ProblemPicture(rank, view, jpeg, SIZE.width, SIZE.height) for view, jpeg in pictures]
     return Pictures(tuple(found), note)

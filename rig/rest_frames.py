@@ -129,7 +129,7 @@ def _rolled_to_hinges(rotations: Floats, hinges: Sequence[Floats | None]) -> Flo
         return rotations
     rolled = rotations.copy()
     for row, rotation in enumerate(rotations):
-        hinge = hinges[next((other for other in trusted if other >= row), trusted[-1])]
+        hinge = hinges[next((trusted_row for trusted_row in trusted if trusted_row >= row), trusted[-1])]
         x = hinge * np.sign(rotation[:, 0] @ hinge)
         rolled[row] = rot.frame_from_yz(rotation[:, 1], np.cross(x, rotation[:, 1]))
     return rolled

@@ -53,13 +53,13 @@ def rig_hand_model(
         RigError: as bound_hand and rig_limits.allowed do.
         HandError: the hand has no length.
     """
-    more = {of_joint: ends for of_joint, ends in (further or {}).items() if of_joint[0] in found.bones}
+    more = {of_joint: low_high for of_joint, low_high in (further or {}).items() if of_joint[0] in found.bones}
     person = MeasuredHand(adult(found.side), {}, limits=more)
     if limited:
         person = person.with_rig_limits(found_hand_limits(armature, found, person.model).limits)
     binding = bound_hand(armature, found, person.model, limited=limited)
-    of = build_character(person.model, rest_hand(armature, found, binding, person.model))
-    hand = of.hand
+    character = build_character(person.model, rest_hand(armature, found, binding, person.model))
+    hand = character.hand
     if further is not None:
         rotations, mapped = (
             _rest_rotations(armature, binding.rest),
@@ -68,7 +68,7 @@ def rig_hand_model(
         hand = _with_neutral_twist(
             _with_palm(hand, rotations, {JOINTS.index(joint) for joint, _ in more}), rotations, mapped
         )
-    return RigHandModel(binding, hand, of.digits)
+    return RigHandModel(binding, hand, character.digits)
 
 
 def _with_neutral_twist(hand: HandModel, rotations: Floats, mapped: NDArray[np.bool_]) -> HandModel:
@@ -89,11 +89,11 @@ def _with_palm(hand: HandModel, rotations: Floats, joints: Collection[int]) -> H
     """
     rest = np.array(hand.rest)
     for joint in joints:
-        turn = np.eye(4)
-        turn[:3, :3] = rest[joint, :3, :3].T @ (rotations[0].T @ rotations[joint])
-        rest[joint] = rest[joint] @ turn
+        rotation = np.eye(4)
+        rotation[:3, :3] = rest[joint, :3, :3].T @ (rotations[0].T @ rotations[joint])
+        rest[joint] = rest[joint] @ rotation
         for child in [child for child, parent in enumerate(hand.parents) if parent == joint]:
-            rest[child] = turn.T @ rest[child]
+            rest[child] = rotation.T @ rest[child]
     return replace(hand, rest=rest)
 
 

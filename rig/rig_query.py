@@ -18,7 +18,7 @@ from ..pipeline.take import SolvedHand
 from .armature_hands import FoundHand, find_hands, hands_and_problems
 from .binding import RigBinding, joint_points, points_to_world
 from .bound_hand import bound_hand
-from .character_frames import between_points, forearm_frame_of, hand_to_align, places_of, wrist_frame
+from .character_frames import between_points, forearm_frame_of, hand_to_align, positions_of, wrist_frame
 from .keys.keyed_tips import KeyedTips
 from .limits.rig_limits import armature_limits
 from .linked import ObjectName
@@ -54,7 +54,7 @@ class RigQuery:
     def sides_to_align(self, align: AlignChoice, points: Sequence[str] | None, sides: Sequence[Side]) -> set[Side]:
         """Return the sides that have a frame to align to. Raises RigError as character_frames does."""
         if points is not None:
-            places_of(points, len(sides))
+            positions_of(points, len(sides))
             return set(sides)
         found = [hand_to_align(self._with_hand(side), side, align) for side in sides]
         return {hand.side for hand in found if hand is not None}
@@ -80,7 +80,7 @@ class RigQuery:
         armatures = [_found(name) for name in self.names]
         if len(armatures) == 1:
             return armatures[0]
-        return next((one for one in armatures if side in hands_and_problems(one)[0]), armatures[0])
+        return next((armature for armature in armatures if side in hands_and_problems(armature)[0]), armatures[0])
 
 
 def _found(name: ObjectName) -> "Object":

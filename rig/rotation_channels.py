@@ -38,19 +38,19 @@ def rotations(values: Floats, mode: str) -> Floats:
     return rot.from_matrix(from_eulers(values, mode))
 
 
-def nearest_values(rotation: Floats, mode: str, now: Floats) -> Floats:
+def nearest_values(rotation: Floats, mode: str, current: Floats) -> Floats:
     """Return channel values (4,) or (3,) for a unit quaternion (4,): of all equivalent ones, the nearest to `now`.
 
     `now` is interpolated from the neighbouring keys, so a keyed pose makes no full rotations between them.
     """
     if mode == "QUATERNION":
-        return rotation * (-1.0 if rotation @ now < 0 else 1.0)
+        return rotation * (-1.0 if rotation @ current < 0 else 1.0)
     if mode == "AXIS_ANGLE":
         axis_angle: Floats = _axis_angles(rotation[None])[0]
-        axis_angle *= -1.0 if axis_angle[1:] @ now[1:] < 0 else 1.0
-        axis_angle[0] += 2 * np.pi * np.round((now[0] - axis_angle[0]) / (2 * np.pi))
+        axis_angle *= -1.0 if axis_angle[1:] @ current[1:] < 0 else 1.0
+        axis_angle[0] += 2 * np.pi * np.round((current[0] - axis_angle[0]) / (2 * np.pi))
         return axis_angle
-    euler: Floats = eulers(rot.to_matrix(rotation[None]), mode, now)[0]
+    euler: Floats = eulers(rot.to_matrix(rotation[None]), mode, current)[0]
     return euler
 
 

@@ -32,8 +32,8 @@ def skin_radii(armature: "Object", found: FoundHand) -> Floats | None:
     Of the meshes as they are modelled, which is at rest. NaN where they have no skin; None if they have none at all.
     """
     bones, points, joints = joints_of_bones(armature, found), [], []
-    places = joint_points(armature, found.bones)
-    lowest, highest = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
+    positions = joint_points(armature, found.bones)
+    lowest, highest = np.nanmin(positions, axis=0), np.nanmax(positions, axis=0)
     margin = ABOUT * float(np.linalg.norm(highest - lowest))
     for mesh in skins(armature):
         moves = {group.index: bones[group.name] for group in mesh.vertex_groups if group.name in bones}
@@ -48,15 +48,15 @@ def skin_radii(armature: "Object", found: FoundHand) -> Floats | None:
     if not sum(map(len, points)):
         return None
     size = float(np.abs(np.linalg.det(np.array(armature.matrix_world)[:3, :3]))) ** (1 / 3)
-    radii: Floats = size * radii_of_skin(places, np.concatenate(points), np.concatenate(joints))
+    radii: Floats = size * radii_of_skin(positions, np.concatenate(points), np.concatenate(joints))
     return radii
 
 
 def modelled_points(mesh: "Object", to_armature: Floats) -> Floats:
     """Return the vertices (V, 3) of a mesh as it is modelled, in armature space."""
-    places = np.empty(3 * len(mesh.data.vertices), np.float32)
-    mesh.data.vertices.foreach_get("co", places)
-    moved: Floats = places.reshape(-1, 3) @ to_armature[:3, :3].T + to_armature[:3, 3]
+    positions = np.empty(3 * len(mesh.data.vertices), np.float32)
+    mesh.data.vertices.foreach_get("co", positions)
+    moved: Floats = positions.reshape(-1, 3) @ to_armature[:3, :3].T + to_armature[:3, 3]
     return moved
 
 
@@ -111,9 +111,9 @@ def weights_in_hand(obj: "Object", mesh: Any, bones: dict[str, int]) -> tuple[In
     # The last column is for bones that are not the hand's.
     np.add.at(weights, (np.array(rows, int), np.array(columns, int)), np.array(shares))
     total = weights.sum(axis=1)
-    kept = np.flatnonzero(weights[:, :-1].sum(axis=1) > MOSTLY * np.maximum(total, 1e-9))
-    own = weights[kept, :-1]
-    return kept, own / own.sum(axis=1, keepdims=True)
+    vertices = np.flatnonzero(weights[:, :-1].sum(axis=1) > MOSTLY * np.maximum(total, 1e-9))
+    own = weights[vertices, :-1]
+    return vertices, own / own.sum(axis=1, keepdims=True)
 
 
 def joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:

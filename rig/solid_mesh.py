@@ -124,7 +124,7 @@ class Solid:
         found = [shell.nearest_facing(points, outside) for shell in self.shells]
         deepest = np.argmin([signed for _, _, signed in found], axis=0)
         rows = np.arange(len(points))
-        feet, outwards, signed = (np.stack(each)[deepest, rows] for each in zip(*found, strict=True))
+        feet, outwards, signed = (np.stack(rows_of)[deepest, rows] for rows_of in zip(*found, strict=True))
         return feet, outwards, signed
 
     def nearest(self, point: Floats) -> Floats:
@@ -158,10 +158,10 @@ def _shell(vertices: Floats, triangles: Ints) -> MeshShell:
     if closed and _volume(vertices, triangles) < 0:
         triangles = triangles[:, ::-1]
     used, rows = np.unique(triangles, return_inverse=True)
-    places, triangles = vertices[used], rows.reshape(-1, 3)
-    middle: Floats = (places.min(axis=0) + places.max(axis=0)) / 2
-    tree = BVHTree.FromPolygons((places - middle).tolist(), triangles.tolist(), all_triangles=True)
-    return MeshShell(places, triangles, closed, middle, tree, _normals(places, triangles))
+    points, triangles = vertices[used], rows.reshape(-1, 3)
+    middle: Floats = (points.min(axis=0) + points.max(axis=0)) / 2
+    tree = BVHTree.FromPolygons((points - middle).tolist(), triangles.tolist(), all_triangles=True)
+    return MeshShell(points, triangles, closed, middle, tree, _normals(points, triangles))
 
 
 def _shells(vertices: Floats, triangles: Ints) -> list[Ints]:
@@ -170,9 +170,9 @@ def _shells(vertices: Floats, triangles: Ints) -> list[Ints]:
     All open pieces are one shell.
     """
     piece = _pieces(triangles, len(vertices))
-    each = [triangles[piece == label] for label in np.unique(piece)]
-    opened = [rows for rows in each if not _is_closed(rows)]
-    closed = sorted((rows for rows in each if _is_closed(rows)), key=lambda rows: -abs(_volume(vertices, rows)))
+    parts = [triangles[piece == label] for label in np.unique(piece)]
+    opened = [rows for rows in parts if not _is_closed(rows)]
+    closed = sorted((rows for rows in parts if _is_closed(rows)), key=lambda rows: -abs(_volume(vertices, rows)))
     shells: list[list[Ints]] = []
     for rows in closed:
         around = next((shell for shell in shells if _is_hollow_in(vertices, rows, shell[0])), None)
@@ -240,8 +240,8 @@ def evaluated_shape(obj: "Object") -> tuple[Floats, Ints]:
 def _merged(vertices: Floats, triangles: Ints, near: float) -> tuple[Floats, Ints]:
     """Merge vertices by distance and remove the triangles that have no area then."""
     cells = np.round((vertices - vertices.min(axis=0)) / near).astype(np.int64)
-    _, first, back = np.unique(cells, axis=0, return_index=True, return_inverse=True)
-    rows = back.reshape(-1)[triangles]
+    _, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    rows = inverse.reshape(-1)[triangles]
     whole = (rows[:, 0] != rows[:, 1]) & (rows[:, 1] != rows[:, 2]) & (rows[:, 2] != rows[:, 0])
     return vertices[first], rows[whole]
 

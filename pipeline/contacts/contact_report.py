@@ -24,22 +24,22 @@ def contact_report(
     Also start and end in s, of times (F,), and `touch`, by which a correction holds it. Of those that are held also
     what the keyed pose makes of them: off_mm and slip_mm.
     """
-    by_contact = {id(each.contact): each for each in held.held} if held is not None else {}
+    by_contact = {id(held_contact.contact): held_contact for held_contact in held.contacts} if held is not None else {}
     entries = []
     for contact in contacts:
         touch = touch_of(contact)
         span = {"digit": touch.parts[0], "other": touch.parts[1], "first": contact.first + 1, "last": contact.last + 1}
-        ends = {"start": round(float(times[contact.first]), 6), "end": round(float(times[contact.last]), 6)}
+        times_held = {"start": round(float(times[contact.first]), 6), "end": round(float(times[contact.last]), 6)}
         figures = _figures(by_contact[id(contact)], keyed) if id(contact) in by_contact else {}
         entries.append(
-            span | {"gap_mm": round(1000 * contact.gap, 3)} | ends | {"touch": touch_to_dict(touch)} | figures
+            span | {"gap_mm": round(1000 * contact.gap, 3)} | times_held | {"touch": touch_to_dict(touch)} | figures
         )
     return entries
 
 
-def _figures(held: HeldContact, keyed: Pose) -> dict[str, float]:
+def _figures(held_contact: HeldContact, keyed: Pose) -> dict[str, float]:
     """Return how far the points that meet are apart at most, and how far the offset between them changes, in mm."""
-    rows = slice(held.contact.first, held.contact.last + 1)
-    offsets = 1000 * offsets_between(Pose.at_origin(keyed.hand, keyed.angles[rows]), held.points)
+    rows = slice(held_contact.contact.first, held_contact.contact.last + 1)
+    offsets = 1000 * offsets_between(Pose.at_origin(keyed.hand, keyed.angles[rows]), held_contact.points)
     off, slip = (float(np.linalg.norm(each, axis=1).max()) for each in (offsets, offsets - offsets.mean(axis=0)))
     return {"off_mm": round(off, 3), "slip_mm": round(slip, 3)}

@@ -1,6 +1,6 @@
 """Contacts of a performer: spans of frames in which a fingertip stays on another digit or on the palm.
 
-A span begins where the flesh of a digit's last phalanx comes within BEGIN_GAP of another part, and ends where it leaves
+A span begins where the flesh of a digit's last phalanx comes within START_GAP of another part, and ends where it leaves
 by END_GAP (hysteresis: a solved hand is a millimetre or two off),
 and is at least LEAST_SECONDS long. One of the two must be touched with its pad, and fingers beside each other do not
 count: they nearly always touch. Where the performer's skin slides by more than MOST_SLIP a span is cut.
@@ -21,7 +21,7 @@ from .windows import smoothed, window_frames
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BEGIN_GAP, END_GAP = 3e-3, 6e-3
+START_GAP, END_GAP = 3e-3, 6e-3
 """m of a hand of the usual length."""
 LEAST_SECONDS = 0.1
 """s"""
@@ -69,15 +69,19 @@ def find_contacts(pose: Pose, times: Floats, flesh: Flesh, deep: Floats) -> tupl
         for first, stop in _spans(-deep[:, columns].max(axis=1) / scale):
             span = Pose.at_origin(pose.hand, pose.angles[first:stop])
             found += _cut(span, flesh, columns[deep[first:stop, columns].argmax(axis=1)], first, pause)
-    lasting = (each for each in found if times[each.last] - times[each.first] >= LEAST_SECONDS)
+    lasting = (
+        found_contact
+        for found_contact in found
+        if times[found_contact.last] - times[found_contact.first] >= LEAST_SECONDS
+    )
     return tuple(sorted(lasting, key=lambda contact: (contact.first, contact.capsules)))
 
 
 def _spans(gaps: Floats) -> list[tuple[int, int]]:
-    """Return first and stop rows, exclusive, in which gaps (F,) m are below BEGIN_GAP, but for rises to END_GAP."""
+    """Return first and stop rows, exclusive, in which gaps (F,) m are below START_GAP, but for rises to END_GAP."""
     spans = []
     for start, stop in zip(*runs((gaps < END_GAP)[:, None])[1:], strict=True):
-        touched = start + np.flatnonzero(gaps[start:stop] < BEGIN_GAP)
+        touched = start + np.flatnonzero(gaps[start:stop] < START_GAP)
         if len(touched):
             spans.append((int(touched[0]), int(touched[-1]) + 1))
     return spans
@@ -89,15 +93,15 @@ def _cut(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[
     A contact is that of the pair of capsules that is deepest in most of its first frames. pairs (F,): the deepest in
     each frame. first: the span's row in the take. pause: frames that are left to the slide.
     """
-    frames, contacts, begin = joint_frames(span.hand, span), list[Contact](), 0
+    frames, contacts, start = joint_frames(span.hand, span), list[Contact](), 0
     scale = relative_size(span.hand)
     of_pairs = {pair: touch_over_time(frames, flesh, pair, pause // 2) for pair in np.unique(pairs).tolist()}
-    while begin < len(span):
-        touch = of_pairs[int(np.bincount(pairs[begin : begin + pause]).argmax())]
-        stop = touch.slides_from(begin, MOST_SLIP * scale, END_GAP * scale)
-        if stop > begin and np.median(touch.pads[begin:stop]) > PAD:
-            contacts.append(touch.contact(slice(begin, stop), first))
-        begin = stop + pause
+    while start < len(span):
+        touch = of_pairs[int(np.bincount(pairs[start : start + pause]).argmax())]
+        stop = touch.slides_from(start, MOST_SLIP * scale, END_GAP * scale)
+        if stop > start and np.median(touch.pads[start:stop]) > PAD:
+            contacts.append(touch.contact(slice(start, stop), first))
+        start = stop + pause
     return contacts
 
 
@@ -110,22 +114,22 @@ class TouchOverTime:
     """(F,) m"""
     shares: Floats
     """(2, F)"""
-    place: Floats
+    positions: Floats
     """(F, 3) m, where on the first axis that is, in the frame of the second one's bone, smoothed."""
     directions: Floats
     """(F, 3) unit, from the second axis to the first, in that frame."""
     pads: Floats
     """(F,) cosine between the direction to the other one and the palm's side of a bone, the greater of both."""
 
-    def slides_from(self, begin: int, most_slip: float, most_gap: float) -> int:
-        """Return the first row after `begin` at which skin has slid, or is apart, by more than that; F if none is."""
-        for start in range(begin, len(self.place), FRAMES_AT_ONCE):
+    def slides_from(self, first: int, most_slip: float, most_gap: float) -> int:
+        """Return the first row after `first` at which skin has slid, or is apart, by more than that; F if none is."""
+        for start in range(first, len(self.positions), FRAMES_AT_ONCE):
             rows = slice(start, start + FRAMES_AT_ONCE)
-            away = np.linalg.norm(self.place[rows] - self.place[begin], axis=1)
+            away = np.linalg.norm(self.positions[rows] - self.positions[first], axis=1)
             slid = np.flatnonzero((away > most_slip) | (self.gaps[rows] > most_gap))
             if len(slid):
                 return start + int(slid[0])
-        return len(self.place)
+        return len(self.positions)
 
     def contact(self, rows: slice, first: int) -> Contact:
         """Return the contact in some of the frames; first: the row of the span in the take."""
@@ -154,17 +158,17 @@ def touch_over_time(frames: Floats, flesh: Flesh, pair: int, radius: int, tip: i
         is_first &= PARTS_OF_CAPSULES[capsules] == tip
     order = [0, 1] if is_first[0] else [1, 0]
     first, second = flesh.pairs[order, pair].tolist()
-    points, turned = found.points[order], frames[:, STARTS[[first, second]], :3, :3]
+    points, rotations = found.points[order], frames[:, STARTS[[first, second]], :3, :3]
     away = points[0] - points[1]
     unit = away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
     # A bone's +Z is out of the back of the hand.
-    pads = np.einsum("fi,fki->fk", unit, turned[..., 2]) * [1.0, -1.0]
+    pads = np.einsum("fi,fki->fk", unit, rotations[..., 2]) * [1.0, -1.0]
     from_bone = points[0] - frames[:, STARTS[second], :3, 3]
     return TouchOverTime(
         (first, second),
         -found.depths,
         found.shares[order],
-        smoothed(np.einsum("fji,fj->fi", turned[:, 1], from_bone), radius),
-        np.einsum("fji,fj->fi", turned[:, 1], unit),
+        smoothed(np.einsum("fji,fj->fi", rotations[:, 1], from_bone), radius),
+        np.einsum("fji,fj->fi", rotations[:, 1], unit),
         pads.max(axis=1),
     )

@@ -17,9 +17,9 @@ def pair_depths(flesh: Flesh, hand: HandModel, angles: Floats) -> Floats:
     found = np.full((len(angles), flesh.pairs.shape[1]), -np.inf)
     for start in range(0, len(angles), FRAMES_AT_ONCE):
         rows = slice(start, start + FRAMES_AT_ONCE)
-        places = joint_frames(hand, Pose.at_origin(hand, angles[rows]))[..., :3, 3].astype(np.float32)
-        frame, pair = near_pairs(flesh, places)
-        found[rows][frame, pair] = touches(flesh, places, frame, pair).depths
+        joint_positions = joint_frames(hand, Pose.at_origin(hand, angles[rows]))[..., :3, 3].astype(np.float32)
+        frame, pair = near_pairs(flesh, joint_positions)
+        found[rows][frame, pair] = touches(flesh, joint_positions, frame, pair).depths
     return found
 
 

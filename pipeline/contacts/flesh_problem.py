@@ -49,7 +49,7 @@ class Held(Protocol):
     def objectives(self, rows: Ints, angles: Floats) -> tuple[HandModel, list[Objective]]:
         """Return the objectives in some of the frames, at angles (N, D) rad, and the hand with their sites."""
 
-    def begins(self) -> dict[int, int]:
+    def starts(self) -> dict[int, int]:
         """Return row -> over how many frames before it, at least, the hand comes to what it holds from there."""
 
     def ends(self) -> dict[int, int]:
@@ -78,7 +78,7 @@ class FleshProblem:
     def solve(self, angles: Floats, rows: Ints, deep: Floats, needed: Floats, *, patient: bool) -> Floats:
         """Return the angles (N, D) rad of some of a take's frames, from angles (N, D).
 
-        Contacts are held, flesh is parted, and middle joints and tips stay near their places.
+        Contacts are held, flesh is parted, and middle joints and tips stay near their positions.
 
         Args:
             angles: of these frames.
@@ -87,17 +87,17 @@ class FleshProblem:
             needed: (N, K) m, how much less they must be.
             patient: as in pose_problem.solve.
         """
-        allowed, of, goals, weight = self._allowed(deep, needed), self.hand, list[Objective](), np.ones(len(rows))
+        allowed, hand, goals, weight = self._allowed(deep, needed), self.hand, list[Objective](), np.ones(len(rows))
         if self.held is not None:
             # What touches is just not too deep: parting it smoothly would open the contact.
             near = np.isfinite(allowed) & self.held.touching(rows, self.flesh)
             allowed = np.where(near, MOST_DEPTH * self.scale, allowed)
-            of, goals = self.held.objectives(rows, angles)
+            hand, goals = self.held.objectives(rows, angles)
             weight[self.held.counts(rows)] = DEPTH_WEIGHT
-        start = Pose.at_origin(of, angles)
+        start = Pose.at_origin(hand, angles)
         sites = [JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1::2]]
-        places = joint_frames(of, start)[..., :3, 3]
-        stay = [Objective(site, places[:, site], STAY_WEIGHT) for site in sites]
+        positions = joint_frames(hand, start)[..., :3, 3]
+        stay = [Objective(site, positions[:, site], STAY_WEIGHT) for site in sites]
         problem = PoseProblem.of(
             start,
             self.free,

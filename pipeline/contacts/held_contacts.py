@@ -61,43 +61,51 @@ class HeldContacts:
     """The contacts of a hand that are held."""
 
     hand: HandModel
-    held: tuple[HeldContact, ...]
+    contacts: tuple[HeldContact, ...]
 
     def objectives(self, rows: Ints, _angles: Floats) -> tuple[HandModel, list[Objective]]:
         """Return the objectives in some of the frames, and the hand with their sites."""
         sites, goals, count = list[Site](), list[Objective](), len(self.hand.sites)
-        for each in self.held:
-            counts = each.counts(rows)
+        for held_contact in self.contacts:
+            counts = held_contact.counts(rows)
             if not counts.any():
                 continue
             first = count + len(sites)
-            sites += [*each.points, *(each.following or ())]
-            following = None if each.following is None else (first + 2, first + 3)
-            share = None if following is None else each.share(rows)
+            sites += [*held_contact.points, *(held_contact.following or ())]
+            following = None if held_contact.following is None else (first + 2, first + 3)
+            share = None if following is None else held_contact.share(rows)
             goals.append(Objective(first, np.zeros(3), np.where(counts, WEIGHT, 0.0), first + 1, following, share))
         return self.hand.with_sites(tuple(sites)), goals
 
     def counts(self, rows: Ints) -> Bools:
         """Return in which of some rows (N,) of the take any contact is held."""
         found = np.zeros(len(rows), bool)
-        for each in self.held:
-            found |= each.counts(rows)
+        for held_contact in self.contacts:
+            found |= held_contact.counts(rows)
         return found
 
-    def begins(self) -> dict[int, int]:
+    def starts(self) -> dict[int, int]:
         """Return row -> frames before it of what begins there."""
-        return {each.contact.first: each.blends[0] for each in self.held if not each.follows}
+        return {
+            held_contact.contact.first: held_contact.blends[0]
+            for held_contact in self.contacts
+            if not held_contact.follows
+        }
 
     def ends(self) -> dict[int, int]:
         """Return row -> frames from it on of what ended before it."""
-        return {each.last + 1: each.blends[1] for each in self.held if each.following is None}
+        return {
+            held_contact.last + 1: held_contact.blends[1]
+            for held_contact in self.contacts
+            if held_contact.following is None
+        }
 
     def touching(self, rows: Ints, flesh: Flesh) -> Bools:
         """Return which pairs of capsules (N, K) are of digits that touch something in some of the frames."""
         found = np.zeros((len(rows), flesh.pairs.shape[1]), bool)
-        for each in self.held:
-            digits = [part for part in each.contact.parts if part != PALM]
-            found |= each.counts(rows)[:, None] & np.isin(flesh.parts, digits).any(axis=0)
+        for held_contact in self.contacts:
+            digits = [part for part in held_contact.contact.parts if part != PALM]
+            found |= held_contact.counts(rows)[:, None] & np.isin(flesh.parts, digits).any(axis=0)
         return found
 
 
@@ -112,22 +120,22 @@ def held_contacts(
     blends: frames before and after each, at least; BLEND_SECONDS by default.
     """
     most, usual = window_frames(times, FOLLOWS_SECONDS), window_frames(times, BLEND_SECONDS)
-    followers = [_follower(row, [each for each, _ in met], most) for row in range(len(met))]
-    held = []
+    followers = [_follower(row, [known for known, _ in met], most) for row in range(len(met))]
+    holding = []
     for row, (contact, points) in enumerate(met):
         follower = followers[row]
         following = None if follower is None else met[follower][1]
         last = contact.last if follower is None else met[follower][0].first - 1
-        held.append(HeldContact(contact, points, following, last, row in followers, blends or (usual, usual)))
-    return HeldContacts(hand, tuple(held))
+        holding.append(HeldContact(contact, points, following, last, row in followers, blends or (usual, usual)))
+    return HeldContacts(hand, tuple(holding))
 
 
 def _follower(row: int, contacts: Sequence[Contact], most: int) -> int | None:
     """Return the row of the next contact of the same parts, None if it begins more than `most` frames later."""
     contact = contacts[row]
-    later = [
-        (each.first, other)
-        for other, each in enumerate(contacts)
-        if set(each.parts) == set(contact.parts) and contact.last < each.first <= contact.last + most
+    followers = [
+        (candidate.first, index)
+        for index, candidate in enumerate(contacts)
+        if set(candidate.parts) == set(contact.parts) and contact.last < candidate.first <= contact.last + most
     ]
-    return min(later)[1] if later else None
+    return min(followers)[1] if followers else None

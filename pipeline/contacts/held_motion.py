@@ -49,14 +49,14 @@ def held_motion(pose: Pose, times: Floats, problem: FleshProblem, held: Held) ->
     rows, moved = np.flatnonzero(counts), np.zeros(pose.angles.shape)
     low, high = pose.hand.limits.T
     for number in range(ROUNDS):
-        begin = pose.angles + moved
+        start_angles = pose.angles + moved
         for start in range(0, len(rows), FRAMES_AT_ONCE):
             doing = f"Holding the {pose.hand.side} hand's contacts"
             yield Progress((number + start / len(rows)) / ROUNDS, doing)
             chunk = rows[start : start + FRAMES_AT_ONCE]
-            deep = pair_depths(problem.flesh, pose.hand, begin[chunk])
+            deep = pair_depths(problem.flesh, pose.hand, start_angles[chunk])
             needed, patient = problem.excess(deep), number == ROUNDS - 1
-            moved[chunk] = problem.solve(begin[chunk], chunk, deep, needed, patient=patient) - pose.angles[chunk]
+            moved[chunk] = problem.solve(start_angles[chunk], chunk, deep, needed, patient=patient) - pose.angles[chunk]
         if number < ROUNDS - 1:
             for first, stop in zip(*runs(counts[:, None])[1:], strict=True):
                 moved[first:stop] = smoothed(moved[first:stop], radius)
@@ -74,13 +74,13 @@ def _spread_leaps(hand: HandModel, moved: Floats, held: Held) -> tuple[Floats, F
     A leap between two frames is spread over those before it where a contact begins, and after it where one ends.
     """
     spread, within, count = np.zeros(moved.shape), np.zeros(len(moved)), len(moved)
-    begins, ends = held.begins(), held.ends()
-    for row in sorted(begins.keys() | ends.keys()):
+    starts, ends = held.starts(), held.ends()
+    for row in sorted(starts.keys() | ends.keys()):
         if not 0 < row < count:
             continue
-        leap, share = moved[row] - moved[row - 1], 0.5 if row in begins and row in ends else 1.0
-        if row in begins:
-            length = max(begins[row], blend_frames(hand, leap))
+        leap, share = moved[row] - moved[row - 1], 0.5 if row in starts and row in ends else 1.0
+        if row in starts:
+            length = max(starts[row], blend_frames(hand, leap))
             rows = np.arange(max(row - length, 0), row)
             weights = smoothstep(1.0 - (row - rows) / (length + 1))
             spread[rows] += share * weights[:, None] * leap
@@ -96,5 +96,5 @@ def _spread_leaps(hand: HandModel, moved: Floats, held: Held) -> tuple[Floats, F
 
 def blend_frames(hand: HandModel, leap: Floats) -> int:
     """Return over how many frames a leap of angles (D,) rad is spread so that no joint turns more than MOST_TURN."""
-    turn = float(np.sqrt(np.bincount(hand.axis_joint, leap**2)).max())
-    return int(np.ceil(STEEPEST * turn / MOST_TURN))
+    angle = float(np.sqrt(np.bincount(hand.axis_joint, leap**2)).max())
+    return int(np.ceil(STEEPEST * angle / MOST_TURN))

@@ -61,7 +61,7 @@ class HeldOnSurface:
     beside: SkinBySurface
     pads: Ints
     """(P,) which points of the skin are held."""
-    places: Floats
+    positions: Floats
     """(P, 3) m, where on the surface."""
     first: int
     last: int
@@ -77,7 +77,7 @@ class HeldOnSurface:
         own = np.isin(flesh.parts, self.beside.skin.digit[self.pads]).any(axis=0)
         return np.asarray(self.counts(rows)[:, None] & own)
 
-    def begins(self) -> dict[int, int]:
+    def starts(self) -> dict[int, int]:
         """Return row -> frames before it of what begins there."""
         return {self.first: self.blends[0]}
 
@@ -92,17 +92,17 @@ class HeldOnSurface:
         within = NEAR * relative_size(hand)
         skin = nearest_skin(beside.surface, on_surface, counts, beside.skin.digit, within)
         chosen = np.concatenate([self.pads, skin.columns])
-        sites, carried = sites_of_skin(hand, beside.skin, points, chosen, angles)
+        sites, skin_positions = sites_of_skin(hand, beside.skin, points, chosen, angles)
         # Skin is moved by several bones, a site by one: goals move by the difference.
-        shifts, turned = carried - points[:, chosen], beside.to_surface[rows][:, :3, :3]
+        shifts, rotations = skin_positions - points[:, chosen], beside.to_surface[rows][:, :3, :3]
         goals, count = list[Objective](), len(hand.sites)
-        for number, place in enumerate(self.places):
-            goal = to_wrist(beside.to_surface[rows], place[None])
+        for number, position in enumerate(self.positions):
+            goal = to_wrist(beside.to_surface[rows], position[None])
             weights = np.where(counts, PAD_WEIGHT, 0.0)
             goals.append(Objective(count + number, goal + shifts[:, number], weights))
         near = counts[:, None] & (skin.far < within)
         for column, number in enumerate(range(len(self.pads), len(chosen))):
-            up = np.einsum("fji,fj->fi", turned, skin.outwards[:, column])
+            up = np.einsum("fji,fj->fi", rotations, skin.outwards[:, column])
             least = to_wrist(beside.to_surface[rows], skin.feet[:, column]) - ALLOWED_DEPTH * up
             weights = np.where(near[:, column], DEPTH_WEIGHT, 0.0)
             goals.append(Objective(count + number, least + shifts[:, number], weights, above=up))
@@ -118,11 +118,11 @@ def sites_of_skin(
     frames = joint_frames(hand, Pose.at_origin(hand, angles))[:, joints]
     first = frames[0]
     local = np.einsum("cji,cj->ci", first[:, :3, :3], points[0, chosen] - first[:, :3, 3])
-    carried = np.einsum("fcij,cj->fci", frames[..., :3, :3], local) + frames[..., :3, 3]
+    posed = np.einsum("fcij,cj->fci", frames[..., :3, :3], local) + frames[..., :3, 3]
     numbered = zip(chosen.tolist(), joints.tolist(), local.tolist(), strict=True)
     return [
-        Site(f"skin {point} {place}", joint, (x, y, z)) for place, (point, joint, (x, y, z)) in enumerate(numbered)
-    ], carried
+        Site(f"skin {point} {number}", joint, (x, y, z)) for number, (point, joint, (x, y, z)) in enumerate(numbered)
+    ], posed
 
 
 def to_wrist(to_surface: Floats, points: Floats) -> Floats:

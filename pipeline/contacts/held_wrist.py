@@ -27,46 +27,48 @@ class HeldWrist:
     """Where it is there."""
 
 
-def held_wrist(to_surface: Floats, place: Floats, *, full: Bools, ends: tuple[bool, bool]) -> HeldWrist:
+def held_wrist(to_surface: Floats, rest: Floats, *, full: Bools, ends: tuple[bool, bool]) -> HeldWrist:
     """Return how a wrist comes to its place beside a surface, and leaves it.
 
     Blends are made longer, into the range, where it would leap.
 
     Args:
         to_surface: (F, 4, 4) T_surface_wrist in the frames of the range.
-        place: (4, 4) the same where it is held.
+        rest: (4, 4) the same where it is held.
         full: (F,) the frames between the blends.
         ends: whether the take has frames before, and after, the range.
     """
     rows, count = np.flatnonzero(full), len(to_surface)
     first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
-    there, back = (_frames(to_surface[row], place) if end else 0 for row, end in zip((first, last), ends, strict=True))
-    needed = there, back
+    frames_in, frames_out = (
+        _frames(to_surface[row], rest) if end else 0 for row, end in zip((first, last), ends, strict=True)
+    )
+    needed = frames_in, frames_out
     first, last = widened(first, last, needed, count, ends) or (first, last)
     row = np.arange(count)
     before, after = smoothstep(1.0 - (first - row) / (first + 1)), smoothstep(1.0 - (row - last) / (count - last))
-    held = HeldRows(first, last, needed, lacks_frames(first, last, needed, count))
-    return HeldWrist(_mixed(to_surface, place, np.minimum(before, after)), held)
+    held_rows = HeldRows(first, last, needed, lacks_frames(first, last, needed, count))
+    return HeldWrist(_mixed(to_surface, rest, np.minimum(before, after)), held_rows)
 
 
-def _mixed(frames: Floats, place: Floats, weights: Floats) -> Floats:
-    """Return frames (F, 4, 4) brought to a place (4, 4) as far as weights (F,)."""
+def _mixed(frames: Floats, rest: Floats, weights: Floats) -> Floats:
+    """Return frames (F, 4, 4) blended to a transform (4, 4) by weights (F,)."""
     mixed = frames.copy()
     rotations = rot.from_matrix(frames[:, :3, :3])
-    target = np.broadcast_to(rot.from_matrix(place[:3, :3]), rotations.shape)
+    target = np.broadcast_to(rot.from_matrix(rest[:3, :3]), rotations.shape)
     mixed[:, :3, :3] = rot.to_matrix(rot.slerp(rotations, target, weights[:, None]))
-    mixed[:, :3, 3] += weights[:, None] * (place[:3, 3] - frames[:, :3, 3])
-    mixed[weights == 1.0] = place
+    mixed[:, :3, 3] += weights[:, None] * (rest[:3, 3] - frames[:, :3, 3])
+    mixed[weights == 1.0] = rest
     return mixed
 
 
-def _frames(frame: Floats, place: Floats) -> int:
+def _frames(frame: Floats, rest: Floats) -> int:
     """Return over how many frames a wrist goes from a frame (4, 4) to another without a leap."""
-    turn, shift = way_between(frame, place)
-    return int(np.ceil(STEEPEST * max(turn / MOST_TURN, shift / MOST_SHIFT)))
+    angle, shift = angle_and_distance(frame, rest)
+    return int(np.ceil(STEEPEST * max(angle / MOST_TURN, shift / MOST_SHIFT)))
 
 
-def way_between(frame: Floats, other: Floats) -> tuple[float, float]:
-    """Return the turn, rad, and the way, m, from a frame (4, 4) to another."""
-    turn = rot.angles_between(rot.from_matrix(frame[:3, :3]), rot.from_matrix(other[:3, :3]))
-    return float(turn), float(np.linalg.norm(other[:3, 3] - frame[:3, 3]))
+def angle_and_distance(frame: Floats, target: Floats) -> tuple[float, float]:
+    """Return the angle, rad, and the distance, m, from a frame (4, 4) to another."""
+    angle = rot.angles_between(rot.from_matrix(frame[:3, :3]), rot.from_matrix(target[:3, :3]))
+    return float(angle), float(np.linalg.norm(target[:3, 3] - frame[:3, 3]))

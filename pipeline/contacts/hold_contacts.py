@@ -69,12 +69,12 @@ def hold_contacts(
         contacts: the performer's, found by find_contacts.
         blends: frames before and after each, at least; BLEND_SECONDS by default.
     """
-    there = {tuple(pair) for pair in np.sort(flesh.pairs.T, axis=1).tolist()}
-    possible = (each for each in contacts if tuple(sorted(each.capsules)) in there)
-    met = [(each, meeting_points(pose, flesh, free, each)) for each in possible]
+    pairs = {tuple(pair) for pair in np.sort(flesh.pairs.T, axis=1).tolist()}
+    possible = (candidate for candidate in contacts if tuple(sorted(candidate.capsules)) in pairs)
+    met = [(candidate, meeting_points(pose, flesh, free, candidate)) for candidate in possible]
     tried = _Tried(FleshProblem(pose.hand, flesh, free), pose, times, blends)
-    kept = [each for together in _at_once(met) for each in _holdable(tried, together)]
-    return held_contacts(pose.hand, times, _in_order(kept), blends)
+    holdable = [candidate for together in _at_once(met) for candidate in _holdable(tried, together)]
+    return held_contacts(pose.hand, times, _in_order(holdable), blends)
 
 
 def strain_of(pose: Pose, times: Floats, flesh: Flesh, free: Ints, met: Met, *, blends: tuple[int, int]) -> float:
@@ -102,7 +102,7 @@ class _Tried:
             return np.zeros(0)
         pose, held = self.pose, held_contacts(self.pose.hand, self.times, met, self.blends)
         problem = replace(self.problem, held=held)
-        spans = [np.linspace(each.contact.first, each.contact.last, TRIED).round().astype(int) for each in held.held]
+        spans = [np.linspace(each.contact.first, each.contact.last, TRIED).round().astype(int) for each in held.contacts]
         rows = np.unique(np.concatenate(spans))
         angles = pose.angles[rows]
         without = problem.excess(pair_depths(problem.flesh, pose.hand, angles))
@@ -110,7 +110,7 @@ class _Tried:
             deep = pair_depths(problem.flesh, pose.hand, angles)
             angles = problem.solve(angles, rows, deep, problem.excess(deep), patient=True)
         tried, excess = Pose.at_origin(pose.hand, angles), problem.excess(pair_depths(problem.flesh, pose.hand, angles))
-        strains = [_strain(each, tried, rows, (without, excess), problem.flesh) for each in held.held]
+        strains = [_strain(each, tried, rows, (without, excess), problem.flesh) for each in held.contacts]
         return np.array(strains) / problem.scale
 
     def holds(self, met: Sequence[Met]) -> bool:
@@ -118,7 +118,7 @@ class _Tried:
         return bool(self.strains(met).max(initial=0.0) <= MOST_STRAIN)
 
     def leaps(self, met: Sequence[Met]) -> bool:
-        """Whether a joint turns more in a frame than MOST_LEAP beyond 1.5 times what it does without the contacts.
+        """Whether a joint rotates more in a frame than MOST_LEAP beyond 1.5 times what it does without the contacts.
 
         One that a correction holds was asked for: its blends give it the frames that its way takes.
         """
@@ -134,38 +134,41 @@ class _Tried:
         before = Pose.at_origin(self.pose.hand, self.pose.angles[part])
         held = held_contacts(before.hand, self.times[part], shifted)
         work = settle(before, self.times[part], self.problem.flesh, self.problem.free, held, everywhere=False)
-        turns = [rot.angles_between(each[1:], each[:-1]) for each in (before.rotations, run_to_end(work).rotations)]
-        return bool((turns[1] - LEAP_FACTOR * turns[0]).max(initial=0.0) > MOST_LEAP)
+        angles = [
+            rot.angles_between(rotations[1:], rotations[:-1])
+            for rotations in (before.rotations, run_to_end(work).rotations)
+        ]
+        return bool((angles[1] - LEAP_FACTOR * angles[0]).max(initial=0.0) > MOST_LEAP)
 
 
 def _at_once(met: Sequence[Wanted]) -> list[list[Wanted]]:
     """Return contacts, by their first frame, in groups that have no frame in common."""
     groups, last = list[list[Wanted]](), -1
-    for each in met:
-        if each[0].first > last:
+    for candidate in met:
+        if candidate[0].first > last:
             groups.append([])
-        groups[-1].append(each)
-        last = max(last, each[0].last)
+        groups[-1].append(candidate)
+        last = max(last, candidate[0].last)
     return groups
 
 
 def _holdable(tried: _Tried, wanted: Sequence[Wanted]) -> list[Met]:
     """Return which contacts can be held together, of some that have frames in common."""
     met = [(contact, points) for contact, points in wanted if points is not None]
-    left_out: list[Wanted] = [each for each in wanted if each[1] is None]
+    left_out: list[Wanted] = [candidate for candidate in wanted if candidate[1] is None]
     while (strains := tried.strains(met)).max(initial=0.0) > MOST_STRAIN:
         worst = met[int(strains.argmax())][0]
-        rivals = [row for row, (each, _) in enumerate(met) if each is worst or _hinder(each, worst)]
+        rivals = [row for row, (candidate, _) in enumerate(met) if candidate is worst or _hinder(candidate, worst)]
         left_out.append(met.pop(max(rivals, key=lambda row: abs(met[row][0].gap))))
     if tried.leaps(met):
         # They are tried again one beside the other, and those that let a joint leap stay out.
         met, left_out = [], [*met, *left_out]
     # What one was left out for may itself have been left out later.
     for beside in (_at_place, _slid):
-        for each in sorted(left_out, key=lambda one: abs(one[0].gap)):
-            more = beside(tried, met, each)
+        for candidate in sorted(left_out, key=lambda one: abs(one[0].gap)):
+            more = beside(tried, met, candidate)
             if more is not None:
-                met, left_out = more, [one for one in left_out if one is not each]
+                met, left_out = more, [one for one in left_out if one is not candidate]
     return met
 
 
@@ -177,44 +180,48 @@ def _at_place(tried: _Tried, met: Sequence[Met], one: Wanted) -> list[Met] | Non
 
 
 def _in_order(met: Sequence[Met]) -> list[Met]:
-    return sorted(met, key=lambda one: (one[0].first, one[0].capsules))
+    return sorted(met, key=lambda candidate: (candidate[0].first, candidate[0].capsules))
 
 
 def _slid(tried: _Tried, met: Sequence[Met], one: Wanted) -> list[Met] | None:
     """Return contacts and another one, those that it hinders slid to where all of them meet; None if they do not."""
     group: list[Wanted] = [one]
     rest = list(met)
-    while beside := [each for each in rest if any(_hinder(each[0], other[0]) for other in group)]:
+    while beside := [candidate for candidate in rest if any(_hinder(candidate[0], member[0]) for member in group)]:
         group += beside
-        rest = [each for each in rest if all(each is not other for other in beside)]
+        rest = [candidate for candidate in rest if all(candidate is not member for member in beside)]
     pose, problem = tried.pose, tried.problem
     slid = slid_points(pose, problem.flesh, problem.free, group)
     if slid is None:
         return None
-    slides = [slid_by(pose, contact, points, now) for (contact, points), now in zip(group, slid, strict=True) if points]
+    slides = [
+        slid_by(pose, contact, points, points_now)
+        for (contact, points), points_now in zip(group, slid, strict=True)
+        if points
+    ]
     more = _in_order([*rest, *((contact, points) for (contact, _), points in zip(group, slid, strict=True))])
     near = max(slides, default=0.0) <= MOST_SLIDE * problem.scale
     return more if near and tried.holds(more) and not tried.leaps(more) else None
 
 
-def _hinder(one: Contact, other: Contact) -> bool:
+def _hinder(first: Contact, second: Contact) -> bool:
     """Whether two contacts move the same digit at the same time."""
-    shared = (set(one.parts) & set(other.parts)) - {PALM}
-    return bool(shared) and one.first <= other.last and other.first <= one.last
+    shared = (set(first.parts) & set(second.parts)) - {PALM}
+    return bool(shared) and first.first <= second.last and second.first <= first.last
 
 
-def _strain(held: HeldContact, tried: Pose, rows: Ints, excess: tuple[Floats, Floats], flesh: Flesh) -> float:
+def _strain(held_contact: HeldContact, tried: Pose, rows: Ints, excess: tuple[Floats, Floats], flesh: Flesh) -> float:
     """Return what a contact is off, or its digits are too deep, at most, m.
 
     excess: (R, K) m, by how much pairs are too deep without it, and with it. Fingers beside each other, which a take
     may press into each other, only count where the contact makes them deeper.
     """
-    own = (rows >= held.contact.first) & (rows <= held.contact.last)
-    digits = [part for part in held.contact.parts if part != PALM]
+    own = (rows >= held_contact.contact.first) & (rows <= held_contact.contact.last)
+    digits = [part for part in held_contact.contact.parts if part != PALM]
     pairs = np.isin(flesh.parts, digits).any(axis=0)
-    off = np.linalg.norm(offsets_between(Pose.at_origin(tried.hand, tried.angles[own]), held.points), axis=1)
+    off = np.linalg.norm(offsets_between(Pose.at_origin(tried.hand, tried.angles[own]), held_contact.points), axis=1)
     fingers = ((flesh.parts > 0) & (flesh.parts < PALM)).all(axis=0)
     beside = fingers & (np.abs(flesh.parts[1] - flesh.parts[0]) == 1)
     deep = float(excess[1][own][:, pairs & ~beside].max(initial=0.0))
-    without, with_it = (float(each[own][:, pairs & beside].max(initial=0.0)) for each in excess)
+    without, with_it = (float(depths[own][:, pairs & beside].max(initial=0.0)) for depths in excess)
     return max(float(off.max()), deep, with_it - without)

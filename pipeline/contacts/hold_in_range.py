@@ -90,12 +90,14 @@ def hold_in_range(
         held = held_in(first, last)
         if held is None:
             return None
-        begin = (WIDENINGS - left) / (WIDENINGS + 3)
+        start = (WIDENINGS - left) / (WIDENINGS + 3)
         motion = yield from part_of(
-            begin, begin + 1 / (WIDENINGS + 3), "", held_motion(pose, times, replace(problem, held=held), held)
+            start, start + 1 / (WIDENINGS + 3), "", held_motion(pose, times, replace(problem, held=held), held)
         )
         moved = motion.angles[[first, last]] - pose.angles[[first, last]]
-        before, after = (blend_frames(pose.hand, each) if end else 0 for each, end in zip(moved, ends, strict=True))
+        before, after = (
+            blend_frames(pose.hand, moved_angles) if end else 0 for moved_angles, end in zip(moved, ends, strict=True)
+        )
         needed = before, after
         wanted = needed if left == WIDENINGS else wanted
         wider = widened(first, last, needed, count, ends)
@@ -120,6 +122,6 @@ def widened(
     What has no room for that is held in the middle of its range alone.
     """
     middle = (first + last) // 2
-    later = min(max(first, needed[0]), middle) if ends[0] else first
-    earlier = max(min(last, count - 1 - needed[1]), middle) if ends[1] else last
-    return None if (later, earlier) == (first, last) else (later, earlier)
+    later_first = min(max(first, needed[0]), middle) if ends[0] else first
+    earlier_last = max(min(last, count - 1 - needed[1]), middle) if ends[1] else last
+    return None if (later_first, earlier_last) == (first, last) else (later_first, earlier_last)

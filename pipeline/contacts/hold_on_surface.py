@@ -51,7 +51,7 @@ def hold_on_surface(
     free: Ints,
     *,
     pads: Ints,
-    places: Floats,
+    positions: Floats,
     full: Bools,
     ends: tuple[bool, bool],
 ) -> Steps[HeldBySurface]:
@@ -64,18 +64,18 @@ def hold_on_surface(
         flesh: of its hand.
         free: the angles that may change, as in hand.jacobians.
         pads: (P,) which points of the skin are held.
-        places: (P, 3) m, where on the surface.
+        positions: (P, 3) m, where on the surface.
         full: (F,) the frames between the blends.
         ends: whether the take has frames before, and after, the range.
     """
 
     def held_in(first: int, last: int) -> HeldOnSurface:
-        return HeldOnSurface(beside, pads, places, first, last, (first, len(pose) - 1 - last))
+        return HeldOnSurface(beside, pads, positions, first, last, (first, len(pose) - 1 - last))
 
     problem = FleshProblem(pose.hand, flesh, free)
-    held = yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends)
-    assert held is not None
-    rows = np.flatnonzero(held.rows.of(len(pose)))
-    _, points = beside.posed(rows, held.pose.angles[rows])
-    off = np.linalg.norm(points[:, pads] - places, axis=-1).max(initial=0.0)
-    return HeldBySurface(held, float(off), max(-least_distance(beside.surface, points), 0.0))
+    motion = yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends)
+    assert motion is not None
+    rows = np.flatnonzero(motion.rows.of(len(pose)))
+    _, points = beside.posed(rows, motion.pose.angles[rows])
+    off = np.linalg.norm(points[:, pads] - positions, axis=-1).max(initial=0.0)
+    return HeldBySurface(motion, float(off), max(-least_distance(beside.surface, points), 0.0))

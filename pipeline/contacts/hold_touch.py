@@ -60,20 +60,20 @@ def touch_of(contact: Contact) -> HeldTouch:
     return HeldTouch((first, second), contact.shares, contact.direction)
 
 
-def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other: str) -> HeldTouch:
+def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other_part: str) -> HeldTouch:
     """Return where a digit's tip touches another digit, or the palm, over F frames.
 
     Where they come nearest to each other if that is a contact, else where they would with pad on pad: that of the other
     digit's tip, or of the palm below the fingertip. Raises HandError if the hand lacks one of them.
     """
-    parts = [DIGITS.index(digit), PALM if other == "palm" else DIGITS.index(other)]
+    parts = [DIGITS.index(digit), PALM if other_part == "palm" else DIGITS.index(other_part)]
     of_tip = (LINKS_OF_CAPSULES[flesh.pairs] == 2) & (PARTS_OF_CAPSULES[flesh.pairs] == parts[0])
     columns = np.flatnonzero(of_tip.any(axis=0) & (np.sort(flesh.parts, axis=0) == np.sort(parts)[:, None]).all(axis=0))
     if not len(columns):
-        raise HandError(f"the hand has no {digit} and {other} that can touch")
+        raise HandError(f"the hand has no {digit} and {other_part} that can touch")
     nearest = _nearest(pose, flesh, columns, parts[0])
     if nearest.gap > END_GAP * relative_size(pose.hand):
-        pads = _pad_on_pad(pose, flesh, nearest, [digit, *(part for part in [other] if part != "palm")])
+        pads = _pad_on_pad(pose, flesh, nearest, [digit, *(part for part in [other_part] if part != "palm")])
         nearest = _nearest(pads, flesh, columns, parts[0])
     return touch_of(nearest)
 
@@ -127,7 +127,7 @@ def hold_touch(
     def held_in(first: int, last: int) -> HeldContacts | None:
         contact, blends = contact_of(touch, first, last), (first, len(pose) - 1 - last)
         held = hold_contacts(pose, times, flesh, free, [contact], blends=blends)
-        return held if held.held else None
+        return held if held.contacts else None
 
     problem = FleshProblem(pose.hand, flesh, free)
     found = yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends)
@@ -158,7 +158,7 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
     motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, held), held))
     moved = motion.angles[[0, -1]] - pose.angles[[0, -1]]
     # A frame more: those at the ends of a range do not count.
-    before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, each) + 1) * step) for each in moved)
+    before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, moved_angles) + 1) * step) for moved_angles in moved)
     return before, after
 
 

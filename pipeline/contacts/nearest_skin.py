@@ -56,7 +56,7 @@ def nearest_skin(surface: ContactSurface, points: Floats, counts: Bools, digit: 
     feet, outwards, far = _measured(surface, points[:, columns])
     least = far[counts].min(axis=0)
     order = np.argsort(least, kind="stable")
-    of_each = [order[digit[columns[order]] == each][:POINTS_OF_EACH] for each in np.unique(digit)]
+    of_each = [order[digit[columns[order]] == number][:POINTS_OF_EACH] for number in np.unique(digit)]
     chosen = order[np.isin(order, np.concatenate([order[:MOST_POINTS], *of_each]))]
     chosen = chosen[least[chosen] < within]
     return NearSkin(columns[chosen], feet[:, chosen], outwards[:, chosen], far[:, chosen])
@@ -82,8 +82,8 @@ def _bounds(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats]:
 def _nth_of_nearest(far: Floats, digit: Ints) -> Floats:
     """Return for each point (V,) how far it may be from a surface, at most, to be one of the nearest."""
     most = np.full(len(far), np.sort(far)[:MOST_POINTS][-1])
-    for each in np.unique(digit):
-        own = np.flatnonzero(digit == each)
+    for number in np.unique(digit):
+        own = np.flatnonzero(digit == number)
         most[own] = np.maximum(most[own], np.sort(far[own])[:POINTS_OF_EACH][-1])
     return most
 

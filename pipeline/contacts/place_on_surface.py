@@ -41,9 +41,9 @@ def slid_to_surface(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, row
     for _ in range(SLIDES):
         points, on_surface = beside.posed(rows, angles)
         feet, outwards, _ = beside.surface.nearest(on_surface[:, pad])
-        sites, carried = sites_of_skin(pose.hand, beside.skin, points, np.array([pad]), angles)
+        sites, skin_positions = sites_of_skin(pose.hand, beside.skin, points, np.array([pad]), angles)
         up = np.einsum("fji,fj->fi", to[:, :3, :3], outwards)
-        goal = to_wrist(to, feet) + carried[:, 0] - points[:, pad]
+        goal = to_wrist(to, feet) + skin_positions[:, 0] - points[:, pad]
         goals = [Objective(count, goal, WEIGHT, above=side * up) for side in (1.0, -1.0)]
         hand = pose.hand.with_sites(tuple(sites))
         angles = _solved(Pose(hand, start.root, start.angles), free, goals)
@@ -51,18 +51,18 @@ def slid_to_surface(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, row
 
 
 def place_reached(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Floats:
-    """Return the place (3,) m on a surface that a point of the skin reaches in all of some frames, if there is one."""
+    """Return the position (3,) m on a surface that a point of the skin reaches in all frames, if there is one."""
     start, count = Pose.at_origin(pose.hand, pose.angles[rows]), len(pose)
     angles = slid_to_surface(pose, beside, free, pad, rows).angles
     for _ in range(ROUNDS):
         reached = beside.posed(rows, angles)[1][:, pad]
-        place = beside.surface.nearest(reached.mean(axis=0)[None])[0]
-        if np.linalg.norm(reached - place, axis=1).max() < REACHED:
+        position = beside.surface.nearest(reached.mean(axis=0)[None])[0]
+        if np.linalg.norm(reached - position, axis=1).max() < REACHED:
             break
-        held = HeldOnSurface(beside, np.array([pad]), place, 0, count - 1, (0, 0))
+        held = HeldOnSurface(beside, np.array([pad]), position, 0, count - 1, (0, 0))
         hand, goals = held.objectives(rows, angles)
         angles = _solved(Pose(hand, start.root, start.angles), free, goals)
-    return np.asarray(place[0])
+    return np.asarray(position[0])
 
 
 def direction_to_surface(beside: SkinBySurface, pad: int, posed: Pose, row: int, frames_row: int) -> Floats:

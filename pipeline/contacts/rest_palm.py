@@ -60,8 +60,8 @@ class PalmSkin:
     def nearest(self, far: Floats) -> "PalmSkin":
         """Return the skin that is nearest to a surface from which its points are so far (N,), of each region."""
         order = np.argsort(far, kind="stable")
-        each = [order[self.region[order] == region][:MOST_NEAR] for region in range(-1, REGIONS)]
-        rows = np.concatenate(each)
+        nearest = [order[self.region[order] == region][:MOST_NEAR] for region in range(-1, REGIONS)]
+        rows = np.concatenate(nearest)
         return PalmSkin(self.points[rows], self.region[rows])
 
     def with_points(self, points: Floats) -> "PalmSkin":
@@ -78,9 +78,9 @@ def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:
     along = points @ middle / (middle @ middle)
     to_little = (points - middle) @ (knuckles[-1] - knuckles[0])
     region = np.select([along < HEEL, along < PADS, to_little < 0.0], [0, -1, 1], 2)
-    for each in range(REGIONS):
+    for number in range(REGIONS):
         # Its half on the inside bears it; +Z is out of the back.
-        own = np.flatnonzero(region == each)
+        own = np.flatnonzero(region == number)
         if len(own):
             region[own[points[own, 2] > np.median(points[own, 2])]] = -1
     return PalmSkin(points, region)
@@ -153,8 +153,8 @@ def _twist(points: Floats, region: Ints, outwards: Floats, far: Floats, *, back:
 def _moved(at: Floats, twist: Floats, about: Floats) -> Floats:
     """Return a frame (4, 4) that is turned about a point (3,) and shifted by a twist (6,) m, rad."""
     angle = float(np.linalg.norm(twist[3:]))
-    turn = rot.to_matrix(rot.from_axis_angle(rot.unit_vector(twist[3:]), angle)) if angle else np.eye(3)
+    rotation = rot.to_matrix(rot.from_axis_angle(rot.unit_vector(twist[3:]), angle)) if angle else np.eye(3)
     moved = np.eye(4)
-    moved[:3, :3] = turn @ at[:3, :3]
-    moved[:3, 3] = turn @ (at[:3, 3] - about) + about + twist[:3]
+    moved[:3, :3] = rotation @ at[:3, :3]
+    moved[:3, 3] = rotation @ (at[:3, 3] - about) + about + twist[:3]
     return moved

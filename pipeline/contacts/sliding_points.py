@@ -82,8 +82,8 @@ def slid_points(
     free: the angles that may change, as in hand.jacobians. met: contacts with the points near which they are to meet.
     """
     contacts = [contact for contact, _ in met]
-    rows = np.unique(np.concatenate([sample_rows(each) for each in contacts]))
-    active = [(rows >= each.first) & (rows <= each.last) for each in contacts]
+    rows = np.unique(np.concatenate([sample_rows(touching) for touching in contacts]))
+    active = [(rows >= touching.first) & (rows <= touching.last) for touching in contacts]
     start, opened = Pose.at_origin(pose.hand, pose.angles[rows]), pose.angles[rows].copy()
     thumb = np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in CHAIN_JOINTS["thumb"]])
     changes = thumb & np.isin(np.arange(pose.hand.dofs) + ROOT_DOFS, free)
@@ -91,20 +91,24 @@ def slid_points(
     problem = _Closing.of(start, flesh, free, met, active)
     best = min((problem.solve(angles) for angles in (start.angles, opened)), key=lambda found: float(found.cost.sum()))
     frames = joint_frames(best.pose.hand, best.pose)
-    found = [met_in(flesh, frames[own], each) for each, own in zip(contacts, active, strict=True)]
+    found = [met_in(flesh, frames[own], touching) for touching, own in zip(contacts, active, strict=True)]
     reach = REACH * relative_size(pose.hand)
-    return [each.points for each in found] if all(each.gap <= reach and each.on_pad for each in found) else None
+    return (
+        [touching.points for touching in found]
+        if all(touching.gap <= reach and touching.on_pad for touching in found)
+        else None
+    )
 
 
-def slid_by(pose: Pose, contact: Contact, one: Points, other: Points) -> float:
+def slid_by(pose: Pose, contact: Contact, first: Points, second: Points) -> float:
     """Return how far points of a contact are from others of it on the hand, at most, m.
 
     pose: F frames; the contact's middle one counts.
     """
     middle = (contact.first + contact.last) // 2
     frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles[middle : middle + 1]))
-    places = positions_of((*one, *other), pose.hand, frames)[0]
-    return float(np.linalg.norm(places[:2] - places[2:], axis=1).max())
+    positions = positions_of((*first, *second), pose.hand, frames)[0]
+    return float(np.linalg.norm(positions[:2] - positions[2:], axis=1).max())
 
 
 def positions_of(points: tuple[Site, ...], hand: HandModel, frames: Floats) -> Floats:
@@ -145,13 +149,13 @@ class _Closing:
         contacts = [contact for contact, _ in met]
         return cls(Pose(hand, start.root, start.angles), goals, flesh, free, contacts, active)
 
-    def solve(self, begin: Floats) -> Solution:
+    def solve(self, angles: Floats) -> Solution:
         """Return the poses in which contacts just touch, searched for from angles (F, D)."""
         hand, flesh = self.start.hand, self.flesh
         allowed = np.full((len(self.start), flesh.pairs.shape[1]), np.inf)
         for contact, own in zip(self.contacts, self.active, strict=True):
             allowed[np.ix_(own, own_pairs(flesh, contact))] = MOST_DEPTH * relative_size(hand)
-        preferences, pose = Preferences(posture=HOLD_POSTURE), Pose(hand, self.start.root, begin)
+        preferences, pose = Preferences(posture=HOLD_POSTURE), Pose(hand, self.start.root, angles)
         for _ in range(SLIDES):
             frames, depths, closed = joint_frames(hand, pose), allowed.copy(), np.zeros(allowed.shape, bool)
             for contact, own in zip(self.contacts, self.active, strict=True):
@@ -173,8 +177,8 @@ def met_in(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting:
     away = points[0] - points[1]
     away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
     sites, pads = list[Site](), []
-    for capsule, place, sign, along in zip(met, points, (-1.0, 1.0), shares, strict=True):
-        skin = place + sign * radius_at(flesh, capsule, along)[:, None] * away
+    for capsule, axis_points, sign, along in zip(met, points, (-1.0, 1.0), shares, strict=True):
+        skin = axis_points + sign * radius_at(flesh, capsule, along)[:, None] * away
         bone = frames[:, STARTS[capsule]]
         local = np.einsum("fji,fj->fi", bone[:, :3, :3], skin - bone[:, :3, 3])
         x, y, z = local.mean(axis=0).tolist()

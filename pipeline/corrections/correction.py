@@ -63,15 +63,15 @@ class TimeRange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseDifference:
-    """What a pose differs from the take by, kept as turns that any take of any rig can be given."""
+    """The difference of a pose from the take, kept as rotations that any take of any rig can be given."""
 
-    turns: Mapping[str, Floats]
+    rotations: Mapping[str, Floats]
     """joint -> (4,) unit quaternion wxyz on top of the joint's rotation, in the joint's own frame."""
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that it turns."""
-        return tuple(self.turns)
+        """The joints that it rotates."""
+        return tuple(self.rotations)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

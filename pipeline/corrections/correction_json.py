@@ -53,7 +53,7 @@ def decode(text: str, where: str) -> tuple[Correction, ...]:
 
 def encode(corrections: tuple[Correction, ...]) -> str:
     """Return corrections as a JSON text, one a line."""
-    lines = ",\n".join(json.dumps(one) for one in to_list(corrections))
+    lines = ",\n".join(json.dumps(entry) for entry in to_list(corrections))
     return f"[\n{lines}\n]" if lines else "[]"
 
 
@@ -62,25 +62,27 @@ def from_list(data: object, where: str) -> tuple[Correction, ...]:
     if data is None:
         return ()
     if not isinstance(data, list) or len(data) > MOST:
-        there = f"{len(data)} of them" if isinstance(data, list) else type(data).__name__
-        raise RecipeError(f"{where}: corrections are {there}, expected a list of at most {MOST}")
-    found = tuple(_correction(one, f"{where}, correction {number}") for number, one in enumerate(data, start=1))
+        found_text = f"{len(data)} of them" if isinstance(data, list) else type(data).__name__
+        raise RecipeError(f"{where}: corrections are {found_text}, expected a list of at most {MOST}")
+    found = tuple(_correction(entry, f"{where}, correction {number}") for number, entry in enumerate(data, start=1))
     seen = set[str]()
-    for number, one in enumerate(found, start=1):
-        if one.id in seen:
-            raise RecipeError(f"{where}, correction {number}: its id '{one.id}' is another's as well, expected its own")
-        seen.add(one.id)
+    for number, entry in enumerate(found, start=1):
+        if entry.id in seen:
+            raise RecipeError(
+                f"{where}, correction {number}: its id '{entry.id}' is another's as well, expected its own"
+            )
+        seen.add(entry.id)
     return found
 
 
 def to_list(corrections: tuple[Correction, ...]) -> list[dict[str, Any]]:
     """Return corrections as JSON."""
-    return [_to_dict(one) for one in corrections]
+    return [_to_dict(correction) for correction in corrections]
 
 
-def effect_of(one: Correction) -> dict[str, Any]:
+def effect_of(correction: Correction) -> dict[str, Any]:
     """Return what a correction does, as JSON: all of it but what it is called and whether it is locked."""
-    return {name: value for name, value in _to_dict(one).items() if name not in ("id", "name", "locked")}
+    return {name: value for name, value in _to_dict(correction).items() if name not in ("id", "name", "locked")}
 
 
 def _correction(data: object, where: str) -> Correction:
@@ -123,8 +125,8 @@ def _factor_keys(fields: "_Fields") -> tuple[tuple[float, float], ...]:
 
 
 def _difference(fields: "_Fields") -> PoseDifference:
-    turns = fields.by_joint("turns")
-    return PoseDifference({joint: fields.rotations(f"turns of {joint}", [q], 1)[0] for joint, q in turns.items()})
+    rotations = fields.by_joint("turns")
+    return PoseDifference({joint: fields.rotations(f"turns of {joint}", [q], 1)[0] for joint, q in rotations.items()})
 
 
 def _pose(fields: "_Fields") -> PoseToHold:
@@ -262,25 +264,30 @@ class _Fields:
         return array / lengths
 
 
-def _to_dict(one: Correction) -> dict[str, Any]:
-    span = one.range
+def _to_dict(correction: Correction) -> dict[str, Any]:
+    span = correction.range
     times = {"start": span.start, "end": span.end, "blend_in": span.blend_in, "blend_out": span.blend_out}
-    entry: dict[str, Any] = {"id": one.id, "name": one.name, "kind": one.kind, "hand": one.hand}
+    entry: dict[str, Any] = {
+        "id": correction.id,
+        "name": correction.name,
+        "kind": correction.kind,
+        "hand": correction.hand,
+    }
     entry |= {name: round(time, 6) for name, time in times.items()}
-    entry |= {"factor": round(one.factor, 6), "muted": one.muted, "locked": one.locked}
-    if one.factor_keys:
-        entry["factor_keys"] = [[round(time, 6), round(factor, 6)] for time, factor in one.factor_keys]
-    return entry | _change_to_dict(one.change)
+    entry |= {"factor": round(correction.factor, 6), "muted": correction.muted, "locked": correction.locked}
+    if correction.factor_keys:
+        entry["factor_keys"] = [[round(time, 6), round(factor, 6)] for time, factor in correction.factor_keys]
+    return entry | _change_to_dict(correction.change)
 
 
 def _change_to_dict(change: Change) -> dict[str, Any]:
     if isinstance(change, PoseDifference):
-        return {"turns": {joint: np.round(turn, 7).tolist() for joint, turn in change.turns.items()}}
+        return {"turns": {joint: np.round(rotation, 7).tolist() for joint, rotation in change.rotations.items()}}
     if isinstance(change, PoseToHold):
         pose = change.pose if isinstance(change.pose, str) else poses.to_dict(change.pose)
         return {"pose": pose, "digits": list(change.digits)}
     if isinstance(change, TakenMotion):
-        sampled = {joint: np.round(turns, 7).tolist() for joint, turns in change.rotations.items()}
+        sampled = {joint: np.round(rotations, 7).tolist() for joint, rotations in change.rotations.items()}
         return {"source": change.source, "times": np.round(change.times, 6).tolist(), "rotations": sampled}
     if isinstance(change, ContactChange):
         return contact_to_dict(change)

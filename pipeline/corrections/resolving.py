@@ -54,8 +54,8 @@ class SolveSource:
 
     def side(self, correction: Correction) -> Side:
         """Return the performer's hand that a correction changes: of a mirrored take, the other one than is keyed."""
-        other: Side = "left" if correction.hand == "right" else "right"
-        return other if self.recipe.mirror else correction.hand
+        mirrored: Side = "left" if correction.hand == "right" else "right"
+        return mirrored if self.recipe.mirror else correction.hand
 
     def waiting(self, correction: Correction) -> str:
         """Return why a correction cannot take effect, a sentence without its end; empty if it can."""
@@ -95,10 +95,10 @@ def resolve_ranges(
     reasons = {correction.id: source.waiting(correction) for correction in own}
     usable = [correction for correction in own if not reasons[correction.id]]
     effects = tuple(json.dumps(effect_of(correction)) for correction in usable)
-    done, hands = 0, list(solved)
+    resolved, hands = 0, list(solved)
     if known is not None and effects[: len(known.effects)] == known.effects:
-        done, hands = len(known.effects), list(known.hands)
-    for number, correction in enumerate(usable[done:], done):
+        resolved, hands = len(known.effects), list(known.hands)
+    for number, correction in enumerate(usable[resolved:], resolved):
         raw = corrected_markers(source.raw, usable[: number + 1])
         at = next(row for row, hand in enumerate(hands) if hand.side == source.side(correction))
         share = number / len(usable), (number + 1) / len(usable)
@@ -148,14 +148,14 @@ def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Marker
 
 
 def labels_changed(
-    kind: type[HiddenMarkers | SwappedLabels], corrections: Iterable[Correction], of: SolvedHand
+    kind: type[HiddenMarkers | SwappedLabels], corrections: Iterable[Correction], solved_hand: SolvedHand
 ) -> Bools:
     """Return (F, T), where corrections of a kind hide or swap the markers of a hand that is keyed."""
-    changed = np.zeros((len(of.targets), len(of.labels)), bool)
+    changed = np.zeros((len(solved_hand.targets), len(solved_hand.labels)), bool)
     for correction in corrections:
-        if isinstance(correction.change, kind) and correction.hand == of.side and correction.counts:
-            columns = [label in correction.change.labels for label in of.labels]
-            changed |= correction.range.contains(of.targets.times)[:, None] & np.array(columns, bool)
+        if isinstance(correction.change, kind) and correction.hand == solved_hand.side and correction.counts:
+            columns = [label in correction.change.labels for label in solved_hand.labels]
+            changed |= correction.range.contains(solved_hand.targets.times)[:, None] & np.array(columns, bool)
     return changed
 
 
@@ -198,8 +198,12 @@ def only_in_ranges(plain: Pose, again: Pose, corrections: Iterable[Correction], 
     What brings a hand to a rig looks at frames around, so that it would change frames beside a range, too. How much of
     a correction counts is in what was solved.
     """
-    own = [each for each in corrections if each.is_before_solving and each.hand == plain.hand.side and each.counts]
-    weights = np.max([np.zeros(len(times)), *(each.range.weights(times) for each in own)], axis=0)
+    own = [
+        correction
+        for correction in corrections
+        if correction.is_before_solving and correction.hand == plain.hand.side and correction.counts
+    ]
+    weights = np.max([np.zeros(len(times)), *(correction.range.weights(times) for correction in own)], axis=0)
     angles = plain.angles + weights[:, None] * (again.angles - plain.angles)
     return Pose(again.hand, again.root, np.where((weights >= 1)[:, None], again.angles, angles))
 
@@ -209,9 +213,9 @@ def blended(solved: SolvedHand, again: SolvedHand, correction: Correction) -> So
 
     It is judged by the markers of the one that counts more.
     """
-    times, other = solved.targets.times, again.targets.times
-    nearest = np.clip(np.searchsorted(other, times - SAME_INSTANT), 0, len(other) - 1)
-    weights = np.where(np.abs(other[nearest] - times) < SAME_INSTANT, correction.weights(times), 0.0)
+    times, again_times = solved.targets.times, again.targets.times
+    nearest = np.clip(np.searchsorted(again_times, times - SAME_INSTANT), 0, len(again_times) - 1)
+    weights = np.where(np.abs(again_times[nearest] - times) < SAME_INSTANT, correction.weights(times), 0.0)
     rows = np.flatnonzero(weights > 0)
     if not len(rows):
         return solved
@@ -235,8 +239,8 @@ def blended(solved: SolvedHand, again: SolvedHand, correction: Correction) -> So
 def _between(first: Floats, second: Floats, part: Floats) -> Floats:
     """Return frames (R, 4, 4) between two; where the part (R,) is 1, the second exactly."""
     mixed = second.copy()
-    turned = rot.slerp(rot.from_matrix(first[:, :3, :3]), rot.from_matrix(second[:, :3, :3]), part[:, None])
-    mixed[:, :3, :3] = rot.to_matrix(turned)
+    rotations = rot.slerp(rot.from_matrix(first[:, :3, :3]), rot.from_matrix(second[:, :3, :3]), part[:, None])
+    mixed[:, :3, :3] = rot.to_matrix(rotations)
     mixed[:, :3, 3] = first[:, :3, 3] + part[:, None] * (second[:, :3, 3] - first[:, :3, 3])
     return np.where((part >= 1)[:, None, None], second, mixed)
 

@@ -45,15 +45,15 @@ def touch_from_dict(data: object, where: str) -> HeldTouch:
     return touch
 
 
-def on_object_to_dict(held: HeldOnObject) -> dict[str, Any]:
+def on_object_to_dict(change: HeldOnObject) -> dict[str, Any]:
     """Return what holds a palm and fingertips on an object as JSON."""
-    points = [{"digit": point.digit} | _rounded(point, "place", "direction") for point in held.points]
-    palm = {} if held.palm is None else {"palm": _rounded(held.palm, "place", "turn")}
-    return {"object": held.object, "points": points} | palm
+    points = [{"digit": point.digit} | _rounded(point, "place", "direction") for point in change.points]
+    palm = {} if change.palm is None else {"palm": _rounded(change.palm, "place", "turn")}
+    return {"object": change.object, "points": points} | palm
 
 
-def _rounded(of: ObjectPoint | PalmPlace, *names: str) -> dict[str, list[float]]:
-    return {name: np.round(getattr(of, name), 7).tolist() for name in names}
+def _rounded(point: ObjectPoint | PalmPlace, *names: str) -> dict[str, list[float]]:
+    return {name: np.round(getattr(point, name), 7).tolist() for name in names}
 
 
 def on_object_from_dict(data: Mapping[str, Any], name: str, where: str) -> HeldOnObject:
@@ -64,11 +64,11 @@ def on_object_from_dict(data: Mapping[str, Any], name: str, where: str) -> HeldO
         raise RecipeError(
             f"{where}: points is {found!r:.60}, expected {least} to {most} of a digit, a place and a direction"
         )
-    points = tuple(_point(one, f"{where}, point {row}") for row, one in enumerate(found, start=1))
-    held = HeldOnObject(name, points, None if palm is None else _palm(palm, f"{where}, palm"))
-    if len(set(held.digits)) < len(held.digits):
-        raise RecipeError(f"{where}: points are of {', '.join(held.digits)}, expected each digit once")
-    return held
+    points = tuple(_point(entry, f"{where}, point {row}") for row, entry in enumerate(found, start=1))
+    change = HeldOnObject(name, points, None if palm is None else _palm(palm, f"{where}, palm"))
+    if len(set(change.digits)) < len(change.digits):
+        raise RecipeError(f"{where}: points are of {', '.join(change.digits)}, expected each digit once")
+    return change
 
 
 def _point(data: object, where: str) -> ObjectPoint:
@@ -76,8 +76,8 @@ def _point(data: object, where: str) -> ObjectPoint:
         raise RecipeError(f"{where}: found {data!r:.60}, expected an object with digit, place and direction")
     if data["digit"] not in DIGITS:
         raise RecipeError(f"{where}: digit is {data['digit']!r:.60}, expected one of {', '.join(DIGITS)}")
-    place, direction = _numbers(data, "place", 3, where, MOST_PLACE), _unit(data, "direction", 3, where)
-    return ObjectPoint(data["digit"], place, direction)
+    position, direction = _numbers(data, "place", 3, where, MOST_PLACE), _unit(data, "direction", 3, where)
+    return ObjectPoint(data["digit"], position, direction)
 
 
 def _palm(data: object, where: str) -> PalmPlace:

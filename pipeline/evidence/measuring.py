@@ -109,8 +109,8 @@ def at_limit(pose: Pose) -> Bools:
     """Return (F, D), True where an angle is at one of its limits. Angles without a range never are."""
     low, high = pose.hand.limits.T
     free = high - low > 2 * AT_LIMIT_TOLERANCE
-    held: Bools = free & ((pose.angles < low + AT_LIMIT_TOLERANCE) | (pose.angles > high - AT_LIMIT_TOLERANCE))
-    return held
+    at_limits: Bools = free & ((pose.angles < low + AT_LIMIT_TOLERANCE) | (pose.angles > high - AT_LIMIT_TOLERANCE))
+    return at_limits
 
 
 def _greatest(values: Floats, part: Ints) -> Floats:
@@ -146,22 +146,22 @@ def _leaps(positions: Floats, measured: Bools) -> Floats:
 
 
 def _joint_leaps(solved: SolvedFrames, inside: Floats, part: Ints) -> Floats:
-    """Return (F, P) degrees that a joint turned since the frame before beyond what its markers' motion explains.
+    """Return (F, P) degrees that a joint rotated since the frame before beyond what its markers' motion explains.
 
     A marker that moved by m on a bone of length l explains a rotation of m / l. inside (F, T, 3): markers in m in the
     wrist's frame. Not known where no marker was measured in both frames.
     """
     keyed = solved.keyed
-    turned = np.full((len(keyed), len(PARTS)), np.nan)
+    leaps = np.full((len(keyed), len(PARTS)), np.nan)
     if len(keyed) < 2:
-        return turned
+        return leaps
     angles = np.degrees(rot.angles_between(keyed.rotations[1:], keyed.rotations[:-1]))
     both = solved.measured[1:] & solved.measured[:-1]
     moved = np.where(both, np.linalg.norm(inside[1:] - inside[:-1], axis=-1), np.nan)
     explained = np.degrees(_greatest(moved, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))
-    turned[1:] = _greatest(np.maximum(angles - explained, 0.0), _PART_OF_JOINT)
-    turned[:, PALM] = np.nan
-    return turned
+    leaps[1:] = _greatest(np.maximum(angles - explained, 0.0), _PART_OF_JOINT)
+    leaps[:, PALM] = np.nan
+    return leaps
 
 
 def _levers(hand: HandModel) -> Floats:

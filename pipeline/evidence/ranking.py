@@ -236,8 +236,8 @@ class _SpansByFrame:
     def overlapping(self, row: int) -> Ints:
         """Return indices (N,), in order, of spans that may overlap one, itself among them."""
         _, first, last = self._spans[row]
-        begin, end = np.searchsorted(self._latest, first), np.searchsorted(self._firsts, last, "right")
-        found: Ints = np.sort(self._order[begin:end])
+        start, end = np.searchsorted(self._latest, first), np.searchsorted(self._firsts, last, "right")
+        found: Ints = np.sort(self._order[start:end])
         return found
 
 
@@ -250,8 +250,8 @@ def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats)
     _, first, last = spans[row]
     common = np.minimum(spans[:, 2], last) - np.maximum(spans[:, 1], first) + 1
     either = np.maximum(spans[:, 2], last) - np.minimum(spans[:, 1], first) + 1
-    ends = np.array([times[first], times[last], worst[row]])
-    near = lesser & (np.abs(worst[:, None] - ends) <= JOIN_S).any(axis=1)
+    instants = np.array([times[first], times[last], worst[row]])
+    near = lesser & (np.abs(worst[:, None] - instants) <= JOIN_S).any(axis=1)
     belongs: Bools = (common > 0) & ((common >= ALIKE * either) | near)
     return belongs
 
@@ -264,8 +264,8 @@ def _problem(
     column = int(severity[worst, parts[0]].argmax())
     measure = THRESHOLDS[column].measure
     value = float(hand.of(measure)[worst, parts[0]])
-    held = severity[first : last + 1, parts[0]].max(axis=0) >= 1.0
-    others = [threshold.measure for threshold, there in zip(THRESHOLDS, held, strict=True) if there]
+    has_failed = severity[first : last + 1, parts[0]].max(axis=0) >= 1.0
+    others = [threshold.measure for threshold, failed in zip(THRESHOLDS, has_failed, strict=True) if failed]
     names = tuple(PARTS[part] for part in parts)
     limited: Bools = np.any(np.nan_to_num(hand.of("at_limit")[first : last + 1, parts]) > 0, axis=0)
     others += ["at_limit"] if limited[0] else []
@@ -278,9 +278,9 @@ def _problem(
 
 def _errors_alone(severity: Floats) -> Bools:
     """Return (P,), the parts that are off in frames of severity (F, P, T) in which no other measure says why."""
-    held = severity.max(axis=0) >= 1.0
+    failed = severity.max(axis=0) >= 1.0
     errors = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
-    alone: Bools = held[:, errors].any(axis=1) & ~held[:, ~errors].any(axis=1)
+    alone: Bools = failed[:, errors].any(axis=1) & ~failed[:, ~errors].any(axis=1)
     return alone
 
 

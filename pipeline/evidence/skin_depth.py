@@ -20,9 +20,9 @@ def depths(flesh: Flesh, joints: Floats) -> Floats:
     parts = flesh.parts
     for start in range(0, len(joints), FRAMES_AT_ONCE):
         rows = slice(start, start + FRAMES_AT_ONCE)
-        places = joints[rows].astype(np.float32)
-        frame, pair = near_pairs(flesh, places)
-        deep = touches(flesh, places, frame, pair).depths
+        joint_positions = joints[rows].astype(np.float32)
+        frame, pair = near_pairs(flesh, joint_positions)
+        deep = touches(flesh, joint_positions, frame, pair).depths
         touch = deep > 0
         for side in parts:
             np.maximum.at(deepest[rows], (frame[touch], side[pair[touch]]), deep[touch])

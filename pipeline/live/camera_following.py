@@ -139,16 +139,16 @@ class CameraHands:
             if track in self._tracks:
                 self._measure(track, arrival)
 
-    def displayed(self, now: float) -> list[DisplayedHand]:
+    def displayed(self, time: float) -> list[DisplayedHand]:
         """Return each hand that is known, as it is displayed at `now` s."""
-        shown = []
+        displayed = []
         for track in self._tracks:
-            pose = None if track.blend is None else track.blend.pose_at(now)
+            pose = None if track.blend is None else track.blend.pose_at(time)
             if pose is not None and track.live is not None and track.blend is not None:
                 predicted = track.state is None or track.state.predicted
                 side, lost = track.live.side, track.blend.lost
-                shown.append(DisplayedHand(side, side, pose, lost, 0, predicted or lost))
-        return shown
+                displayed.append(DisplayedHand(side, side, pose, lost, 0, predicted or lost))
+        return displayed
 
     def hands(self) -> dict[str, LiveCameraHand]:
         """Return the known hands by name."""
@@ -176,17 +176,21 @@ class CameraHands:
         size = [picture.size.width, picture.size.height]
         left = [Detection(0, hand.points[:, :2] * size, index) for index, hand in enumerate(picture.hands)]
         near = [track for track in self._tracks if track.near(time)]
-        pairs = [(track.distance(one, time), id(track), one.index) for track in near for one in left]
+        pairs = [(track.distance(seen_hand, time), id(track), seen_hand.index) for track in near for seen_hand in left]
         found: dict[int, Detection] = {}
         for distance, track, index in sorted(pairs):
-            one = next((one for one in left if one.index == index), None)
-            if distance < np.inf and track not in found and one is not None:
-                found[track] = one
-                left = [other for other in left if other is not one and other.distance(one) > SAME_HAND]
-        for one in left:
-            new = _Track(one, time, FoundFrames(picture.size))
+            seen_hand = next((seen_hand for seen_hand in left if seen_hand.index == index), None)
+            if distance < np.inf and track not in found and seen_hand is not None:
+                found[track] = seen_hand
+                left = [
+                    other_hand
+                    for other_hand in left
+                    if other_hand is not seen_hand and other_hand.distance(seen_hand) > SAME_HAND
+                ]
+        for seen_hand in left:
+            new = _Track(seen_hand, time, FoundFrames(picture.size))
             self._tracks.append(new)
-            found[id(new)] = one
+            found[id(new)] = seen_hand
         return found
 
     def _measure(self, track: _Track, arrival: float) -> None:
@@ -198,7 +202,7 @@ class CameraHands:
                 measured, track.pending = track.pending, None
                 self._finish(track, track.frames, measured, arrival)
             return
-        missed = track.live is None and any(not other.near(self._time) for other in self._tracks)
+        missed = track.live is None and any(not other_track.near(self._time) for other_track in self._tracks)
         enough = track.frames.enough(MIN_FRAMES, MAX_SECONDS)
         if self.measures and (enough or (missed and track.frames.enough(KNOWN_FRAMES, KNOWN_SECONDS))):
             known = {} if track.live is not None else self.hands()
@@ -257,8 +261,8 @@ class CameraHands:
         if not sides:
             raise HandError(f"a {seen} hand is seen, not the {wanted} one that was asked for")
         for side in sides:
-            other = self._of(side, track)
-            if other is None or not other.near(self._time):
+            other_track = self._of(side, track)
+            if other_track is None or not other_track.near(self._time):
                 return side
         raise HandError(
             f"another hand has the shape of a {seen} hand, too: hold both hands flat and apart, and measure again"

@@ -52,47 +52,47 @@ class DropoutBlend:
         """Whether the hand has not been seen for longer than it is held."""
         return self._lost
 
-    def update(self, pose: Pose, now: float) -> bool:
+    def update(self, pose: Pose, time: float) -> bool:
         """Take the solved pose (1 frame) at `now` s. Returns whether the hand had been away."""
-        gap = now - self._seen_at
+        gap = time - self._seen_at
         away = self._lost or gap > max(LOST_AFTER_INTERVALS * self._interval, BURST_SECONDS)
         if away:
-            self._begin_blend(now)
+            self._start_blend(time)
         if not self._lost:
             self._interval = gap if np.isinf(self._interval) else self._interval + 0.1 * (gap - self._interval)
         if gap <= LONGEST_HOLD:
             self._gaps.append(gap)
-        self._solved_pose, self._seen_at, self._lost, self._rest_pose = pose, now, False, None
+        self._solved_pose, self._seen_at, self._lost, self._rest_pose = pose, time, False, None
         return away
 
-    def set_hand(self, hand: HandModel, now: float) -> None:
+    def set_hand(self, hand: HandModel, time: float) -> None:
         """Use a newly measured hand from `now` s on."""
         self.hand = hand
         if self._solved_pose is not None:
             self._solved_pose = Pose(hand, self._solved_pose.root, self._solved_pose.angles)
-            self._begin_blend(now)
+            self._start_blend(time)
 
     def _held_for(self) -> float:
         """For how long the hand keeps its pose, s."""
         usual = sorted(self._gaps)[len(self._gaps) // 2] if self._gaps else 0.0
         return min(max(HOLD_SECONDS, HOLD_INTERVALS * usual), LONGEST_HOLD)
 
-    def _begin_blend(self, now: float) -> None:
+    def _start_blend(self, time: float) -> None:
         if self._displayed_pose is not None:
-            self._blend_start, self._blend_began_at = self._displayed_pose, now
+            self._blend_start, self._blend_began_at = self._displayed_pose, time
 
-    def pose_at(self, now: float) -> Pose | None:
+    def pose_at(self, time: float) -> Pose | None:
         """Return the pose to display at `now` s; None before the hand was first seen."""
         if self._solved_pose is None:
             return None
-        if not self._lost and now - self._seen_at > self._held_for():
-            self._lost, self._blend_start, self._blend_began_at = True, self._displayed_pose or self._solved_pose, now
+        if not self._lost and time - self._seen_at > self._held_for():
+            self._lost, self._blend_start, self._blend_began_at = True, self._displayed_pose or self._solved_pose, time
         goal = self._solved_pose
         if self._lost:
             if self._rest_pose is None or self._rest_pose.hand is not self.hand:
                 self._rest_pose = Pose(self.hand, goal.root, self.hand.neutral[None])
             goal = self._rest_pose
-        fraction = (now - self._blend_began_at) / (EASE_SECONDS if self._lost else RETURN_SECONDS)
+        fraction = (time - self._blend_began_at) / (EASE_SECONDS if self._lost else RETURN_SECONDS)
         if self._blend_start is None or fraction >= 1.0:
             self._blend_start, self._displayed_pose = None, goal
         else:

@@ -126,10 +126,10 @@ class LiveSession:
                 self._feed_points(frame, arrival, self.take is not None or newest[id(frame.names)] is frame)
             if self.take is not None:
                 # A hand that is lost throughout the take is no part of it.
-                shown = [hand for hand in self.displayed(arrival) if not hand.lost or hand.name in self.take]
-                predicted = {hand.name for hand in shown if hand.predicted}
-                forearms = {hand.name: hand.forearm for hand in shown if hand.forearm is not None}
-                self.take.add(time, {hand.name: hand.pose for hand in shown}, predicted, forearms)
+                displayed = [hand for hand in self.displayed(arrival) if not hand.lost or hand.name in self.take]
+                predicted = {hand.name for hand in displayed if hand.predicted}
+                forearms = {hand.name: hand.forearm for hand in displayed if hand.forearm is not None}
+                self.take.add(time, {hand.name: hand.pose for hand in displayed}, predicted, forearms)
 
     def _feed_points(self, frame: Frame, arrival: float, solve: bool) -> None:
         if frame.names is not self._names:
@@ -137,13 +137,13 @@ class LiveSession:
         for name, columns in self._columns.items():
             self._process(name, frame, columns, arrival, solve)
 
-    def displayed(self, now: float) -> list[DisplayedHand]:
+    def displayed(self, time: float) -> list[DisplayedHand]:
         """Return each hand that was ever seen, as it is displayed at `now` s."""
-        displayed = [] if self._camera is None else self._camera.displayed(now)
+        displayed = [] if self._camera is None else self._camera.displayed(time)
         for name, hand in self._hands.items():
-            pose = hand.blend.pose_at(now) if hand.blend is not None else None
+            pose = hand.blend.pose_at(time) if hand.blend is not None else None
             if pose is not None and hand.live is not None and hand.blend is not None:
-                lost, forearm = hand.blend.lost, hand.forearm.at(now)
+                lost, forearm = hand.blend.lost, hand.forearm.at(time)
                 displayed.append(
                     DisplayedHand(name, hand.live.side, pose, lost, hand.missing, predicted=lost, forearm=forearm)
                 )
@@ -250,7 +250,7 @@ class LiveSession:
             live.skin = surface(live.measured.proportions)
         return live
 
-    def _finish_measuring(self, name: str, hand: _TrackedHand, measured: "Future[LiveHand]", now: float) -> None:
+    def _finish_measuring(self, name: str, hand: _TrackedHand, measured: "Future[LiveHand]", time: float) -> None:
         """Use a hand that has been measured, or note why it could not be and try again."""
         try:
             live = measured.result()
@@ -265,16 +265,16 @@ class LiveSession:
         # A hand that was displayed before blends to its new measurements.
         if hand.blend is None or hand.blend.hand.side != live.side:
             hand.blend = DropoutBlend(live.hand)
-        hand.blend.set_hand(live.hand, now)
-        hand.forearm.begin_blend(now)
+        hand.blend.set_hand(live.hand, time)
+        hand.forearm.start_blend(time)
 
     def _check_side(self, name: str, side: Side) -> None:
         """Raise HandError if the performer has another hand of this side: both would drive the same one."""
-        for other, hand in self._hands.items():
+        for other_name, hand in self._hands.items():
             same_side = hand.live is not None and hand.live.side == side
-            if same_side and other != name and subject_of(other) == subject_of(name):
+            if same_side and other_name != name and subject_of(other_name) == subject_of(name):
                 raise HandError(
-                    f"'{name}' has the shape of a {side} hand, as '{other}' has: hold both hands flat and apart, "
+                    f"'{name}' has the shape of a {side} hand, as '{other_name}' has: hold both hands flat and apart, "
                     "and measure again"
                 )
 

@@ -83,9 +83,9 @@ class TakeBuffer:
         """Duration from the first frame to the last, s."""
         return self._times[-1] - self._times[0] if self._times else 0.0
 
-    def seconds_until(self, later: Sequence[float]) -> float:
+    def seconds_until(self, further_times: Sequence[float]) -> float:
         """Return the duration in s with frames that follow at later times (s)."""
-        times = [*self._times[:1], *later, *self._times[-1:]]
+        times = [*self._times[:1], *further_times, *self._times[-1:]]
         return max(times) - times[0] if times else 0.0
 
     @property

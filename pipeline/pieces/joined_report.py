@@ -83,7 +83,10 @@ def _figures(long: LongTake, pieces: Sequence[HandOfPiece], results: Sequence[Pi
     first, contacts, before = pieces[0], list[dict[str, Any]](), 0
     arrays = {name: long.parts.joined(f"{first.side}_{name}") for name in FIGURES}
     for piece, result in zip(pieces, results, strict=True):
-        contacts += [each | {"first": each["first"] + before, "last": each["last"] + before} for each in piece.contacts]
+        contacts += [
+            contact | {"first": contact["first"] + before, "last": contact["last"] + before}
+            for contact in piece.contacts
+        ]
         before += result.frames
     figures = hand_report(HandFigures(first.hand, first.sites, first.labels, **arrays))
     return figures | {"contacts": contacts, "hand_length_mm": round(1000 * first.proportions.size, 1)}

@@ -128,4 +128,4 @@ def _collected(
 def _difference(before: PieceResult, after: PieceResult) -> float:
     """Return the greatest difference of two pieces in the two frames where they meet."""
     pairs = zip(before.hands, after.hands, strict=True)
-    return max(float(np.abs(one.around_stop - other.around_first).max()) for one, other in pairs)
+    return max(float(np.abs(piece.around_stop - next_piece.around_first).max()) for piece, next_piece in pairs)

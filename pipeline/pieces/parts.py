@@ -93,8 +93,8 @@ def write_npz(
                 head = {"descr": descr, "fortran_order": False, "shape": parts.shape(name)}
                 npy.write_array_header_1_0(member, head)
                 for piece, rows in enumerate(parts.rows(name)):
-                    turned = rows * signs[name][piece] if name in signs else rows
-                    member.write(np.ascontiguousarray(turned).data.cast("B"))
+                    signed = rows * signs[name][piece] if name in signs else rows
+                    member.write(np.ascontiguousarray(signed).data.cast("B"))
         for name, array in others.items():
             with archive.open(f"{name}.npy", "w") as member:
                 npy.write_array(member, np.asanyarray(array), allow_pickle=False)

@@ -23,10 +23,10 @@ class Piece:
     first: int
     stop: int
     """Kept."""
-    begin: int
+    start: int
     end: int
     """Solved."""
-    next_begin: int
+    next_start: int
     """Where the solve of the next piece begins."""
 
 
@@ -41,9 +41,9 @@ def overlap_s(recipe: Recipe, prepared: Prepared) -> float:
 def cut(frames: int, overlap: int, length: int = PIECE_FRAMES) -> tuple[Piece, ...]:
     """Return the pieces of a take of equal length, about that of `length` frames."""
     count = max(1, round(frames / length))
-    ends = [frames * number // count for number in range(count + 1)]
-    begins = [max(0, first - overlap) for first in ends[:-1]]
+    bounds = [frames * number // count for number in range(count + 1)]
+    starts = [max(0, first - overlap) for first in bounds[:-1]]
     return tuple(
-        Piece(number, first, stop, begins[number], min(frames, stop + overlap), (*begins, frames)[number + 1])
-        for number, (first, stop) in enumerate(pairwise(ends))
+        Piece(number, first, stop, starts[number], min(frames, stop + overlap), (*starts, frames)[number + 1])
+        for number, (first, stop) in enumerate(pairwise(bounds))
     )

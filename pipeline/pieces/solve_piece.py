@@ -25,7 +25,7 @@ from .piece import Piece
 
 Floats = NDArray[np.float64]
 
-FIGURES = ("errors", "predicted", "held", "beyond")
+FIGURES = ("errors", "predicted", "limit_hits", "beyond")
 """Fields of HandFigures that have a row for each frame."""
 
 
@@ -88,22 +88,22 @@ def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> Pie
     times = np.append(long.capture.clock.times, np.inf)
     seen, measured = long.prepared.seen_digits, long.prepared.measured_labels
     # Nobody sees its progress.
-    at_once = piece.end - piece.begin
-    context = PieceContext(seen, measured, states, float(times[piece.next_begin]), frames_per_step=at_once)
-    markers = long.capture.markers(np.arange(piece.begin, piece.end))
+    at_once = piece.end - piece.start
+    context = PieceContext(seen, measured, states, float(times[piece.next_start]), frames_per_step=at_once)
+    markers = long.capture.markers(np.arange(piece.start, piece.end))
     job = SolveJob(long.recipe, markers=markers, prepared=long.prepared, piece=context)
     run_to_end(job.steps())
     take, cleaned, labelled = job.take, job.cleaned, job.labelled
     assert take is not None and cleaned is not None and labelled is not None
     first, stop = np.searchsorted(take.times, [times[piece.first], times[piece.stop]]).tolist()
-    rows, recorded = slice(first, stop), slice(piece.first - piece.begin, piece.stop - piece.begin)
+    rows, recorded = slice(first, stop), slice(piece.first - piece.start, piece.stop - piece.start)
     joints = joint_arrays(take)
-    kept = {name: array[rows] for name, array in joints.items() if not name.endswith("_names")}
+    arrays = {name: array[rows] for name, array in joints.items() if not name.endswith("_names")}
     for hand, evidence, frames in zip(take.hands, take.evidence.hands, job.solved_frames, strict=True):
         figures = HandFigures.of(frames, hand.labels)
-        kept[f"{hand.side}_evidence"] = evidence.values[rows]
-        kept |= {f"{hand.side}_{name}": getattr(figures, name)[rows] for name in FIGURES}
-    long.parts.write(piece.number, kept)
+        arrays[f"{hand.side}_evidence"] = evidence.values[rows]
+        arrays |= {f"{hand.side}_{name}": getattr(figures, name)[rows] for name in FIGURES}
+    long.parts.write(piece.number, arrays)
     swaps = [_swaps(mask, recorded) for mask in (labelled.swapped, labelled.doubt)]
     return PieceResult(
         piece,
@@ -131,9 +131,9 @@ def _left_of(hand: SolvedHand, rows: slice, rotations: Floats) -> HandOfPiece:
     poses = np.concatenate([pose.angles, pose.root[:, :3].reshape(len(pose), -1)], axis=1)
     inside = np.clip([rows.start - 1, rows.start, rows.stop - 1, rows.stop], 0, len(poses) - 1)
     contacts = tuple(
-        each | {"first": each["first"] - rows.start, "last": each["last"] - rows.start}
-        for each in hand.contacts
-        if rows.start < each["first"] <= rows.stop
+        contact | {"first": contact["first"] - rows.start, "last": contact["last"] - rows.start}
+        for contact in hand.contacts
+        if rows.start < contact["first"] <= rows.stop
     )
     return HandOfPiece(
         hand.side,

@@ -55,8 +55,8 @@ class ReviewedTake:
     @property
     def sides(self) -> tuple[Side, ...]:
         """The hands, left before right."""
-        there = {hand.side for hand in self.evidence.hands}
-        return tuple(side for side in SIDES if side in there)
+        solved_sides = {hand.side for hand in self.evidence.hands}
+        return tuple(side for side in SIDES if side in solved_sides)
 
     @property
     def seconds(self) -> Floats:

@@ -52,11 +52,11 @@ def figures_of_part(take: ReviewedTake, side: Side, part: int) -> Figures | None
     if hand is None:
         return None
     errors = hand.of("marker_error" if part == PALM else "tip_error")[:, part]
-    held = np.nan_to_num(hand.of("at_limit")[:, part]) > 0
+    at_limit = np.nan_to_num(hand.of("at_limit")[:, part]) > 0
     return Figures(
         _statistics(errors),
         float((predicted(hand)[:, part] > 0).mean()),
-        float(held.mean()),
+        float(at_limit.mean()),
         _deepest(hand.of("depth")[:, part]),
     )
 
@@ -65,11 +65,11 @@ def figures_of_take(take: ReviewedTake) -> Figures:
     """Return the figures of all hands: of fingertips' errors, and of frames in which any part was predicted or held."""
     tips = np.concatenate([hand.of("tip_error").ravel() for hand in take.evidence.hands])
     guessed = np.any([(predicted(hand) > 0).any(axis=1) for hand in take.evidence.hands], axis=0)
-    held = np.any([(np.nan_to_num(hand.of("at_limit")) > 0).any(axis=1) for hand in take.evidence.hands], axis=0)
+    at_limit = np.any([(np.nan_to_num(hand.of("at_limit")) > 0).any(axis=1) for hand in take.evidence.hands], axis=0)
     return Figures(
         _statistics(tips),
         float(guessed.mean()),
-        float(held.mean()),
+        float(at_limit.mean()),
         max(_deepest(hand.of("depth")) for hand in take.evidence.hands),
     )
 
@@ -89,7 +89,7 @@ def summary(takes: Sequence[ReviewedTake]) -> Html:
     """Return the figures of whole takes, and how they differ."""
     names = ["A", "B"] if len(takes) > 1 else ["All"]
     all_figures = [figures_of_take(take) for take in takes]
-    rows = [[*one.cells(), str(len(take.problems))] for one, take in zip(all_figures, takes, strict=True)]
+    rows = [[*figures.cells(), str(len(take.problems))] for figures, take in zip(all_figures, takes, strict=True)]
     body = [_table_row(name, row) for name, row in zip(names, rows, strict=True)]
     if len(takes) > 1:
         a, b = all_figures
@@ -128,8 +128,13 @@ def condition_list(outcomes: Sequence[Outcome]) -> Html | None:
     if not outcomes:
         return None
     items = [
-        element("li", "Fails: " if one.failed else "Passes: ", str(one), class_="fails" if one.failed else "passes")
-        for one in outcomes
+        element(
+            "li",
+            "Fails: " if condition.failed else "Passes: ",
+            str(condition),
+            class_="fails" if condition.failed else "passes",
+        )
+        for condition in outcomes
     ]
     return joined(element("h3", "Conditions"), element("ul", *items, class_="conditions"))
 

@@ -16,8 +16,8 @@ class Html(str):
 
 def text(content: object) -> Html:
     """Return text as HTML; controls and halves of characters are shown as marks."""
-    shown = str(content).encode("utf-8", "replace").decode()
-    return Html(escape(shown if shown.isprintable() else "".join(map(_visible, shown))))
+    clean = str(content).encode("utf-8", "replace").decode()
+    return Html(escape(clean if clean.isprintable() else "".join(map(_visible, clean))))
 
 
 def _visible(char: str) -> str:

@@ -83,9 +83,11 @@ def _before_corrections(lettered: tuple[str, ReviewedTake]) -> Html | None:
     count = take.marks.corrections
     if not count:
         return None
-    of = f" of {letter}" if letter else ""
+    of_take = f" of {letter}" if letter else ""
     laid = "1 correction was" if count == 1 else f"{count} corrections were"
-    return element("p", f"Strips, plots and figures{of} are of the solve, before {laid} laid on it.", class_="subtitle")
+    return element(
+        "p", f"Strips, plots and figures{of_take} are of the solve, before {laid} laid on it.", class_="subtitle"
+    )
 
 
 def _section(title: str, *parts: Html | None) -> Html:
@@ -100,7 +102,7 @@ def _problem_sections(axis: TimeAxis, pictures: Pictures) -> list[Html]:
     """Return the problems of the first take with their pictures, and those of the other."""
     found = []
     for number, take in enumerate(axis.takes):
-        of = f" of {'AB'[number]}" if len(axis.takes) > 1 else ""
-        shown = gallery(take, pictures) if number == 0 else None
-        found.append(_section(f"Problems{of}, the worst first", shown, problem_list(axis, number)))
+        of_take = f" of {'AB'[number]}" if len(axis.takes) > 1 else ""
+        pictures_row = gallery(take, pictures) if number == 0 else None
+        found.append(_section(f"Problems{of_take}, the worst first", pictures_row, problem_list(axis, number)))
     return found

@@ -46,11 +46,11 @@ def error_plots(axis: TimeAxis, side: Side) -> Html:
         measure = "tip_error" if tip else "marker_error"
         label = f"{part_label(name, tip=tip)}tip" if tip else f"{digit_label(name)}, farthest marker"
         series = _error_series(axis, side, part, measure)
-        if any(np.isfinite(one.high).any() for one in series):
+        if any(np.isfinite(curve.high).any() for curve in series):
             plots.append((label.capitalize(), series))
     if not plots:
         return element("p", "No marker was measured.", class_="quiet")
-    top = max(float(np.nanmax(one.high)) for _, series in plots for one in series if np.isfinite(one.high).any())
+    top = max(float(np.nanmax(curve.high)) for _, series in plots for curve in series if np.isfinite(curve.high).any())
     return element(
         "div",
         *(_plot(label, series, (0.0, max(top, LEAST_RANGE["mm"])), "mm") for label, series in plots),
@@ -71,7 +71,7 @@ def angle_plots(axis: TimeAxis, side: Side) -> Html:
                 for number, found in curves
                 if name in found.names
             ]
-            span = _span([one for one in series if np.isfinite(one.high).any()], LEAST_RANGE["°"])
+            span = _span([curve for curve in series if np.isfinite(curve.high).any()], LEAST_RANGE["°"])
             label = name.removeprefix(f"{digit}-").removeprefix("phalanx-").capitalize()
             plots.append(_plot(label, series, span, "°"))
         if plots:
@@ -105,8 +105,8 @@ def _span(series: Sequence[Series], least: float) -> tuple[float, float]:
     """Return the lowest and the highest value of a plot's scale, multiples of five."""
     if not series:
         return 0.0, least
-    low = min(float(np.nanmin(one.low)) for one in series)
-    high = max(float(np.nanmax(one.high)) for one in series)
+    low = min(float(np.nanmin(curve.low)) for curve in series)
+    high = max(float(np.nanmax(curve.high)) for curve in series)
     missing = max(least - (high - low), 0.0) / 2
     return 5 * np.floor((low - missing) / 5), 5 * np.ceil((high + missing) / 5)
 
@@ -114,14 +114,14 @@ def _span(series: Sequence[Series], least: float) -> tuple[float, float]:
 def _plot(label: str, series: Sequence[Series], span: tuple[float, float], unit: str) -> Html:
     """Return a plot with its scale, and what its curves reach in words."""
     low, high = span
-    known = [one for one in series if np.isfinite(one.high).any()]
-    reach = [f"{np.nanmin(one.low):.1f} to {np.nanmax(one.high):.1f} {unit}" for one in known]
+    known = [curve for curve in series if np.isfinite(curve.high).any()]
+    reach = [f"{np.nanmin(curve.low):.1f} to {np.nanmax(curve.high):.1f} {unit}" for curve in known]
     zero = HEIGHT * high / (high - low)
     line = element("path", d=f"M0 {zero:.0f}h{UNITS}", class_="zero") if low < 0 < high else None
     drawn = element(
         "svg",
         line,
-        *(element("path", d=_area(one, span), class_=f"take{one.take}") for one in known),
+        *(element("path", d=_area(curve, span), class_=f"take{curve.take}") for curve in known),
         viewBox=f"0 0 {UNITS} {HEIGHT}",
         preserveAspectRatio="none",
         role="img",
@@ -156,6 +156,6 @@ def _area(series: Series, span: tuple[float, float]) -> str:
 
 
 def _outline(x: Ints, tops: Ints, bottoms: Ints) -> str:
-    places = np.concatenate([np.stack([x, tops], axis=1), np.stack([x, bottoms], axis=1)[::-1]])
-    steps = " ".join(f"{across} {down}" for across, down in np.diff(places, axis=0))
-    return f"M{places[0, 0]} {places[0, 1]}l{steps}z"
+    corners = np.concatenate([np.stack([x, tops], axis=1), np.stack([x, bottoms], axis=1)[::-1]])
+    steps = " ".join(f"{across} {down}" for across, down in np.diff(corners, axis=0))
+    return f"M{corners[0, 0]} {corners[0, 1]}l{steps}z"

@@ -20,8 +20,8 @@ def problem_list(axis: TimeAxis, number: int) -> Html:
     problems = take.problems[:MAX_REPORTED]
     if not problems:
         return element("p", "No problems were found.", class_="quiet")
-    other = axis.takes[1 - number] if len(axis.takes) > 1 else None
-    rows = [_row(axis, number, rank, problem, other) for rank, problem in enumerate(problems, 1)]
+    other_take = axis.takes[1 - number] if len(axis.takes) > 1 else None
+    rows = [_row(axis, number, rank, problem, other_take) for rank, problem in enumerate(problems, 1)]
     parts = [_left(take), element("ol", *rows[:SHOWN], class_="problems")]
     if len(rows) > SHOWN:
         folded = element("ol", *rows[SHOWN:], class_="problems", start=SHOWN + 1)
@@ -50,9 +50,9 @@ def _mark(take: ReviewedTake, rank: int) -> Html | None:
 def _row(axis: TimeAxis, number: int, rank: int, problem: Problem, other: ReviewedTake | None) -> Html:
     take = axis.takes[number]
     first, last = (take.frame(row) for row in (problem.first, problem.last))
-    begin, end = (float(take.seconds[row]) for row in (problem.first, problem.last))
+    start, end = (float(take.seconds[row]) for row in (problem.first, problem.last))
     frames = f"Frame {first:.0f}" if f"{first:.0f}" == f"{last:.0f}" else f"Frames {first:.0f} to {last:.0f}"
-    seconds = f"{begin:.2f} s" if f"{begin:.2f}" == f"{end:.2f}" else f"{begin:.2f} to {end:.2f} s"
+    seconds = f"{start:.2f} s" if f"{start:.2f}" == f"{end:.2f}" else f"{start:.2f} to {end:.2f} s"
     return element(
         "li",
         element("span", rank, class_="rank"),
@@ -77,24 +77,24 @@ def level_of(severity: float) -> int:
 
 def _shared(axis: TimeAxis, number: int, problem: Problem) -> str:
     """Return whether the other take has a problem of the same part at the same time."""
-    other = 1 - number
+    other_number = 1 - number
     first, last = (axis.share(number, row) for row in (problem.first, problem.last))
-    there = any(
-        one.side == problem.side
-        and not {*one.parts}.isdisjoint(problem.parts)
-        and axis.share(other, one.first) <= last
-        and axis.share(other, one.last) >= first
-        for one in axis.takes[other].problems
+    is_shared = any(
+        problem_b.side == problem.side
+        and not {*problem_b.parts}.isdisjoint(problem.parts)
+        and axis.share(other_number, problem_b.first) <= last
+        and axis.share(other_number, problem_b.last) >= first
+        for problem_b in axis.takes[other_number].problems
     )
-    return f"also in {'AB'[other]}" if there else f"only in {'AB'[number]}"
+    return f"also in {'AB'[other_number]}" if is_shared else f"only in {'AB'[number]}"
 
 
 def gallery(take: ReviewedTake, pictures: Pictures) -> Html:
     """Return the pictures, each with its rank, frame and what is seen."""
     note = element("p", pictures.note, class_="quiet") if pictures.note else None
     ranks = sorted({picture.rank for picture in pictures.found})
-    shown = [_figure(take, rank, pictures) for rank in ranks if rank < len(take.problems)]
-    return joined(element("div", *shown, class_="gallery") if shown else None, note)
+    figures = [_figure(take, rank, pictures) for rank in ranks if rank < len(take.problems)]
+    return joined(element("div", *figures, class_="gallery") if figures else None, note)
 
 
 def _figure(take: ReviewedTake, rank: int, pictures: Pictures) -> Html:
@@ -103,13 +103,13 @@ def _figure(take: ReviewedTake, rank: int, pictures: Pictures) -> Html:
     images = [
         element(
             "img",
-            src=f"data:image/jpeg;base64,{base64.b64encode(one.jpeg).decode()}",
-            alt=f"The {where} {one.view}",
-            width=one.width,
-            height=one.height,
+            src=f"data:image/jpeg;base64,{base64.b64encode(picture.jpeg).decode()}",
+            alt=f"The {where} {picture.view}",
+            width=picture.width,
+            height=picture.height,
         )
-        for one in pictures.found
-        if one.rank == rank
+        for picture in pictures.found
+        if picture.rank == rank
     ]
     caption = f"{rank + 1}. Frame {take.frame(problem.worst):.0f}: {problem.side} {problem.reason}"
     return element("figure", element("div", *images), element("figcaption", caption))

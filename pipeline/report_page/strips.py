@@ -118,11 +118,13 @@ def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = BASE) -
 
 def _marks(axis: TimeAxis, side: Side) -> Html:
     """Return the ranks of the worst problems of a hand, of the first take, at their worst frames."""
-    ranked = [(rank, one) for rank, one in enumerate(axis.takes[0].problems, 1) if one.side == side][:MARKED]
+    ranked = [
+        (rank, own_problem) for rank, own_problem in enumerate(axis.takes[0].problems, 1) if own_problem.side == side
+    ][:MARKED]
     marks, taken = [], list[float]()
     for rank, problem in ranked:
         share = axis.share(0, problem.worst)
-        if all(abs(share - other) > 0.02 for other in taken):
+        if all(abs(share - taken_share) > 0.02 for taken_share in taken):
             taken.append(share)
             marks.append(element("text", rank, x=f"{100 * share:.2f}%", y=13, text_anchor="middle"))
     if not marks:

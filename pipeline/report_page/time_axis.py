@@ -33,8 +33,8 @@ class TimeAxis:
         firsts = [float(take.evidence.times[0]) for take in takes]
         same = len({str(take.report.get("capture")) for take in takes}) == 1
         starts = tuple(first - min(firsts) if same else 0.0 for first in firsts)
-        ends = [start + float(take.seconds[-1]) + take.period for start, take in zip(starts, takes, strict=True)]
-        return cls(takes, starts, max(ends))
+        take_ends = [start + float(take.seconds[-1]) + take.period for start, take in zip(starts, takes, strict=True)]
+        return cls(takes, starts, max(take_ends))
 
     def share(self, which: int, row: int) -> float:
         """Return where a frame of a take begins, 0 to 1."""
@@ -43,8 +43,8 @@ class TimeAxis:
     def edges(self, which: int, columns: Ints) -> Ints:
         """Return the UNITS (C + 1,) at which columns of a take with these first frames begin, and the last one ends."""
         take = self.takes[which]
-        begins = np.append(take.seconds[columns], take.seconds[-1] + take.period)
-        edges: Ints = np.round(UNITS * (self.starts[which] + begins) / self.length).astype(int)
+        seconds = np.append(take.seconds[columns], take.seconds[-1] + take.period)
+        edges: Ints = np.round(UNITS * (self.starts[which] + seconds) / self.length).astype(int)
         return edges
 
     def frame_scale(self) -> tuple[float, float]:
@@ -64,11 +64,11 @@ class TimeAxis:
     def _tick(self, number: int, share: float, frame: float) -> tuple[Html, Html, Html]:
         x, kind = f"{100 * share:.2f}%", "even" if number % 2 == 0 else "odd"
         anchor = "start" if share < 0.04 else "end" if share > 0.96 else "middle"
-        place = {"x": x, "text_anchor": anchor}
+        attributes = {"x": x, "text_anchor": anchor}
         return (
             element("line", x1=x, x2=x, y1=0, y2=5, class_=kind),
-            element("text", f"{frame:g}", y=18, class_=kind, **place),
-            element("text", f"{share * self.length:.1f} s", y=32, class_=f"{kind} quiet", **place),
+            element("text", f"{frame:g}", y=18, class_=kind, **attributes),
+            element("text", f"{share * self.length:.1f} s", y=32, class_=f"{kind} quiet", **attributes),
         )
 
     def _ticks(self) -> Iterator[tuple[float, float]]:

@@ -92,10 +92,10 @@ def with_solved_directions(observed: ObservedDirections, performance: Pose) -> O
 
 def _blend_weights(times: Floats, known: Bools) -> Floats:
     """Blend weights (F, 5, 3): a smoothstep of the time to the nearest frame that is not known (F, 5, 3)."""
-    now = np.broadcast_to(times[:, None, None], known.shape)
-    before = np.maximum.accumulate(np.where(known, -np.inf, now), axis=0)
-    after = np.minimum.accumulate(np.where(known, np.inf, now)[::-1], axis=0)[::-1]
-    return np.where(known, smoothstep(np.minimum(now - before, after - now) / BLEND_SECONDS), 0.0)
+    frame_times = np.broadcast_to(times[:, None, None], known.shape)
+    before = np.maximum.accumulate(np.where(known, -np.inf, frame_times), axis=0)
+    after = np.minimum.accumulate(np.where(known, np.inf, frame_times)[::-1], axis=0)[::-1]
+    return np.where(known, smoothstep(np.minimum(frame_times - before, after - frame_times) / BLEND_SECONDS), 0.0)
 
 
 def follow_directions(performance: Pose, limits: Floats, targets: Targets, observed: ObservedDirections) -> Pose:

@@ -46,11 +46,11 @@ def retarget_figures(retargeted: RetargetedHand, observed: ObservedDirections | 
                 "direction_off_deg": error_statistics(directions),
                 "tip_direction_off_deg": error_statistics(directions[:, -1]),
             }
-    kept = "gap_off_mm" if retargeted.keep == "pinches" else "tip_off_mm"
+    column = "gap_off_mm" if retargeted.keep == "pinches" else "tip_off_mm"
     return {
         "keep": retargeted.keep,
         "scale": round(retargeted.scale, 4),
-        "left_mm": _mean_and_max(digits, kept),
+        "left_mm": _mean_and_max(digits, column),
         "left_deg": _mean_and_max(digits, "direction_off_deg"),
         "digits": digits,
     }

@@ -85,9 +85,9 @@ class Padded:
         if ground is None:
             return on_plane
         beside = np.linalg.norm(away - up[:, None] * on.normal, axis=-1)
-        at_place = float(-up[beside <= max(BESIDE * size, beside.min())].min())
+        least_height = float(-up[beside <= max(BESIDE * size, beside.min())].min())
         lifted = on_plane + LIFT * size
-        return max(at_place, lifted - ground.height(away + on.place + lifted * on.normal))
+        return max(least_height, lifted - ground.height(away + on.place + lifted * on.normal))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

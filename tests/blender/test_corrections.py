@@ -157,7 +157,7 @@ def test_the_pose_of_a_person_is_what_the_take_shows_then() -> None:
     assert base is not None
     hands, clock, kept = hands_of_take(armature, base), clock_of(base, scene), corrections_of(armature)
     (posed,) = posed_hands(armature, hands, kept, clock, 15)
-    assert set(posed.difference.turns) == {JOINT, "thumb-phalanx-distal", "wrist"}
+    assert set(posed.difference.rotations) == {JOINT, "thumb-phalanx-distal", "wrist"}
     corrected(armature, *kept, correction(12, 18, posed.difference, blend=3, id="b"))
     scene.frame_set(15)
     for row, name in enumerate(JOINTS):

@@ -252,7 +252,7 @@ def test_the_model_is_where_the_bones_are(armature: bpy.types.Object) -> None:
     rotations = of.rotations(of.frames)
     twisted = rotations.copy()
     thumb = JOINT_INDEX["thumb-phalanx-proximal"]
-    twisted[:, thumb] = of.hand.turned(twisted[:, thumb], thumb, np.array([np.cos(0.1), 0.0, np.sin(0.1), 0.0]))
+    twisted[:, thumb] = of.hand.with_rotation(twisted[:, thumb], thumb, np.array([np.cos(0.1), 0.0, np.sin(0.1), 0.0]))
     for turned in (rotations, twisted):
         pose, _ = of.hand.posed(turned)
         bpy.context.scene.frame_set(10)

@@ -150,7 +150,7 @@ def hold_found(solved: SolvedHand, figures: Figures) -> None:
     after = run_to_end(settle(before, times, flesh, free, held, everywhere=False))
     figures.seconds += time.process_time() - started
     inside = np.zeros(len(before), bool)
-    for each in held.held:
+    for each in held.contacts:
         figures.add(each, before, after, flesh)
         inside |= (times >= times[each.contact.first] - AROUND_SECONDS) & (times <= times[each.last] + AROUND_SECONDS)
     figures.compare(before, after, inside)
@@ -174,7 +174,7 @@ def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
     ends = found.rows.ends
     blends = ends[0], len(before) - 1 - ends[1]
     held = hold_contacts(before, own, flesh, free, [contact_of(touch, *ends)], blends=blends)
-    figures.add(held.held[0], before, found.pose, flesh)
+    figures.add(held.contacts[0], before, found.pose, flesh)
     figures.compare(before, found.pose, np.ones(len(before), bool))
 
 

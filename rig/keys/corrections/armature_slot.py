@@ -17,7 +17,7 @@ def slot_in(action: "Action", armature: "Object") -> Any:
     if slot is None:
         played = armature.animation_data.action
         raise RigError(f"armature '{armature.name}' has no slot in action '{played.name}': choose the action's slot")
-    found = next((one for one in action.slots if one.identifier == slot.identifier), None)
+    found = next((candidate for candidate in action.slots if candidate.identifier == slot.identifier), None)
     if found is None:
         raise RigError(f"action '{action.name}' has no slot any more for armature '{armature.name}': solve again")
     return found

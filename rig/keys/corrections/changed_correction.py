@@ -35,32 +35,43 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
     base, action = check_correctable(armature), composed_of(armature)
     if before.is_before_solving or (action is not None and action != played_action(armature)):
         return False
-    kept = encode(corrections)
-    corrections = decoded(kept, f"corrections of the take '{base.name}'")
+    text = encode(corrections)
+    corrections = decoded(text, f"corrections of the take '{base.name}'")
     after = next(each for each in corrections if each.id == before.id)
-    hands, clock = [of.moved_by(corrections) for of in hands_of_take(armature, base)], clock_of(base, scene)
-    own = [of for of in hands if of.hand.side == before.hand]
-    composed = [before, *(each for of in own for each in of_hand(corrections, of))]
+    hands, clock = (
+        [take_hand.moved_by(corrections) for take_hand in hands_of_take(armature, base)],
+        clock_of(base, scene),
+    )
+    own = [take_hand for take_hand in hands if take_hand.hand.side == before.hand]
+    composed = [before, *(each for take_hand in own for each in of_hand(corrections, take_hand))]
     if own and (action is None or any(isinstance(each.change, ContactChange) for each in composed)):
         return False
     if action is not None:
         bag = channelbag_of(action, armature)
         both = before, after
-        if not all(_is_dense(of, correction) and of.rows(correction, clock).any() for of in own for correction in both):
+        if not all(
+            _is_dense(take_hand, correction) and take_hand.rows(correction, clock).any()
+            for take_hand in own
+            for correction in both
+        ):
             return False
         if action.get(COMPOSED_ID_PROPERTY) != keys_id(bag, hands):
             return False
-        for of in own:
-            only = of.rows(before, clock) | of.rows(after, clock)
+        for take_hand in own:
+            only = take_hand.rows(before, clock) | take_hand.rows(after, clock)
             # Without an effect, the one before counts its frames among those that are written.
-            write_hand(bag, of, compose(of, [*of_hand(corrections, of), replace(before, muted=True)], clock, only))
+            write_hand(
+                bag,
+                take_hand,
+                compose(take_hand, [*of_hand(corrections, take_hand), replace(before, muted=True)], clock, only),
+            )
         action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
     for each in filter(None, (base, action)):
-        keep_corrections(each, kept, CorrectionNotes.of(action or base))
+        keep_corrections(each, text, CorrectionNotes.of(action or base))
     return True
 
 
-def _is_dense(of: HandOfTake, correction: Correction) -> bool:
+def _is_dense(take_hand: HandOfTake, correction: Correction) -> bool:
     """Whether a take has, on each of its frames, a key of each curve that a correction changes."""
-    curves = [curve for joint in moved_joints(of, correction) for curve in of.bones[joint].curves]
-    return all(len(curve.keyframe_points) == len(of.frames) for curve in curves)
+    curves = [curve for joint in moved_joints(take_hand, correction) for curve in take_hand.bones[joint].curves]
+    return all(len(curve.keyframe_points) == len(take_hand.frames) for curve in curves)

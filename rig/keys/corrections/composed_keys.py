@@ -23,17 +23,17 @@ MOVED = ("handle_left", "handle_right")
 """The settings of a key that change with its value."""
 
 
-def hand_curves_in(bag: Any, of: HandOfTake) -> "Iterator[tuple[FCurve, FCurve]]":
+def hand_curves_in(bag: Any, take_hand: HandOfTake) -> "Iterator[tuple[FCurve, FCurve]]":
     """Yield the curves of a hand in the base, each with that of a channelbag, made where it is missing."""
-    for keyed in of.keyed:
+    for keyed in take_hand.keyed:
         for index, curve in enumerate(keyed.curves):
             copy = bag.fcurves.find(keyed.path, index=index)
             yield curve, copy if copy is not None else bag.fcurves.new(keyed.path, index=index)
 
 
-def copy_keys(bag: Any, of: HandOfTake) -> None:
+def copy_keys(bag: Any, take_hand: HandOfTake) -> None:
     """Give the curves of a hand in a channelbag the keys of the base; all other curves stay."""
-    for curve, copy in hand_curves_in(bag, of):
+    for curve, copy in hand_curves_in(bag, take_hand):
         if curve != copy and not np.array_equal(key_values(curve, "co"), key_values(copy, "co")):
             _copy_curve(curve, copy)
 
@@ -51,8 +51,8 @@ def has_other_keys(bag: Any, wrist: KeyedWrist) -> bool:
 def keys_id(bag: Any, hands: "Sequence[HandOfTake]") -> str:
     """Return a short text that differs where keys of hands in a channelbag do."""
     known = 0
-    for of in hands:
-        for _, copy in hand_curves_in(bag, of):
+    for take_hand in hands:
+        for _, copy in hand_curves_in(bag, take_hand):
             for content in (key_values(copy, "co"), key_settings(copy, "interpolation"), key_settings(copy, "type")):
                 known = zlib.crc32(content.tobytes(), known)
     return f"{known:08x}"
@@ -75,25 +75,27 @@ def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
     copy.update()
 
 
-def write_hand(bag: Any, of: HandOfTake, composed: Composed) -> None:
+def write_hand(bag: Any, take_hand: HandOfTake, composed: Composed) -> None:
     """Write what corrections make of a hand into a channelbag that has the keys of the base."""
-    for channels in composed.channels(of):
+    for channels in composed.channels(take_hand):
         if channels.in_range.any():
-            _write(bag, of.frames, channels)
+            _write(bag, take_hand.frames, channels)
 
 
-def _write(bag: Any, frames: Floats, of: ComposedChannels) -> None:
+def _write(bag: Any, frames: Floats, composed: ComposedChannels) -> None:
     """Write the channels of a bone on frames (F,), some of which are in a range."""
-    own = [bag.fcurves.find(of.keyed.path, index=index) for index in range(len(of.keyed.curves))]
+    own = [bag.fcurves.find(composed.keyed.path, index=index) for index in range(len(composed.keyed.curves))]
     has_keys = np.all([_has_keys(curve, frames) for curve in own], axis=0)
     columns: list[list[NDArray[np.float32]]] = [[] for _ in own]
-    for first, last in runs_with_ends(of.in_range, has_keys):
+    for first, last in runs_with_ends(composed.in_range, has_keys):
         rows = slice(first, last + 1)
-        channels = of.keyed.channels(frames[rows], of.changed[rows], of.values[rows][of.changed[rows]])
+        channels = composed.keyed.channels(
+            frames[rows], composed.changed[rows], composed.values[rows][composed.changed[rows]]
+        )
         for column, of_curve in enumerate(columns):
             of_curve.append(np.stack([frames[rows], channels[:, column]], axis=-1).astype(np.float32))
     for curve, ranges in zip(own, columns, strict=True):
-        if has_keys[of.in_range].all():
+        if has_keys[composed.in_range].all():
             _move_keys(curve, np.concatenate(ranges))
         else:
             replace_keys(curve, *ranges)
@@ -126,8 +128,13 @@ def _has_keys(curve: "FCurve", frames: Floats) -> Bools:
 def edited_frames(bag: Any, expected: Any, hands: "Sequence[HandOfTake]") -> Floats:
     """Return the frames (N,) on which keys of hands in a channelbag are not those of another."""
     found = [np.empty(0)]
-    for of in hands:
-        for (_, curve), (_, other) in zip(hand_curves_in(bag, of), hand_curves_in(expected, of), strict=True):
-            keys = [{tuple(key) for key in key_values(one, "co").reshape(-1, 2).tolist()} for one in (curve, other)]
+    for take_hand in hands:
+        for (_, curve), (_, expected_curve) in zip(
+            hand_curves_in(bag, take_hand), hand_curves_in(expected, take_hand), strict=True
+        ):
+            keys = [
+                {tuple(key) for key in key_values(either, "co").reshape(-1, 2).tolist()}
+                for either in (curve, expected_curve)
+            ]
             found.append(np.array([frame for frame, _ in keys[0] ^ keys[1]], float))
     return np.unique(np.concatenate(found))

@@ -38,7 +38,7 @@ from .take_clock import TakeClock
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-PLACE = len(JOINTS)
+WRIST_COLUMN = len(JOINTS)
 """The column of the wrist's place beside those of the bones."""
 
 
@@ -74,15 +74,19 @@ class Composed:
     laid: Mapping[str, LaidWrist]
     """Id -> where the wrist is, of palms on objects that count fully."""
 
-    def channels(self, of: HandOfTake) -> "Iterator[ComposedChannels]":
+    def channels(self, take_hand: HandOfTake) -> "Iterator[ComposedChannels]":
         """Yield what is keyed of a hand as corrections make it."""
         known: list[tuple[KeyedBone | KeyedLocation, Floats, int]] = [
-            (bone, self.keys.rotations[:, joint], joint) for joint, bone in of.bones.items()
+            (bone, self.keys.rotations[:, joint], joint) for joint, bone in take_hand.bones.items()
         ]
-        place = self.keys.place
-        if place is not None:
-            known += [(of.wrist.location, place.locations, PLACE)] if of.wrist.location else []
-            known += [(bone, place.arm[:, number], PLACE) for number, bone in enumerate(of.wrist.arm)]
+        wrist_keys = self.keys.wrist
+        if wrist_keys is not None:
+            known += (
+                [(take_hand.wrist.location, wrist_keys.locations, WRIST_COLUMN)] if take_hand.wrist.location else []
+            )
+            known += [
+                (bone, wrist_keys.arm[:, number], WRIST_COLUMN) for number, bone in enumerate(take_hand.wrist.arm)
+            ]
         for keyed, values, column in known:
             yield ComposedChannels(
                 keyed,
@@ -99,18 +103,18 @@ class Composed:
 
 
 def compose(
-    of: HandOfTake,
+    take_hand: HandOfTake,
     corrections: Sequence[Correction],
     clock: TakeClock,
     only: Bools | None = None,
     played: PlayedFrames | None = None,
 ) -> Composed:
     """Return the same as `composing`, at once."""
-    return run_to_end(composing(of, corrections, clock, only, played))
+    return run_to_end(composing(take_hand, corrections, clock, only, played))
 
 
 def composing(
-    of: HandOfTake,
+    take_hand: HandOfTake,
     corrections: Sequence[Correction],
     clock: TakeClock,
     only: Bools | None = None,
@@ -122,16 +126,16 @@ def composing(
     played: what Blender has evaluated beside objects, so that it is not evaluated again; None for nothing.
     """
     played = played or PlayedFrames()
-    ranges = [of.rows(correction, clock) for correction in corrections]
+    ranges = [take_hand.rows(correction, clock) for correction in corrections]
     around = [_around(rows, correction) for rows, correction in zip(ranges, corrections, strict=True)]
-    rows = np.any(around, axis=0) if around else np.zeros(len(of.frames), bool)
+    rows = np.any(around, axis=0) if around else np.zeros(len(take_hand.frames), bool)
     if only is not None:
         rows &= _with_whole_ranges(only, around, corrections)
-    frames = of.frames[rows]
-    keys, waiting, shortened, laid = of.keys(frames), dict[str, str](), dict[str, str](), dict[str, LaidWrist]()
+    frames = take_hand.frames[rows]
+    keys, waiting, shortened, laid = take_hand.keys(frames), dict[str, str](), dict[str, str](), dict[str, LaidWrist]()
     changed, in_range = np.zeros((2, len(frames), len(JOINTS) + 1), bool)
     for number, (correction, inside, evaluated) in enumerate(zip(corrections, ranges, around, strict=True)):
-        at, moved = evaluated[rows], moved_joints(of, correction)
+        at, moved = evaluated[rows], moved_joints(take_hand, correction)
         if not at.any() or not moved:
             continue
         times = clock.times(frames[at])
@@ -140,33 +144,42 @@ def composing(
             weights, ends = correction.factors(times), (not inside[0], not inside[-1])
             try:
                 holding = _held(
-                    of, correction, keys.select(at), frames[at], times, moved=moved, ends=ends, played=played
+                    take_hand,
+                    correction,
+                    keys.select(at),
+                    frames[at],
+                    times,
+                    moved=moved,
+                    ends=ends,
+                    played=played,
                 )
-                held = yield from part_of(number / len(corrections), (number + 1) / len(corrections), "", holding)
+                holding_keys = yield from part_of(
+                    number / len(corrections), (number + 1) / len(corrections), "", holding
+                )
             except RigError as error:
                 waiting[correction.id] = str(error)
                 continue
-            target = held.keys
-            shorter = held_shorter(correction.range, of.frames, frames[at], held.rows, clock)
+            target = holding_keys.keys
+            shorter = held_shorter(correction.range, take_hand.frames, frames[at], holding_keys.rows, clock)
             shortened |= {correction.id: shorter} if shorter else {}
-            counts = np.flatnonzero(held.rows.of(len(weights)) & (weights == 1.0))
-            if held.wrist is not None and len(counts):
-                laid[correction.id] = LaidWrist(frames[at][counts], held.wrist[counts, :3, 3])
+            counts = np.flatnonzero(holding_keys.rows.of(len(weights)) & (weights == 1.0))
+            if holding_keys.wrist is not None and len(counts):
+                laid[correction.id] = LaidWrist(frames[at][counts], holding_keys.wrist[counts, :3, 3])
         else:
-            weights, now = correction.weights(times), keys.rotations[at]
-            target = HandKeys(_target(of.hand, correction, now, moved, times))
+            weights, current = correction.weights(times), keys.rotations[at]
+            target = HandKeys(_target(take_hand.hand, correction, current, moved, times))
         keys = keys.mixed(at, target, moved, weights)
-        columns = np.array(moved if target.place is None else [*moved, PLACE])
+        columns = np.array(moved if target.wrist is None else [*moved, WRIST_COLUMN])
         changed[np.ix_(np.flatnonzero(at)[weights > 0], columns)] = True
         in_range[np.ix_(np.flatnonzero(inside[rows]), columns)] = True
     waiting |= _hindered(corrections, waiting)
-    laid = {one: wrist for one, wrist in laid.items() if one not in waiting}
+    laid = {correction_id: wrist for correction_id, wrist in laid.items() if correction_id not in waiting}
     return Composed(rows, keys, changed, in_range, waiting, shortened, laid)
 
 
 def _held(
-    of: HandOfTake,
-    one: Correction,
+    take_hand: HandOfTake,
+    correction: Correction,
     keys: HandKeys,
     frames: Floats,
     times: Floats,
@@ -176,9 +189,11 @@ def _held(
     played: PlayedFrames,
 ) -> Steps[HeldBones]:
     """Return the bones that hold a contact. Raises RigError with the reason if they cannot; see held_on_object."""
-    if isinstance(one.change, HeldOnObject):
-        return (yield from held_on_object(of, one, keys, frames, times, moved=moved, ends=ends, played=played))
-    return (yield from held_touch(of.hand, one, keys.rotations, times, moved=moved, ends=ends))
+    if isinstance(correction.change, HeldOnObject):
+        return (
+            yield from held_on_object(take_hand, correction, keys, frames, times, moved=moved, ends=ends, played=played)
+        )
+    return (yield from held_touch(take_hand.hand, correction, keys.rotations, times, moved=moved, ends=ends))
 
 
 def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> dict[str, str]:
@@ -188,23 +203,29 @@ def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> 
     waiting: ids of those that cannot hold anyway, and move nothing.
     """
     contacts = [
-        each
-        for each in corrections
-        if isinstance(each.change, ContactChange) and not each.muted and each.id not in waiting
+        first_correction
+        for first_correction in corrections
+        if isinstance(first_correction.change, ContactChange)
+        and not first_correction.muted
+        and first_correction.id not in waiting
     ]
     return {
-        first.id: f"'{later.name}' moves the {'palm' if shared == {PALM} else 'same digit'} in its frames"
+        first.id: f"'{later_correction.name}' moves the {'palm' if shared == {PALM} else 'same digit'} in its frames"
         for number, first in enumerate(contacts)
-        for later in contacts[number + 1 :]
-        if (shared := _held_parts(first) & {*later.digits, *_held_parts(later)})
-        and first.range.full_start <= later.range.full_end
-        and later.range.full_start <= first.range.full_end
+        for later_correction in contacts[number + 1 :]
+        if (shared := _held_parts(first) & {*later_correction.digits, *_held_parts(later_correction)})
+        and first.range.full_start <= later_correction.range.full_end
+        and later_correction.range.full_start <= first.range.full_end
     }
 
 
-def of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correction]:
+def of_hand(corrections: Sequence[Correction], take_hand: HandOfTake) -> list[Correction]:
     """Return the corrections that change the keys of a hand."""
-    return [one for one in corrections if one.hand == of.hand.side and not one.muted and not one.is_before_solving]
+    return [
+        correction
+        for correction in corrections
+        if correction.hand == take_hand.hand.side and not correction.muted and not correction.is_before_solving
+    ]
 
 
 def _held_parts(contact: Correction) -> set[str]:
@@ -215,7 +236,7 @@ def _held_parts(contact: Correction) -> set[str]:
 
 
 def corrected_keys(
-    of: HandOfTake,
+    take_hand: HandOfTake,
     corrections: Sequence[Correction],
     clock: TakeClock,
     wanted: Bools,
@@ -225,7 +246,7 @@ def corrected_keys(
 
     played: see composing.
     """
-    composed, keys = compose(of, corrections, clock, wanted, played), of.keys(of.frames[wanted])
+    composed, keys = compose(take_hand, corrections, clock, wanted, played), take_hand.keys(take_hand.frames[wanted])
     return keys.with_rows(composed.rows[wanted], composed.keys.select(wanted[composed.rows]))
 
 
@@ -249,14 +270,14 @@ def _with_whole_ranges(only: Bools, around: Sequence[Bools], corrections: Sequen
     return wanted
 
 
-def moved_joints(of: HandOfTake, correction: Correction) -> list[int]:
+def moved_joints(take_hand: HandOfTake, correction: Correction) -> list[int]:
     """Return the joints whose bones a correction turns, of those that the take keys."""
     if not isinstance(correction.change, PoseChange):
         return []
     wanted = {JOINT_INDEX[joint] for joint in correction.change.joints}
     if isinstance(correction.change, PoseToHold):
-        wanted &= of.hand.posable
-    return [joint for joint in of.hand.joints if joint in wanted and joint in of.bones]
+        wanted &= take_hand.hand.posable
+    return [joint for joint in take_hand.hand.joints if joint in wanted and joint in take_hand.bones]
 
 
 def _target(hand: HandToCorrect, correction: Correction, rotations: Floats, moved: list[int], times: Floats) -> Floats:
@@ -264,7 +285,7 @@ def _target(hand: HandToCorrect, correction: Correction, rotations: Floats, move
     target, change = rotations.copy(), correction.change
     if isinstance(change, PoseDifference):
         for joint in moved:
-            target[:, joint] = hand.turned(rotations[:, joint], joint, change.turns[JOINTS[joint]])
+            target[:, joint] = hand.with_rotation(rotations[:, joint], joint, change.rotations[JOINTS[joint]])
     elif isinstance(change, TakenMotion):
         relative = hand.relative_to_wrist(rotations)
         for joint in moved:

@@ -129,15 +129,15 @@ def correct_take(
     returned for these; None to do it now. Only curves of the hands' rotations are written. Return notes, one sentence
     each. Raises RigError; then nothing has changed.
     """
-    base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
+    base, notes, text = check_correctable(armature), list[str](), encode(corrections)
     # As they are read back: composed again they give the same keys.
-    corrections = decoded(kept, f"corrections of the take '{base.name}'")
+    corrections = decoded(text, f"corrections of the take '{base.name}'")
     every, clock = hands_of_take(armature, base), clock_of(base, scene)
-    hands = [of.moved_by((*corrections_of(armature), *corrections)) for of in every]
+    hands = [take_hand.moved_by((*corrections_of(armature), *corrections)) for take_hand in every]
     edited = _is_edited(armature, every, hands, clock, posed_at)
     if composed is None:
         composed = run_to_end(_composing(hands, corrections, clock, played_frames(armature, hands)))
-    keys = [(of, composed[of.hand.side]) for of in hands]
+    keys = [(take_hand, composed[take_hand.hand.side]) for take_hand in hands]
     before = composed_of(armature) or base
     known = waiting_of(before) if unsolved is None else unsolved
     shortened_before = shortened_changes(before, corrections_of(armature))
@@ -149,7 +149,7 @@ def correct_take(
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")
         restore_dense(armature)
-    keep_corrections(base, kept, stored)
+    keep_corrections(base, text, stored)
     fix_clock(base, clock)
     if not corrections:
         _play_base_alone(armature, is_edited=edited)
@@ -162,17 +162,19 @@ def correct_take(
         )
     action = _action_to_write(armature, base, is_edited=edited)
     bag = channelbag_of(action, armature)
-    for of, made in keys:
-        copy_keys(bag, of)
-        write_hand(bag, of, made)
+    for take_hand, made in keys:
+        copy_keys(bag, take_hand)
+        write_hand(bag, take_hand, made)
     play(armature, action, slot_in(action, armature))
-    for of, made in keys:
-        for one, sentence in unreached(armature, of, made.laid).items():
-            shortened[one] = f"{shortened[one]}; {sentence}" if one in shortened else sentence
+    for take_hand, made in keys:
+        for correction_id, sentence in unreached(armature, take_hand, made.laid).items():
+            shortened[correction_id] = (
+                f"{shortened[correction_id]}; {sentence}" if correction_id in shortened else sentence
+            )
     stored = CorrectionNotes(json.dumps(reasons), json.dumps(shortened))
-    for each in (base, action):
-        keep_corrections(each, kept, stored)
-    action[COMPOSED_ID_PROPERTY] = keys_id(bag, [of.moved_by(corrections) for of in every])
+    for action_to_mark in (base, action):
+        keep_corrections(action_to_mark, text, stored)
+    action[COMPOSED_ID_PROPERTY] = keys_id(bag, [take_hand.moved_by(corrections) for take_hand in every])
     return (*notes, *waiting_notes(action, corrections, shortened_before))
 
 
@@ -186,7 +188,7 @@ def composing_take(
     base = check_correctable(armature)
     corrections = decoded(encode(corrections), f"corrections of the take '{base.name}'")
     known = (*corrections_of(armature), *corrections)
-    hands = [of.moved_by(known) for of in hands_of_take(armature, base)]
+    hands = [take_hand.moved_by(known) for take_hand in hands_of_take(armature, base)]
     played = played or played_frames(armature, hands)
     return (yield from _composing(hands, corrections, clock_of(base, scene), played))
 
@@ -196,9 +198,9 @@ def _composing(
 ) -> Steps[dict[Side, Composed]]:
     """Return what corrections make of the hands of a take, which they move."""
     found = dict[Side, Composed]()
-    for number, of in enumerate(hands):
-        work = composing(of, of_hand(corrections, of), clock, played=played)
-        found[of.hand.side] = yield from part_of(number / len(hands), (number + 1) / len(hands), "", work)
+    for number, take_hand in enumerate(hands):
+        work = composing(take_hand, of_hand(corrections, take_hand), clock, played=played)
+        found[take_hand.hand.side] = yield from part_of(number / len(hands), (number + 1) / len(hands), "", work)
     return found
 
 
@@ -207,9 +209,9 @@ def played_frames(armature: "Object", hands: Sequence[HandOfTake]) -> PlayedFram
     return PlayedFrames(partial(placed_as_solved, armature, hands))
 
 
-def keep_corrections(action: "Action", kept: str, notes: CorrectionNotes) -> None:
+def keep_corrections(action: "Action", text: str, notes: CorrectionNotes) -> None:
     """Store corrections with an action, as JSON, and the notes about them."""
-    action[CORRECTIONS_PROPERTY] = kept
+    action[CORRECTIONS_PROPERTY] = text
     notes.keep(action)
 
 
@@ -228,7 +230,7 @@ def _is_edited(
     if composed is None or base is None or composed != played_action(armature):
         return False
     corrections = corrections_of(armature)
-    before = [of.moved_by(corrections) for of in every]
+    before = [take_hand.moved_by(corrections) for take_hand in every]
     known = ComposedAction(composed, armature, before, hands)
     if known.is_moved:
         return True
@@ -266,7 +268,7 @@ def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
     before = list(own)
     curves = list(with_new_names(before, renamed_bones(armature, before, played)))
     hands = hands_to_correct(armature, [path for path, _ in curves])
-    keyed = [of for hand in hands if (of := hand_of_take(armature, hand, curves)).bones]
+    keyed = [take_hand for hand in hands if (take_hand := hand_of_take(armature, hand, curves)).bones]
     if not keyed:
         raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected one to correct")
     return keyed

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SAME_PLACE = 1e-6
+SAME_POSITION = 1e-6
 """m within which a vertex has not moved on its object."""
 MOST_BENT = 0.7e-3
 """m by which the surface may bend where a hand stays on it: 1 mm is promised."""
@@ -34,20 +34,20 @@ class Shapes:
     triangles: Ints
     """(T, 3)"""
 
-    def followed(self, places: Floats, middle: int, name: str) -> Floats:
-        """Return how the surface moves about some places, (F, 4, 4) in the world, from where it is in a middle frame.
+    def followed(self, positions: Floats, middle: int, name: str) -> Floats:
+        """Return the motion (F, 4, 4) in the world of a surface about some positions, from a middle frame on.
 
-        places: (N, 3) m, on the surface in that frame, not all on a line. Raises RigError if it bends there.
+        positions: (N, 3) m, on the surface in that frame, not all on a line. Raises RigError if it bends there.
         """
         corners = self.vertices[middle][self.triangles]
-        rows = np.array([_triangle_at(corners, place) for place in places])
-        shares = barycentric(places, corners[rows])
+        rows = np.array([_triangle_at(corners, position) for position in positions])
+        shares = barycentric(positions, corners[rows])
         points = np.einsum("nk,fnki->fni", shares, self.vertices[:, self.triangles[rows]])
         start, motions = points[middle], np.tile(np.eye(4), (len(points), 1, 1))
         about = start - start.mean(axis=0)
-        for motion, now in zip(motions, points, strict=True):
-            motion[:3, :3] = rot.nearest_rotation((now - now.mean(axis=0)).T @ about)
-            motion[:3, 3] = now.mean(axis=0) - motion[:3, :3] @ start.mean(axis=0)
+        for motion, moved_points in zip(motions, points, strict=True):
+            motion[:3, :3] = rot.nearest_rotation((moved_points - moved_points.mean(axis=0)).T @ about)
+            motion[:3, 3] = moved_points.mean(axis=0) - motion[:3, :3] @ start.mean(axis=0)
         moved = start @ motions[:, :3, :3].swapaxes(1, 2) + motions[:, None, :3, 3]
         bent = float(np.linalg.norm(moved - points, axis=-1).max())
         if bent > MOST_BENT:
@@ -103,15 +103,15 @@ def shapes_of(shapes: list[DeformedShape], middle: int, worlds: Floats, name: st
     own = np.stack([shape.vertices for shape in shapes])
     vertices = own @ worlds[:, :3, :3].swapaxes(1, 2) + worlds[:, None, :3, 3]
     moved = (own - own[middle]) @ worlds[middle, :3, :3].T
-    return Shapes(vertices, triangles) if np.abs(moved).max() > SAME_PLACE else None
+    return Shapes(vertices, triangles) if np.abs(moved).max() > SAME_POSITION else None
 
 
-def _triangle_at(corners: Floats, place: Floats) -> int:
-    """Return which of triangles (T, 3, 3) is nearest to a place (3,)."""
-    feet = closest_points(np.broadcast_to(place, (len(corners), 3)), corners)
-    return int(((feet - place) ** 2).sum(axis=1).argmin())
+def _triangle_at(corners: Floats, position: Floats) -> int:
+    """Return which of triangles (T, 3, 3) is nearest to a position (3,)."""
+    feet = closest_points(np.broadcast_to(position, (len(corners), 3)), corners)
+    return int(((feet - position) ** 2).sum(axis=1).argmin())
 
 
-def places_about(solid: Solid, points: Floats) -> Floats:
+def positions_about(solid: Solid, points: Floats) -> Floats:
     """Return the places (N, 3) m of a surface that are nearest to points (N, 3)."""
     return np.array([solid.nearest(point) for point in points])

@@ -50,9 +50,9 @@ class ComposedAction:
         expected = self.action.copy()
         try:
             as_composed = channelbag_of(expected, self.armature)
-            for of in self.before:
-                copy_keys(as_composed, of)
-                write_hand(as_composed, of, compose(of, of_hand(corrections, of), clock))
+            for take_hand in self.before:
+                copy_keys(as_composed, take_hand)
+                write_hand(as_composed, take_hand, compose(take_hand, of_hand(corrections, take_hand), clock))
             frames = edited_frames(channelbag_of(self.action, self.armature), as_composed, self.before)
         finally:
             bpy.data.actions.remove(expected)

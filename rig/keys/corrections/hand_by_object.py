@@ -63,18 +63,18 @@ class HandByObject:
 
 
 def hand_by_object(
-    of: HandOfTake, motion: ObjectMotion, keyed: HandKeys, digits: tuple[str, ...], *, palm: bool = False
+    take_hand: HandOfTake, motion: ObjectMotion, keyed: HandKeys, digits: tuple[str, ...], *, palm: bool = False
 ) -> HandByObject:
     """Return a hand as it is keyed beside an object, over F frames, and the skin of some digits.
 
     palm: whether its back decides on which side of an open surface it is, rather than the backs of these digits.
     """
-    pose, beyond = of.hand.posed(keyed.rotations)
+    pose, beyond = take_hand.hand.posed(keyed.rotations)
     motion = motion.followed_about(_about(motion, pose, digits, palm=palm))
-    wrist = motion.wrist(keyed.rotations[:, 0] if 0 in of.bones else None, keyed.place)
+    wrist = motion.wrist(keyed.rotations[:, 0] if 0 in take_hand.bones else None, keyed.wrist)
     to_surface = motion.to_surface(wrist.wrist)
-    rows = np.flatnonzero(np.isin(of.hand.skin.digit, [DIGITS.index(digit) for digit in digits]))
-    own = of.hand.skin.subset(rows)
+    rows = np.flatnonzero(np.isin(take_hand.hand.skin.digit, [DIGITS.index(digit) for digit in digits]))
+    own = take_hand.hand.skin.subset(rows)
     # Palm and pads face the surface, and so the backs of the hand and of the digits are out of it.
     posed = joint_frames(pose.hand, pose)[motion.middle]
     tips = posed[[JOINT_INDEX[f"{digit}-tip"] for digit in digits]]
@@ -86,7 +86,7 @@ def hand_by_object(
     )
     outside = to_surface[motion.middle, :3, :3] @ backs + to_surface[motion.middle, :3, 3]
     surface = SolidSurface(motion.solid, outside)
-    beside = SkinBySurface(pose.hand, turned_beyond(own, beyond), surface, to_surface)
+    beside = SkinBySurface(pose.hand, rotated_beyond(own, beyond), surface, to_surface)
     return HandByObject(pose, beyond, motion, wrist, outside, beside, own.local())
 
 
@@ -102,7 +102,7 @@ def _about(motion: ObjectMotion, pose: Pose, digits: tuple[str, ...], *, palm: b
     return moved
 
 
-def turned_beyond(skin: SkinPoints, beyond: Floats) -> SkinPoints:
+def rotated_beyond(skin: SkinPoints, beyond: Floats) -> SkinPoints:
     """Return the skin for joints of the model, which the rest of their bones' turns (J, 4) carries on."""
     bound = skin.bind_frames.copy()
     bound[:, :3, :3] = bound[:, :3, :3] @ rot.to_matrix(rot.conjugate(beyond))

@@ -15,7 +15,7 @@ from ... import rotation_channels
 from ..fcurves import SAME_FRAME, key_values
 from .hand_to_correct import HandToCorrect
 from .keyed_channels import Curves, KeyedBone, KeyedLocation, keyed_bone
-from .keyed_wrist import NO_PLACE, HandKeys, KeyedWrist, keyed_wrist
+from .keyed_wrist import NO_WRIST_KEYS, HandKeys, KeyedWrist, keyed_wrist
 from .take_clock import TakeClock
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class HandOfTake:
     """Joint -> its bone, of those whose rotation is keyed."""
     frames: Floats
     """(F,) scene frames with keys, and the whole ones between those that are further apart."""
-    shown: Floats
+    displayed: Floats
     """(J, 4) the rotations that bones without keys have."""
     wrist: KeyedWrist
     """What puts it in its place, of a palm that a correction moves."""
@@ -49,19 +49,27 @@ class HandOfTake:
 
         Keys of that which a person has edited then stay.
         """
-        palms = (one for one in corrections if isinstance(one.change, HeldOnObject) and one.change.palm is not None)
-        return self if any(one.hand == self.hand.side for one in palms) else replace(self, wrist=NO_PLACE)
+        palms = (
+            correction
+            for correction in corrections
+            if isinstance(correction.change, HeldOnObject) and correction.change.palm is not None
+        )
+        return (
+            self
+            if any(correction.hand == self.hand.side for correction in palms)
+            else replace(self, wrist=NO_WRIST_KEYS)
+        )
 
     def rotations(self, frames: Floats) -> Floats:
         """Return the rotations (F, J, 4) of its bones on scene frames (F,)."""
-        found = np.broadcast_to(self.shown, (len(frames), *self.shown.shape)).copy()
+        found = np.broadcast_to(self.displayed, (len(frames), *self.displayed.shape)).copy()
         for joint, bone in self.bones.items():
             found[:, joint] = bone.rotations(frames)
         return found
 
     def keys(self, frames: Floats) -> HandKeys:
         """Return what is keyed of it on scene frames (F,)."""
-        return HandKeys(self.rotations(frames), self.wrist.place(frames))
+        return HandKeys(self.rotations(frames), self.wrist.keys(frames))
 
     def rows(self, correction: Correction, clock: TakeClock) -> Bools:
         """Return which of its frames (F,) are in the range of a correction."""
@@ -85,15 +93,15 @@ def hand_of_take(armature: "Object", hand: HandToCorrect, curves: "Iterable[tupl
     found: Curves = {}
     for path, curve in curves:
         found.setdefault(path, {})[curve.array_index] = curve
-    bones, shown = {}, np.tile(rot.IDENTITY, (len(JOINTS), 1))
+    bones, displayed = {}, np.tile(rot.IDENTITY, (len(JOINTS), 1))
     for joint in hand.joints:
         bone = armature.pose.bones[hand.bone(joint)]
-        now = np.array(getattr(bone, rotation_channels.channel(bone.rotation_mode)), float)[None]
-        shown[joint] = rotation_channels.rotations(now, bone.rotation_mode)[0]
+        channels = np.array(getattr(bone, rotation_channels.channel(bone.rotation_mode)), float)[None]
+        displayed[joint] = rotation_channels.rotations(channels, bone.rotation_mode)[0]
         if keyed := keyed_bone(armature, bone.name, found):
             bones[joint] = keyed
     frames = _frames([curve for bone in bones.values() for curve in bone.curves])
-    return HandOfTake(hand, bones, frames, shown, keyed_wrist(armature, hand.found, found))
+    return HandOfTake(hand, bones, frames, displayed, keyed_wrist(armature, hand.found, found))
 
 
 def _frames(curves: "Sequence[FCurve]") -> Floats:

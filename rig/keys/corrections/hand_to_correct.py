@@ -82,47 +82,47 @@ class HandToCorrect:
     def _hierarchy(self) -> "_Hierarchy":
         return _Hierarchy.of(self.binding, self.hand)
 
-    def turned(self, rotations: Floats, joint: int, turn: Floats) -> Floats:
-        """Return a bone's rotations (F, 4) with a turn (4,) of its joint on top, given in the joint's own frame.
+    def with_rotation(self, rotations: Floats, joint: int, rotation: Floats) -> Floats:
+        """Return a bone's rotations (F, 4) with a rotation (4,) of its joint added, given in the joint's own frame.
 
-        With R the rotation from joint to bone, the bone's turn is R^-1 · turn · R.
+        With R the rotation from joint to bone, the bone's own is R^-1 · rotation · R.
         """
         to_bone = self._hierarchy.to_bone[joint]
-        return rot.multiply(rotations, rot.multiply(rot.conjugate(to_bone), rot.multiply(turn, to_bone)))
+        return rot.multiply(rotations, rot.multiply(rot.conjugate(to_bone), rot.multiply(rotation, to_bone)))
 
-    def with_turns(self, rotations: Floats, turns: Floats, moved: Iterable[int]) -> Floats:
-        """Return bones' rotations (F, J, 4) with turns (F, J, 4) of some joints on top, given in their own frames."""
+    def with_rotations(self, rotations: Floats, twists: Floats, moved: Iterable[int]) -> Floats:
+        """Return bones' rotations (F, J, 4) with twists (F, J, 4) of some joints added, given in their own frames."""
         result = rotations.copy()
         for joint in moved:
-            result[:, joint] = self.turned(rotations[:, joint], joint, turns[:, joint])
+            result[:, joint] = self.with_rotation(rotations[:, joint], joint, twists[:, joint])
         return result
 
-    def turn_between(self, joint: int, before: Floats, after: Floats) -> Floats:
-        """Return the turn (4,) of a joint, in its own frame, that takes a bone's rotation (4,) to another."""
+    def rotation_between(self, joint: int, before: Floats, after: Floats) -> Floats:
+        """Return the rotation (4,) of a joint, in its own frame, that takes a bone's rotation (4,) to another."""
         to_bone = self._hierarchy.to_bone[joint]
         of_bone = rot.multiply(rot.conjugate(before), after)
-        turn = rot.multiply(to_bone, rot.multiply(of_bone, rot.conjugate(to_bone)))
-        return turn if turn[0] >= 0 else -turn
+        rotation = rot.multiply(to_bone, rot.multiply(of_bone, rot.conjugate(to_bone)))
+        return rotation if rotation[0] >= 0 else -rotation
 
     def relative_to_wrist(self, rotations: Floats) -> Floats:
         """Return the joints' rotations (F, J, 4) relative to the wrist for those of their bones (F, J, 4)."""
         joints: Floats = np.tile(rot.IDENTITY, (*rotations.shape[:2], 1))
         bones = joints.copy()
-        for joint, carried, to_bone in self._steps(bones):
-            bones[:, joint] = to_bone if joint == WRIST else rot.multiply(carried, rotations[:, joint])
+        for joint, from_parent, to_bone in self._steps(bones):
+            bones[:, joint] = to_bone if joint == WRIST else rot.multiply(from_parent, rotations[:, joint])
             joints[:, joint] = rot.multiply(bones[:, joint], rot.conjugate(to_bone))
         return joints
 
     def with_joints(self, rotations: Floats, joints: Iterable[int], relative: Floats) -> Floats:
         """Return the bones' rotations (F, J, 4) with some joints as given relative to the wrist, (F, J, 4)."""
         result, bones, moved = rotations.copy(), np.tile(rot.IDENTITY, (*rotations.shape[:2], 1)), set(joints)
-        for joint, carried, to_bone in self._steps(bones):
+        for joint, from_parent, to_bone in self._steps(bones):
             if joint == WRIST:
                 bones[:, joint] = to_bone
                 continue
             if joint in moved:
-                result[:, joint] = rot.multiply(rot.conjugate(carried), rot.multiply(relative[:, joint], to_bone))
-            bones[:, joint] = rot.multiply(carried, result[:, joint])
+                result[:, joint] = rot.multiply(rot.conjugate(from_parent), rot.multiply(relative[:, joint], to_bone))
+            bones[:, joint] = rot.multiply(from_parent, result[:, joint])
         return result
 
     def _steps(self, bones: Floats) -> "Iterable[tuple[int, Floats, Floats]]":
@@ -130,18 +130,20 @@ class HandToCorrect:
 
         bones (F, J, 4): those of the joints before, relative to the wrist's joint.
         """
-        of = self._hierarchy
-        for joint in of.order:
+        hierarchy = self._hierarchy
+        for joint in hierarchy.order:
             parent = int(self.binding.mapped_parents[joint])
-            carried = rot.multiply(bones[:, parent], of.in_parent[joint]) if joint != WRIST else bones[:, joint]
-            yield joint, carried, of.to_bone[joint]
+            from_parent = (
+                rot.multiply(bones[:, parent], hierarchy.in_parent[joint]) if joint != WRIST else bones[:, joint]
+            )
+            yield joint, from_parent, hierarchy.to_bone[joint]
 
     def posed(self, rotations: Floats) -> tuple[Pose, Floats]:
-        """Return the pose (F,) whose joints are turned as bones (F, J, 4) are, and the rest of their turns (J, 4).
+        """Return the pose (F,) whose joints are rotated as bones (F, J, 4) are, and the rest of these (J, 4).
 
-        The wrist is at the origin. Bones may be turned as the model's joints are not, in their own frames by this rest,
-        the mean of the frames: the pose's hand carries what follows on them along, so that its joints are where theirs
-        are.
+        The wrist is at the origin. Bones may have rotations that joints of the model cannot have. The rest is the
+        mean over the frames, in the bones' own frames. The pose's hand carries what follows on them along, so that its
+        joints are where theirs are.
         """
         relative, known = self.relative_to_wrist(rotations), np.zeros(len(JOINTS), bool)
         known[[WRIST, *(joint for joint in self.joints if joint in self.posable)]] = True
@@ -151,7 +153,7 @@ class HandToCorrect:
         angles = np.where(np.isfinite(found), found, self.hand.neutral)
         low, high = self.hand.limits.T
         limits = np.stack([np.minimum(low, angles.min(axis=0)), np.maximum(high, angles.max(axis=0))], axis=1)
-        # What a joint's bone is turned by on top of its angles, with the bone that carries it as it is.
+        # The rotation of a joint's bone beyond its angles, with the bone that carries it as it is.
         resting, parents = rot.from_matrix(np.array(self.hand.rest)[:, :3, :3]), list(self.hand.parents)
         for joint in np.flatnonzero(~known).tolist():
             relative[:, joint] = rot.multiply(relative[:, parents[joint]], resting[joint])
@@ -163,9 +165,9 @@ class HandToCorrect:
         rest = np.array(self.hand.rest)
         for joint, parent in enumerate(parents):
             if parent >= 0 and own[parent]:
-                turned = np.eye(4)
-                turned[:3, :3] = rot.to_matrix(beyond[parent])
-                rest[joint] = turned @ rest[joint]
+                transform = np.eye(4)
+                transform[:3, :3] = rot.to_matrix(beyond[parent])
+                rest[joint] = transform @ rest[joint]
         return Pose.at_origin(replace(self.hand, rest=rest, limits=limits), angles), beyond
 
     def pose(self, pose: str | poses.NamedPose) -> Floats:
@@ -234,8 +236,8 @@ def _depends_on(armature: "Object", found: FoundHand) -> "Iterator[Hashable]":
 
 
 def _build(armature: "Object", found: FoundHand) -> HandToCorrect:
-    of = rig_hand_model(armature, found, further=ARCH)
-    binding = of.binding
+    model = rig_hand_model(armature, found, further=ARCH)
+    binding = model.binding
     for joint in binding.mapped:
         hangs = binding.mapped_parents[joint] >= 0 and binding.inherits_rotation[joint]
         if joint != WRIST and (not hangs or binding.location_keyed[joint]):
@@ -243,5 +245,5 @@ def _build(armature: "Object", found: FoundHand) -> HandToCorrect:
                 f"armature '{armature.name}': bone '{binding.bones[joint]}' for {JOINTS[joint]} does not follow the "
                 f"{found.side} hand's other bones, so that no correction can rotate it with them"
             )
-    flesh = Flesh.of(of.hand, skin_radii(armature, found), of.digits)
-    return HandToCorrect(binding, of.hand, np.array(armature.matrix_world, float), flesh, found)
+    flesh = Flesh.of(model.hand, skin_radii(armature, found), model.digits)
+    return HandToCorrect(binding, model.hand, np.array(armature.matrix_world, float), flesh, found)

@@ -14,7 +14,7 @@ from ...solid_mesh import Solid
 from .hand_by_object import HandByObject, hand_by_object
 from .hand_of_take import HandOfTake
 from .hand_to_correct import WRIST
-from .held_touch import FULL, HeldBones, turned
+from .held_touch import FULL, HeldBones, rotations_between
 from .keyed_wrist import HandKeys
 from .last_used import LastUsed
 from .object_motion import PlayedFrames
@@ -36,8 +36,8 @@ _found = LastUsed[HeldBySurface](64)
 
 
 def held_on_object(
-    of: HandOfTake,
-    one: Correction,
+    take_hand: HandOfTake,
+    correction: Correction,
     keys: HandKeys,
     frames: Floats,
     times: Floats,
@@ -49,8 +49,8 @@ def held_on_object(
     """Return the bones of a hand that hold its palm and digits on the object of a correction.
 
     Args:
-        of: the hand.
-        one: a correction of kind object.
+        take_hand: the hand.
+        correction: of kind object.
         keys: of the F frames of its range.
         frames: (F,) scene frames.
         times: (F,) s, on the capture's clock.
@@ -61,27 +61,31 @@ def held_on_object(
     Raises:
         RigError: they cannot, with the reason.
     """
-    change = one.change
+    change = correction.change
     assert isinstance(change, HeldOnObject)
-    full = one.range.weights(times) > 1.0 - FULL
+    full = correction.range.weights(times) > 1.0 - FULL
     palm = change.palm
     if palm is not None:
-        check_placed(of)
-    motion = yield from part_of(0.0, READ, "", played.motion(of.hand.binding, change.object, frames, of.wrist.chain))
+        check_placed(take_hand)
+    motion = yield from part_of(
+        0.0, READ, "", played.motion(take_hand.hand.binding, change.object, frames, take_hand.wrist.chain)
+    )
     if palm is None:
-        by = hand_by_object(of, motion, keys, change.digits)
-        found = yield from part_of(READ, 1.0, "", _held(of, by, change, times, moved=moved, full=full, ends=ends))
+        by = hand_by_object(take_hand, motion, keys, change.digits)
+        found = yield from part_of(
+            READ, 1.0, "", _held(take_hand, by, change, times, moved=moved, full=full, ends=ends)
+        )
         _check_held(found, change.object)
-        return HeldBones(_turned(of, by, keys, found, moved), found.held.rows)
-    by, fingers = hand_by_object(of, motion, keys, digits_with_skin(of), palm=True), [*moved]
+        return HeldBones(_rotated_keys(take_hand, by, keys, found, moved), found.held.rows)
+    by, fingers = hand_by_object(take_hand, motion, keys, digits_with_skin(take_hand), palm=True), [*moved]
     fingers.remove(WRIST)
     beside: Floats | None = None
     for number in range(FURTHER + 1):
-        laid = laid_palm(of, by, palm, change.object, full=full, ends=ends, beside=beside)
-        begin, end = (READ + (1.0 - READ) * part / (FURTHER + 1) for part in (number, number + 1))
-        held = _held(of, laid.by, change, times, moved=fingers, full=laid.rows.of(len(times)), ends=ends)
-        found = yield from part_of(begin, end, "", held)
-        depth, skin = deepest_skin(of, laid.by, found)
+        laid = laid_palm(take_hand, by, palm, change.object, full=full, ends=ends, beside=beside)
+        start, end = (READ + (1.0 - READ) * part / (FURTHER + 1) for part in (number, number + 1))
+        holding = _held(take_hand, laid.by, change, times, moved=fingers, full=laid.rows.of(len(times)), ends=ends)
+        found = yield from part_of(start, end, "", holding)
+        depth, skin = deepest_skin(take_hand, laid.by, found)
         deep = max(found.depth, depth) > MOST_DEPTH
         if found.held.rows.ends == laid.rows.ends and not deep:
             break
@@ -92,12 +96,12 @@ def held_on_object(
     _check_held(found, change.object)
     if depth > MOST_DEPTH:
         raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
-    turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
-    return HeldBones(turned_keys, found.held.rows.within(laid.rows), laid.by.wrist.wrist)
+    rotated_keys = _rotated_keys(take_hand, laid.by, laid.keys(keys), found, fingers)
+    return HeldBones(rotated_keys, found.held.rows.within(laid.rows), laid.by.wrist.wrist)
 
 
 def _held(
-    of: HandOfTake,
+    take_hand: HandOfTake,
     by: HandByObject,
     change: HeldOnObject,
     times: Floats,
@@ -108,15 +112,15 @@ def _held(
 ) -> Steps[HeldBySurface]:
     """Return how digits hold their points on an object, and stay out of it, as far as they can.
 
-    Raises RigError for digits without skin and places that are not on the object.
+    Raises RigError for digits without skin and positions that are not on the object.
     """
     _check_tips(by.beside.skin, change.digits)
-    places = np.array([by.motion.place(point.place) for point in change.points]).reshape(-1, 3)
-    _check_places(by.motion.solid, places, change.object)
+    positions = np.array([by.motion.position(point.place) for point in change.points]).reshape(-1, 3)
+    _check_positions(by.motion.solid, positions, change.object)
     pads = np.array(
         [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points], int
     )
-    of_hand = (of.hand, by.pose.angles.tobytes(), by.beyond.tobytes(), times.tobytes(), tuple(moved))
+    of_hand = (take_hand.hand, by.pose.angles.tobytes(), by.beyond.tobytes(), times.tobytes(), tuple(moved))
     return (
         yield from _found.steps(
             (
@@ -124,7 +128,7 @@ def _held(
                 full.tobytes(),
                 ends,
                 pads.tobytes(),
-                places.tobytes(),
+                positions.tobytes(),
                 by.beside.to_surface.tobytes(),
                 by.digest,
             ),
@@ -132,10 +136,10 @@ def _held(
                 by.pose,
                 times,
                 by.beside,
-                of.hand.flesh,
+                take_hand.hand.flesh,
                 ROOT_DOFS + np.flatnonzero(np.isin(by.pose.hand.axis_joint, moved)),
                 pads=pads,
-                places=places,
+                positions=positions,
                 full=full,
                 ends=ends,
             ),
@@ -151,15 +155,17 @@ def _check_held(found: HeldBySurface, name: str) -> None:
         raise RigError(f"the hand cannot reach its place on '{name}': it stays {1e3 * found.off:.1f} mm away")
 
 
-def _turned(of: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurface, moved: list[int]) -> HandKeys:
-    """Return keys of a hand with its joints turned as they hold."""
-    turns = turned(by.pose, found.held.pose, by.beyond)
-    return HandKeys(of.hand.with_turns(keys.rotations, turns, moved), keys.place)
+def _rotated_keys(
+    take_hand: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurface, moved: list[int]
+) -> HandKeys:
+    """Return keys of a hand with its joints rotated as they hold."""
+    rotations = rotations_between(by.pose, found.held.pose, by.beyond)
+    return HandKeys(take_hand.hand.with_rotations(keys.rotations, rotations, moved), keys.wrist)
 
 
-def _check_places(solid: Solid, places: Floats, name: str) -> None:
-    """Raise RigError unless all places (P, 3) m are on the surface of an object, which may have changed since."""
-    away = max((float(np.linalg.norm(solid.nearest(place) - place)) for place in places), default=0.0)
+def _check_positions(solid: Solid, positions: Floats, name: str) -> None:
+    """Raise RigError unless all positions (P, 3) m are on the surface of an object, which may have changed since."""
+    away = max((float(np.linalg.norm(solid.nearest(position) - position)) for position in positions), default=0.0)
     if away > MOST_AWAY:
         raise RigError(f"its place is {1e3 * away:.1f} mm from the surface of '{name}' now")
 

@@ -13,7 +13,7 @@ from .take_clock import TakeClock
 Floats = NDArray[np.float64]
 
 
-def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, held: HeldRows, clock: TakeClock) -> str:
+def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, rows: HeldRows, clock: TakeClock) -> str:
     """Return a clause that says in which frames a contact is held, why so few, and which range holds it in all.
 
     Empty if it is held in all frames of the range.
@@ -22,23 +22,23 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, held: HeldRow
         span: the range of its correction.
         of_take: (T,) scene frames of the take.
         frames: (F,) those of them in the range.
-        held: in which of these it is held.
+        rows: in which of these it is held.
         clock: of the take.
     """
     ends = bool(of_take[0] < frames[0]), bool(frames[-1] < of_take[-1])
-    begin, end = clock.frames([span.full_start, span.full_end]).tolist()
-    wanted = ceil(begin - SAME_FRAME), floor(end + SAME_FRAME)
-    first, last = float(frames[held.first]), float(frames[held.last])
+    start, end = clock.frames([span.full_start, span.full_end]).tolist()
+    wanted = ceil(start - SAME_FRAME), floor(end + SAME_FRAME)
+    first, last = float(frames[rows.first]), float(frames[rows.last])
     late, early = first - wanted[0], wanted[1] - last
     if wanted[1] < wanted[0]:
         blends = [round(blend * clock.rate, 2) for blend in (span.blend_in, span.blend_out)]
         where = f"on frame {first:g} alone" if first == last else f"from frame {first:g} to {last:g}"
         return (
             f"its blends of {blends[0]:g} and {blends[1]:g} frames leave no frame between them, so that it is held "
-            f"{where}: give it {_enough((floor(first), ceil(last)), of_take, frames, held, ends)}"
+            f"{where}: give it {_enough((floor(first), ceil(last)), of_take, frames, rows, ends)}"
         )
-    enough = _enough(wanted, of_take, frames, held, ends)
-    if held.lacks_frames:
+    enough = _enough(wanted, of_take, frames, rows, ends)
+    if rows.lacks_frames:
         own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
         return f"its {own} too few to get there and back: give it {enough}"
     if max(late, early) < 1 - SAME_FRAME:
@@ -55,19 +55,19 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, held: HeldRow
     return f"{sentence}: for all of them give it {enough}" if by_blends else sentence
 
 
-def _enough(wanted: tuple[int, int], of_take: Floats, frames: Floats, held: HeldRows, ends: tuple[bool, bool]) -> str:
+def _enough(wanted: tuple[int, int], of_take: Floats, frames: Floats, rows: HeldRows, ends: tuple[bool, bool]) -> str:
     """Return the range, within the take, and the blends that hold a contact from a first to a last scene frame.
 
     The poses at these two decide how long the motions there and back take, whatever range is around them.
     """
     step = float(np.median(np.diff(of_take))) if len(of_take) > 1 else 1.0
-    blend = ceil(max(held.blends) * step - SAME_FRAME)
-    begins, stops = ceil(of_take[0]), floor(of_take[-1])
-    first = max(wanted[0] - blend, begins) if ends[0] else begins
-    last = min(wanted[1] + blend, stops) if ends[1] else stops
+    blend = ceil(max(rows.blends) * step - SAME_FRAME)
+    take_first, take_last = ceil(of_take[0]), floor(of_take[-1])
+    first = max(wanted[0] - blend, take_first) if ends[0] else take_first
+    last = min(wanted[1] + blend, take_last) if ends[1] else take_last
     # At an end of the take the hand need not come from anywhere: the range stays as it is.
-    there, back = max(wanted[0] - first, 0), max(last - wanted[1], 0)
-    blends = _frames(there) if there == back else f"{there} and {_frames(back)}"
+    before, after = max(wanted[0] - first, 0), max(last - wanted[1], 0)
+    blends = _frames(before) if before == after else f"{before} and {_frames(after)}"
     return f"frames {first} to {last} and blends of {blends}"
 
 

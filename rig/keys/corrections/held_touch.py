@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 
 FULL = 1e-6
 """Weight that is lost where times are rounded."""
-_turns_of_contacts = LastUsed["tuple[Floats, HeldRows] | Unheld"](64)
+_rotations_of_contacts = LastUsed["tuple[Floats, HeldRows] | Unheld"](64)
 """A slider step composes all contacts of a hand, each of which takes most of a second to solve. Factors change none."""
 
 
@@ -44,7 +44,7 @@ class HeldBones:
 
 def held_touch(
     hand: HandToCorrect,
-    one: Correction,
+    correction: Correction,
     rotations: Floats,
     times: Floats,
     *,
@@ -61,15 +61,15 @@ def held_touch(
         moved: the joints that may turn.
         ends: whether the take has frames before, and after, the range.
     """
-    change = one.change
+    change = correction.change
     assert isinstance(change, HeldTouch)
-    key = (hand, hashable_content(change), one.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
-    found = yield from _turns_of_contacts.steps(
-        key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends)
+    key = (hand, hashable_content(change), correction.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
+    found = yield from _rotations_of_contacts.steps(
+        key, lambda: _rotations(hand, correction, rotations, times, moved=moved, ends=ends)
     )
     if isinstance(found, Unheld):
         raise RigError(_reason(found))
-    return HeldBones(HandKeys(hand.with_turns(rotations, found[0], moved)), found[1])
+    return HeldBones(HandKeys(hand.with_rotations(rotations, found[0], moved)), found[1])
 
 
 def _reason(unheld: Unheld) -> str:
@@ -84,7 +84,7 @@ def _reason(unheld: Unheld) -> str:
 
 
 def range_of_touch(
-    of: HandOfTake,
+    take_hand: HandOfTake,
     touch: HeldTouch,
     span: tuple[float, float],
     clock: TakeClock,
@@ -97,45 +97,47 @@ def range_of_touch(
     They are found by the take with the other corrections, whose keys in frames (F,) `corrected` returns, and end where
     others hold a contact of the same digits. Raises RigError if the take has no frame there.
     """
-    (start, end), rows = span, of.expected_rows(*clock.frames(span))
-    (pose, _), times = of.hand.posed(corrected(rows).rotations), clock.times(of.frames[rows])
+    (start, end), rows = span, take_hand.expected_rows(*clock.frames(span))
+    (pose, _), times = take_hand.hand.posed(corrected(rows).rotations), clock.times(take_hand.frames[rows])
     free = ROOT_DOFS + np.flatnonzero(np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in touch.joints]))
-    before, after = blends_needed(pose, times, of.hand.flesh, free, touch)
+    before, after = blends_needed(pose, times, take_hand.hand.flesh, free, touch)
     beside = [
-        one.range for one in others if isinstance(one.change, ContactChange) and set(one.digits) & set(touch.digits)
+        correction.range
+        for correction in others
+        if isinstance(correction.change, ContactChange) and set(correction.digits) & set(touch.digits)
     ]
-    before = min([before, *(start - one.full_end for one in beside if one.full_end <= start)])
-    after = min([after, *(one.full_start - end for one in beside if one.full_start >= end)])
+    before = min([before, *(start - known.full_end for known in beside if known.full_end <= start)])
+    after = min([after, *(known.full_start - end for known in beside if known.full_start >= end)])
     return TimeRange(start - before, end + after, before, after)
 
 
-def _turns(
+def _rotations(
     hand: HandToCorrect,
-    one: Correction,
+    correction: Correction,
     rotations: Floats,
     times: Floats,
     *,
     moved: list[int],
     ends: tuple[bool, bool],
 ) -> Steps[tuple[Floats, HeldRows] | Unheld]:
-    """Return the turns (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' rows.
+    """Return the rotations (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' rows.
 
     Or why the hand cannot hold the contact.
     """
-    assert isinstance(one.change, HeldTouch)
+    assert isinstance(correction.change, HeldTouch)
     before, beyond = hand.posed(rotations)
     free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
-    full = one.range.weights(times) > 1.0 - FULL
-    held = yield from hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
-    return held if isinstance(held, Unheld) else (turned(before, held.pose, beyond), held.rows)
+    full = correction.range.weights(times) > 1.0 - FULL
+    holding = yield from hold_touch(before, times, hand.flesh, free, correction.change, full=full, ends=ends)
+    return holding if isinstance(holding, Unheld) else (rotations_between(before, holding.pose, beyond), holding.rows)
 
 
-def turned(before: Pose, after: Pose, beyond: Floats) -> Floats:
-    """Return the turns (F, J, 4) of joints, in their own frames, that take a hand from one pose to another.
+def rotations_between(before: Pose, after: Pose, beyond: Floats) -> Floats:
+    """Return the rotations (F, J, 4) of joints, in their own frames, that take a hand from one pose to another.
 
     beyond: (J, 4), see HandToCorrect.posed.
     """
     of_model = rot.multiply(rot.conjugate(before.rotations), after.rotations)
-    turns: Floats = rot.multiply(rot.conjugate(beyond), rot.multiply(of_model, beyond))
+    rotations: Floats = rot.multiply(rot.conjugate(beyond), rot.multiply(of_model, beyond))
     unmoved = (before.angles == after.angles).all(axis=1)
-    return np.where(unmoved[:, None, None], rot.IDENTITY, turns)
+    return np.where(unmoved[:, None, None], rot.IDENTITY, rotations)

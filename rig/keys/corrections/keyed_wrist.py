@@ -1,4 +1,4 @@
-"""What an action keys that puts a hand in its place: the location of the wrist's bone, or the arm above it."""
+"""What an action keys that moves a whole hand: the location of the wrist's bone, or the arm above it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,29 +22,29 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WristPlace:
-    """What keys put a wrist in its place with, over F frames."""
+class WristKeys:
+    """Keys that move a wrist, over F frames."""
 
     locations: Floats
     """(F, 3) of its bone, in the armature's unit; (F, 0) if they are not keyed."""
     arm: Floats
     """(F, A, 4) rotations of the arm's bones; (F, 0, 4) if they are not keyed."""
 
-    def select(self, rows: Bools) -> "WristPlace":
-        """Return it in some of the frames."""
-        return WristPlace(self.locations[rows], self.arm[rows])
+    def select(self, rows: Bools) -> "WristKeys":
+        """Return them in some of the frames."""
+        return WristKeys(self.locations[rows], self.arm[rows])
 
-    def mixed(self, other: "WristPlace", weights: Floats) -> "WristPlace":
-        """Return it brought to another one by weights (F,) 0..1; to the bit where they are 0."""
+    def mixed(self, other: "WristKeys", weights: Floats) -> "WristKeys":
+        """Return them blended to others by weights (F,) 0..1; unchanged to the bit where they are 0."""
         locations = self.locations + weights[:, None] * (other.locations - self.locations)
-        turned = rot.slerp(self.arm, other.arm, weights[:, None, None])
-        return WristPlace(locations, np.where(weights[:, None, None] > 0, turned, self.arm))
+        arm = rot.slerp(self.arm, other.arm, weights[:, None, None])
+        return WristKeys(locations, np.where(weights[:, None, None] > 0, arm, self.arm))
 
-    def with_rows(self, rows: Bools, other: "WristPlace") -> "WristPlace":
-        """Return it with another one in some of the frames."""
+    def with_rows(self, rows: Bools, other: "WristKeys") -> "WristKeys":
+        """Return them with others in some of the frames."""
         locations, arm = self.locations.copy(), self.arm.copy()
         locations[rows], arm[rows] = other.locations, other.arm
-        return WristPlace(locations, arm)
+        return WristKeys(locations, arm)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,32 +53,32 @@ class HandKeys:
 
     rotations: Floats
     """(F, J, 4) of its bones."""
-    place: WristPlace | None = None
+    wrist: WristKeys | None = None
     """Of its wrist; None if that stays as it is."""
 
     def select(self, rows: Bools) -> "HandKeys":
-        """Return it in some of the frames."""
-        return HandKeys(self.rotations[rows], None if self.place is None else self.place.select(rows))
+        """Return them in some of the frames."""
+        return HandKeys(self.rotations[rows], None if self.wrist is None else self.wrist.select(rows))
 
     def with_rows(self, rows: Bools, other: "HandKeys") -> "HandKeys":
-        """Return it with another in some of the frames."""
+        """Return them with others in some of the frames."""
         rotations = self.rotations.copy()
         rotations[rows] = other.rotations
-        both = None if self.place is None or other.place is None else self.place.with_rows(rows, other.place)
+        both = None if self.wrist is None or other.wrist is None else self.wrist.with_rows(rows, other.wrist)
         return HandKeys(rotations, both)
 
     def mixed(self, rows: Bools, other: "HandKeys", joints: Sequence[int], weights: Floats) -> "HandKeys":
-        """Return it brought to other keys of some joints, and of the wrist's place if those have one.
+        """Return them blended to other keys of some joints, and of the wrist if both key it.
 
         rows: (F,) the N frames that are mixed, others stay to the bit. weights: (N,) 0..1, how far they are brought.
         """
-        now, rotations, place = self.select(rows), self.rotations.copy(), self.place
+        current, rotations, wrist = self.select(rows), self.rotations.copy(), self.wrist
         for joint in joints:
-            mixed = rot.slerp(now.rotations[:, joint], other.rotations[:, joint], weights[:, None])
-            rotations[rows, joint] = np.where(weights[:, None] > 0, mixed, now.rotations[:, joint])
-        if place is not None and now.place is not None and other.place is not None:
-            place = place.with_rows(rows, now.place.mixed(other.place, weights))
-        return HandKeys(rotations, place)
+            mixed = rot.slerp(current.rotations[:, joint], other.rotations[:, joint], weights[:, None])
+            rotations[rows, joint] = np.where(weights[:, None] > 0, mixed, current.rotations[:, joint])
+        if wrist is not None and current.wrist is not None and other.wrist is not None:
+            wrist = wrist.with_rows(rows, current.wrist.mixed(other.wrist, weights))
+        return HandKeys(rotations, wrist)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ NO_ARM = ArmChain()
 
 @dataclass(frozen=True, slots=True)
 class KeyedWrist:
-    """What an action keys that puts a hand in its place; nothing if both are empty."""
+    """What an action keys that moves a whole hand; nothing if both are empty."""
 
     location: KeyedLocation | None = None
     arm: tuple[KeyedBone, ...] = ()
@@ -113,21 +113,21 @@ class KeyedWrist:
         """The channels that are keyed."""
         return (*((self.location,) if self.location else ()), *self.arm)
 
-    def place(self, frames: Floats) -> WristPlace | None:
+    def keys(self, frames: Floats) -> WristKeys | None:
         """Return what is keyed on scene frames (F,); None if nothing is."""
         if not self.keyed:
             return None
         locations = self.location.locations(frames) if self.location else np.empty((len(frames), 0))
         arm = [bone.rotations(frames) for bone in self.arm]
-        return WristPlace(locations, np.stack(arm, axis=1) if arm else np.empty((len(frames), 0, 4)))
+        return WristKeys(locations, np.stack(arm, axis=1) if arm else np.empty((len(frames), 0, 4)))
 
 
-NO_PLACE = KeyedWrist()
+NO_WRIST_KEYS = KeyedWrist()
 """Nothing is keyed."""
 
 
 def keyed_wrist(armature: "Object", found: FoundHand, curves: Curves) -> KeyedWrist:
-    """Return what curves key that puts a hand in its place. Raises RigError for keys that are no numbers."""
+    """Return what curves key that moves a whole hand. Raises RigError for keys that are no numbers."""
     wrist = armature.data.bones[found.bones["wrist"]]
     if not (wrist.use_connect and wrist.parent):
         location = keyed_location(wrist.name, curves)
@@ -136,11 +136,11 @@ def keyed_wrist(armature: "Object", found: FoundHand, curves: Curves) -> KeyedWr
     above = arm_ending_at(armature, found.bones, wrist)
     arm = {name: keyed_bone(armature, name, curves) for name in (above.upper, above.fore)} if above else {}
     if above is None or not all(arm.values()):
-        return NO_PLACE
+        return NO_WRIST_KEYS
     forearm = find_forearm(armature, found)
     twisting = () if forearm is None else (name for name in forearm.shares if name not in arm)
     for name in twisting:
-        others = [each for each in armature.pose.bones[name].constraints if is_in_use(each)]
+        others = [constraint for constraint in armature.pose.bones[name].constraints if is_in_use(constraint)]
         arm |= {name: bone} if not others and (bone := keyed_bone(armature, name, curves)) else {}
     chain = _chain(forearm, tuple(arm))
     return KeyedWrist(None, tuple(bone for bone in arm.values() if bone), chain)
@@ -154,6 +154,6 @@ def _chain(forearm: ForearmBones | None, names: tuple[str, ...]) -> ArmChain:
     parents = [-1, 0]
     for name in names[2:]:
         way = forearm.chain[: forearm.chain.index(forearm.beside.get(name, name)) + (name in forearm.beside)]
-        parents.append(names.index([each for each in way if each in names][-1]))
+        parents.append(names.index([ancestor for ancestor in way if ancestor in names][-1]))
     shares = [forearm.shares.get(name, 0.0) for name in names]
     return ArmChain(names, tuple(parents), (0.0, *shares[1:]), names.index(on_way[-1]))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LEAST_TURN = 1e-3
-"""rad: a joint that is turned by less is where it was."""
+"""rad: a joint that is rotated by less is where it was."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,37 +42,41 @@ def posed_hands(
     Raises RigError for a frame that is not in the take.
     """
     found = []
-    for of in hands:
-        if not of.frames[0] - SAME_FRAME < frame < of.frames[-1] + SAME_FRAME:
+    for take_hand in hands:
+        if not take_hand.frames[0] - SAME_FRAME < frame < take_hand.frames[-1] + SAME_FRAME:
             raise RigError(
-                f"frame {frame:g} is not in the take of armature '{armature.name}', which has {of.frames[0]:.0f} to "
-                f"{of.frames[-1]:.0f}"
+                f"frame {frame:g} is not in the take of armature '{armature.name}', which has "
+                f"{take_hand.frames[0]:.0f} to {take_hand.frames[-1]:.0f}"
             )
-        rotations = _composed_at(of, corrections, clock, frame)
-        turns = {
-            joint: of.hand.turn_between(joint, rotations[joint], of.shown[joint])
-            for joint in of.hand.joints
-            if joint in of.bones
+        rotations = _composed_at(take_hand, corrections, clock, frame)
+        rotations_between = {
+            joint: take_hand.hand.rotation_between(joint, rotations[joint], take_hand.displayed[joint])
+            for joint in take_hand.hand.joints
+            if joint in take_hand.bones
         }
-        moved = {JOINTS[joint]: turn for joint, turn in turns.items() if _angle(turn) > LEAST_TURN}
+        moved = {
+            JOINTS[joint]: rotation for joint, rotation in rotations_between.items() if _angle(rotation) > LEAST_TURN
+        }
         if moved:
-            found.append(PosedHand(of.hand.side, PoseDifference(moved)))
+            found.append(PosedHand(take_hand.hand.side, PoseDifference(moved)))
     return found
 
 
-def _composed_at(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, frame: float) -> Floats:
+def _composed_at(take_hand: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, frame: float) -> Floats:
     """Return the rotations (J, 4) of a hand's bones on a scene frame, with corrections on them."""
-    frames = of.frames[np.abs(of.frames - frame) > SAME_FRAME]
-    now = replace(of, frames=np.sort(np.append(frames, frame)))
-    counting = [each for each in corrections if each.hand == of.hand.side and not each.muted]
-    composed = compose(now, counting, clock, now.frames == frame)
-    at = composed.keys.rotations[now.frames[composed.rows] == frame]
-    return np.asarray(at[0] if len(at) else of.rotations(np.array([frame]))[0])
+    frames = take_hand.frames[np.abs(take_hand.frames - frame) > SAME_FRAME]
+    take_now = replace(take_hand, frames=np.sort(np.append(frames, frame)))
+    counting = [
+        correction for correction in corrections if correction.hand == take_hand.hand.side and not correction.muted
+    ]
+    composed = compose(take_now, counting, clock, take_now.frames == frame)
+    at = composed.keys.rotations[take_now.frames[composed.rows] == frame]
+    return np.asarray(at[0] if len(at) else take_hand.rotations(np.array([frame]))[0])
 
 
-def _angle(turn: Floats) -> float:
+def _angle(rotation: Floats) -> float:
     """Return the angle of a quaternion (4,), rad."""
-    return float(2 * np.arctan2(np.linalg.norm(turn[1:]), abs(turn[0])))
+    return float(2 * np.arctan2(np.linalg.norm(rotation[1:]), abs(rotation[0])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +100,24 @@ def motion_of(
     """
     slots = [[(curve.data_path, curve) for curve in curves_of(action, slot)] for slot in action.slots]
     taken = [hand_of_take(armature, hand, curves) for curves in slots]
-    of = max(taken, key=lambda taken_hand: len(taken_hand.bones), default=None)
-    moved = [] if of is None else [j for j in hand.joints if j in of.bones and digit_of(JOINTS[j]) in stretch.digits]
-    if of is None or not moved:
+    source_hand = max(taken, key=lambda taken_hand: len(taken_hand.bones), default=None)
+    moved = (
+        []
+        if source_hand is None
+        else [j for j in hand.joints if j in source_hand.bones and digit_of(JOINTS[j]) in stretch.digits]
+    )
+    if source_hand is None or not moved:
         raise RigError(f"action '{action.name}' keys none of these digits of armature '{armature.name}'")
-    ends = clock.frames([stretch.start, stretch.end]) + stretch.later
-    frames = of.frames[of.rows_between(*ends)]
+    frame_range = clock.frames([stretch.start, stretch.end]) + stretch.later
+    frames = source_hand.frames[source_hand.rows_between(*frame_range)]
     if not len(frames):
         raise RigError(
-            f"action '{action.name}' has keys from frame {of.frames[0]:.0f} to {of.frames[-1]:.0f}, expected some in "
-            f"{ends[0]:.0f} to {ends[1]:.0f}"
+            f"action '{action.name}' has keys from frame {source_hand.frames[0]:.0f} to "
+            f"{source_hand.frames[-1]:.0f}, expected some in {frame_range[0]:.0f} to {frame_range[1]:.0f}"
         )
     if len(frames) > MOST_SAMPLES:
         raise RigError(f"{len(frames)} frames are to be taken, expected at most {MOST_SAMPLES}")
-    relative = hand.relative_to_wrist(of.rotations(frames))
+    relative = hand.relative_to_wrist(source_hand.rotations(frames))
     return TakenMotion(
         clock.times(frames - stretch.later), {JOINTS[joint]: relative[:, joint] for joint in moved}, action.name
     )

@@ -48,8 +48,8 @@ def _difference(taken: Floats, base: Floats, times: Floats, at: int, inwards: in
     speed, before, after = np.zeros(3), at - inwards, at + inwards
     if 0 <= before < len(times) and 0 <= after < len(times):
         step, next_step = abs(times[at] - times[before]), abs(times[after] - times[at])
-        turn = _vectors(rot.multiply(rot.conjugate(taken[at]), taken[after]))
-        earlier = rot.multiply(taken[at], _from_vectors(-turn * step / next_step))
+        step_vectors = _vectors(rot.multiply(rot.conjugate(taken[at]), taken[after]))
+        earlier = rot.multiply(taken[at], _from_vectors(-step_vectors * step / next_step))
         speed = (gap - _vectors(rot.multiply(rot.conjugate(earlier), base[before]))) / step
     return gap, speed
 

@@ -76,19 +76,23 @@ class Reviewed:
     @property
     def left(self) -> tuple[TakeProblem, ...]:
         """The problems that are neither mended nor marked as seen."""
-        return tuple(one for one in self.problems if one.key not in self.seen and one.key not in self.mended)
+        return tuple(
+            problem for problem in self.problems if problem.key not in self.seen and problem.key not in self.mended
+        )
 
 
 def laid_on(action: "Action | None") -> tuple[Correction, ...]:
     """Return the corrections that lie on the keys of the take in an action, and so are not judged by its evidence."""
-    return tuple(one for one in _effective(action) if not one.is_before_solving)
+    return tuple(correction for correction in _effective(action) if not correction.is_before_solving)
 
 
 def _effective(action: "Action | None") -> tuple[Correction, ...]:
     """Return the corrections of the take in an action that count and do not wait; none if they are damaged."""
     with suppress(RecipeError):
         waiting = waiting_of(composed_in(action) or base_in(action))
-        return tuple(one for one in corrections_on(action) if one.counts and one.id not in waiting)
+        return tuple(
+            correction for correction in corrections_on(action) if correction.counts and correction.id not in waiting
+        )
     return ()
 
 
@@ -100,10 +104,10 @@ def mended_problems(
     if base is None or not effective:
         return {}
     clock = clock_of(base, scene)
-    laid = [each for each in effective if not each.is_before_solving]
-    mends = [Mend.of(each, clock) for each in (*laid, *_other_solves(base, effective))]
+    laid = [correction for correction in effective if not correction.is_before_solving]
+    mends = [Mend.of(correction, clock) for correction in (*laid, *_other_solves(base, effective))]
     found = ((problem.key, mending(problem, mends, clock)) for problem in problems)
-    return {key: tuple(each.name for each in by) for key, by in found if by}
+    return {key: tuple(correction.name for correction in by) for key, by in found if by}
 
 
 def mending(problem: TakeProblem, mends: Sequence[Mend], clock: TakeClock) -> list[Correction]:
@@ -112,17 +116,17 @@ def mending(problem: TakeProblem, mends: Sequence[Mend], clock: TakeClock) -> li
     What takes effect in the solve was judged by the evidence, except for a solver that was chosen where markers were
     not seen: what it guesses there is as unseen as before.
     """
-    found = [each for each in mends if each.lies_on(problem, clock)]
-    moved = {part for each in found for part in each.parts}
-    return [each.correction for each in found] if moved.issuperset(problem.parts) else []
+    found = [mend for mend in mends if mend.lies_on(problem, clock)]
+    moved = {part for mend in found for part in mend.parts}
+    return [mend.correction for mend in found] if moved.issuperset(problem.parts) else []
 
 
 def _other_solves(base: "Action", corrections: Sequence[Correction]) -> list[Correction]:
     """Return those of effective corrections by which ranges of a take were solved otherwise than the rest of it."""
-    chosen = [each for each in corrections if isinstance(each.change, OtherMethods)]
+    chosen = [correction for correction in corrections if isinstance(correction.change, OtherMethods)]
     if not chosen:
         return []
     with suppress(KnuckleError):
         recipe = recipe_of_take(base, ())
-        return [each for each in solved_as_they_are(base, chosen) if has_other_methods(each, recipe)]
+        return [correction for correction in solved_as_they_are(base, chosen) if has_other_methods(correction, recipe)]
     return []

@@ -19,8 +19,8 @@ from ...solid_mesh import Solid, solid_of
 from ..arm_keys import ArmBones, rest_arm
 from ..parent_motion import FLAT, on_frames
 from .carried_object import is_carried
-from .deforming_surface import DeformedShape, Shapes, places_about, shapes_of
-from .keyed_wrist import NO_ARM, ArmChain, WristPlace
+from .deforming_surface import DeformedShape, Shapes, positions_about, shapes_of
+from .keyed_wrist import NO_ARM, ArmChain, WristKeys
 from .played_wrist import PlayedWrist, orthonormal
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ObjectMotion:
         """
         if self.shapes is None:
             return self
-        motions = self.shapes.followed(places_about(self.solid, points), self.middle, self.name)
+        motions = self.shapes.followed(positions_about(self.solid, points), self.middle, self.name)
         return replace(self, object_world=motions @ self.object_world[self.middle])
 
     @property
@@ -79,33 +79,33 @@ class ObjectMotion:
         """(F, 4, 4) from where the object is to where it is on the middle frame."""
         return np.asarray(self.object_world[self.middle] @ np.linalg.inv(self.object_world))
 
-    def place(self, on_object: Floats) -> Floats:
-        """Return where a place (3,) in the object's coordinates is on that frame, m in the world."""
+    def position(self, on_object: Floats) -> Floats:
+        """Return a position (3,) in the object's coordinates as it is in the world on that frame, m."""
         world = self.object_world[self.middle]
         return np.asarray(world[:3, :3] @ on_object + world[:3, 3])
 
-    def on_object(self, place: Floats) -> Floats:
-        """Return the inverse of `place`."""
-        return np.asarray((np.linalg.inv(self.object_world[self.middle]) @ [*place, 1.0])[:3])
+    def on_object(self, position: Floats) -> Floats:
+        """Return the inverse of `position`."""
+        return np.asarray((np.linalg.inv(self.object_world[self.middle]) @ [*position, 1.0])[:3])
 
-    def turn_on_object(self, turn: Floats) -> Floats:
+    def rotation_on_object(self, rotation: Floats) -> Floats:
         """Return a rotation (4,) relative to the object's axes for one in the world on that frame."""
-        return rot.multiply(rot.conjugate(self._axes), turn)
+        return rot.multiply(rot.conjugate(self._axes), rotation)
 
-    def turn(self, on_object: Floats) -> Floats:
-        """Return the inverse of `turn_on_object`."""
+    def rotation(self, on_object: Floats) -> Floats:
+        """Return the inverse of `rotation_on_object`."""
         return rot.multiply(self._axes, on_object)
 
     @property
     def _axes(self) -> Floats:
         return rot.from_matrix(orthonormal(self.object_world[[self.middle]])[0, :3, :3])
 
-    def wrist(self, rotations: Floats | None, place: WristPlace | None) -> PlayedWrist:
+    def wrist(self, rotations: Floats | None, wrist_keys: WristKeys | None) -> PlayedWrist:
         """Return the wrist with other keys than are played, see PlayedWrist.keyed_otherwise.
 
         Beside an object that it carries it is where it is played.
         """
-        return self.played if self.carried else self.played.keyed_otherwise(rotations, place)
+        return self.played if self.carried else self.played.keyed_otherwise(rotations, wrist_keys)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +113,7 @@ class ReadFrame:
     """What is evaluated of an object and a wrist on a frame."""
 
     frame: float
-    shown: bool
+    is_visible: bool
     """Whether the object is: what is disabled stays where and as it was when it was shown last."""
     transforms: Floats
     """(2 + 2 N, 4, 4) of the object and the wrist, of N bones in the world, and of these relative to their rest."""
@@ -156,15 +156,15 @@ class Beside:
 
         def read(frame: float) -> ReadFrame:
             graph = bpy.context.evaluated_depsgraph_get()
-            shown, posed = obj.evaluated_get(graph), armature.evaluated_get(graph)
+            evaluated, posed = obj.evaluated_get(graph), armature.evaluated_get(graph)
             # It may be animated.
-            if shown.hide_viewport:
+            if evaluated.hide_viewport:
                 return ReadFrame(frame, False, np.empty(0), None)
             own, bones = np.array(posed.matrix_world), posed.pose.bones
             carrier = own @ np.array(bones[self.carrier].matrix) @ rest
-            moved = [own @ np.array(bones[each].matrix) for each in self.keyed]
-            bases = [np.array(bones[each].matrix_basis) for each in self.keyed]
-            transforms = np.stack([np.array(shown.matrix_world), carrier, *moved, *bases])
+            moved = [own @ np.array(bones[name].matrix) for name in self.keyed]
+            bases = [np.array(bones[name].matrix_basis) for name in self.keyed]
+            transforms = np.stack([np.array(evaluated.matrix_world), carrier, *moved, *bases])
             solid = solid_of(obj) if frame == with_solid else None
             return ReadFrame(frame, True, transforms, solid, DeformedShape.of(obj))
 
@@ -174,9 +174,9 @@ class Beside:
 class PlayedFrames:
     """What Blender has evaluated of objects and wrists, so that it evaluates a frame once, while the scene stays."""
 
-    def __init__(self, placed: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-        """placed: how the hands are placed while frames are evaluated."""
-        self._placed = placed
+    def __init__(self, as_solved: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+        """as_solved: puts the hands where they were solved while frames are evaluated."""
+        self._as_solved = as_solved
         self._read = dict[tuple[str, ...], dict[float, ReadFrame]]()
 
     def motion(self, binding: RigBinding, name: str, frames: Floats, arm: ArmChain = NO_ARM) -> Steps[ObjectMotion]:
@@ -189,20 +189,20 @@ class PlayedFrames:
         armature, beside = bpy.data.objects[binding.armature], Beside.of(binding, name, arm.names)
         carried = is_carried(object_to_touch(name, armature), armature, binding, arm.names)
         elbow, reads = elbow_axis(armature, binding, arm.names), (yield from self._reading(beside, frames.tolist()))
-        for each in reads:
-            if not each.shown:
+        for read in reads:
+            if not read.is_visible:
                 raise RigError(
-                    f"'{name}' is disabled in viewports on frame {each.frame:.0f}, and Blender does not move it there"
+                    f"'{name}' is disabled in viewports on frame {read.frame:.0f}, and Blender does not move it there"
                 )
         solid, count = reads[len(reads) // 2].solid, len(beside.keyed)
         assert solid is not None
-        transforms = np.stack([each.transforms for each in reads])
+        transforms = np.stack([read.transforms for read in reads])
         worlds, wrists, bones, bases = np.split(transforms, [1, 2, 2 + count], axis=1)
         _check_shape(name, worlds[:, 0])
         axes = binding.location_axes[0]
         bases[:, -1, :3, 3] = bases[:, -1, :3, 3] @ axes.T
         played = PlayedWrist(orthonormal(wrists[:, 0]), bones, bases, axes, elbow, arm)
-        shapes = [each.shape for each in reads if each.shape is not None]
+        shapes = [read.shape for read in reads if read.shape is not None]
         deformed = shapes_of(shapes, len(reads) // 2, worlds[:, 0], name) if len(shapes) == len(reads) else None
         return ObjectMotion(name, solid, worlds[:, 0], played, carried, deformed)
 
@@ -210,13 +210,13 @@ class PlayedFrames:
         """Return what is evaluated on frames, on the middle one with the object's surface."""
         known, middle = self._read.setdefault(beside.names, {}), frames[len(frames) // 2]
         missing = [at for at in frames if at not in known or (at == middle and known[at].solid is None)]
-        for begin in range(0, len(missing), FRAMES_AT_ONCE):
-            yield Progress(begin / len(missing), f"Evaluating the frames beside '{beside.object}'")
-            with self._placed():
-                some = beside.read(missing[begin : begin + FRAMES_AT_ONCE], middle)
-            for each in some:
-                first = next(iter(known.values()), each).shape
-                known[each.frame] = each if each.shape is None else replace(each, shape=each.shape.shared(first))
+        for start in range(0, len(missing), FRAMES_AT_ONCE):
+            yield Progress(start / len(missing), f"Evaluating the frames beside '{beside.object}'")
+            with self._as_solved():
+                some = beside.read(missing[start : start + FRAMES_AT_ONCE], middle)
+            for read in some:
+                first = next(iter(known.values()), read).shape
+                known[read.frame] = read if read.shape is None else replace(read, shape=read.shape.shared(first))
         return [known[frame] for frame in frames]
 
 

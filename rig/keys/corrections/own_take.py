@@ -20,7 +20,12 @@ def own_take(armature: "Object") -> None:
     """
     played, behind = played_action(armature), _behind(armature)
     others = [obj for obj in bpy.data.objects if is_armature(obj) and played_action(obj) != played]
-    taken = {action.name for other in others for action in (*_behind(other), played_action(other)) if action}
+    taken = {
+        action.name
+        for other_armature in others
+        for action in (*_behind(other_armature), played_action(other_armature))
+        if action
+    }
     copies = {action.name: action.copy() for action in behind if action.name in taken and action.is_editable}
     if played is None or not copies:
         return

@@ -12,7 +12,7 @@ from ....hand.joints import DIGITS, Side
 from ....hand.kinematics import Pose, joint_frames
 from ....hand.wrist_range import wrist_bend
 from ....pipeline.contacts.faced_surface import FacedSurface
-from ....pipeline.contacts.held_wrist import held_wrist, way_between
+from ....pipeline.contacts.held_wrist import angle_and_distance, held_wrist
 from ....pipeline.contacts.hold_in_range import HeldRows
 from ....pipeline.contacts.hold_on_surface import HeldBySurface
 from ....pipeline.contacts.nearest_skin import least_distance
@@ -22,10 +22,10 @@ from ....posing.grasping.skin_samples import SkinPoints
 from ...armature_data import is_in_use
 from ...limits.read_limits import with_driven_channel, with_driven_rotation
 from ..arm_keys import arm_of
-from .hand_by_object import HandByObject, turned_beyond
+from .hand_by_object import HandByObject, rotated_beyond
 from .hand_of_take import HandOfTake
 from .hand_to_correct import WRIST
-from .keyed_wrist import HandKeys, WristPlace
+from .keyed_wrist import HandKeys, WristKeys
 from .last_used import LastUsed, digest
 from .played_wrist import PlayedWrist
 
@@ -61,7 +61,7 @@ class LaidPalm:
     """The hand there."""
     rotations: Floats
     """(F, 4) of the wrist's bone."""
-    place: WristPlace
+    wrist: WristKeys
     rows: HeldRows
     """Where the palm rests."""
 
@@ -69,7 +69,7 @@ class LaidPalm:
         """Return what is keyed of the hand with the wrist there."""
         rotations = keys.rotations.copy()
         rotations[:, WRIST] = self.rotations
-        return HandKeys(rotations, self.place)
+        return HandKeys(rotations, self.wrist)
 
 
 def some_of(count: int) -> Ints:
@@ -77,16 +77,16 @@ def some_of(count: int) -> Ints:
     return np.unique([0, count // 2, count - 1])
 
 
-def check_placed(of: HandOfTake) -> None:
+def check_placed(take_hand: HandOfTake) -> None:
     """Raise RigError unless a take keys what puts a hand in its place, which a palm needs, and only keys move that."""
-    armature = bpy.data.objects[of.hand.binding.armature]
-    if WRIST not in of.bones or not of.wrist.keyed:
-        drive = "Arm" if arm_of(armature, of.hand.found) else "Wrist"
+    armature = bpy.data.objects[take_hand.hand.binding.armature]
+    if WRIST not in take_hand.bones or not take_hand.wrist.keyed:
+        drive = "Arm" if arm_of(armature, take_hand.hand.found) else "Wrist"
         raise RigError(
-            f"the take does not move the {of.hand.side} hand to its place, which a palm at rest needs: solve with "
-            f"Drive: {drive}, or hold fingertips alone"
+            f"the take does not move the {take_hand.hand.side} hand to its place, which a palm at rest needs: solve "
+            f"with Drive: {drive}, or hold fingertips alone"
         )
-    chain = (*of.wrist.chain.names, of.hand.bone(WRIST))
+    chain = (*take_hand.wrist.chain.names, take_hand.hand.bone(WRIST))
     for name in chain:
         for constraint in armature.pose.bones[name].constraints:
             if is_in_use(constraint) and constraint.type not in AS_PARENTS:
@@ -98,12 +98,12 @@ def check_placed(of: HandOfTake) -> None:
         raise RigError(f"a driver moves '{driven[0]}', so that keys do not bring the palm to its place, mute it")
 
 
-def digits_with_skin(of: HandOfTake) -> tuple[str, ...]:
+def digits_with_skin(take_hand: HandOfTake) -> tuple[str, ...]:
     """Return the digits of a hand that have skin, which stays out of the object."""
-    return tuple(digit for number, digit in enumerate(DIGITS) if (of.hand.skin.digit == number).any())
+    return tuple(digit for number, digit in enumerate(DIGITS) if (take_hand.hand.skin.digit == number).any())
 
 
-def chosen_palm(of: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
+def chosen_palm(take_hand: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
     """Return where the palm of a hand rests on an object: about where it is in the mean of F frames.
 
     Raises RigError if it faces away from the object, does not come to it, or would turn by more than MOST_TURN.
@@ -112,18 +112,18 @@ def chosen_palm(of: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
     mean = np.eye(4)
     mean[:3, :3] = rot.nearest_rotation(frames[:, :3, :3].mean(axis=0))
     mean[:3, 3] = frames[:, :3, 3].mean(axis=0)
-    rest = _rested(_palm(of, by, some_of(len(frames))), by, mean, name)
-    _check_turn(mean[None], rest, name)
-    turn = by.motion.turn_on_object(rot.from_matrix(rest[:3, :3]))
+    rest = _rested(_palm(take_hand, by, some_of(len(frames))), by, mean, name)
+    _check_angle(mean[None], rest, name)
+    turn = by.motion.rotation_on_object(rot.from_matrix(rest[:3, :3]))
     return PalmPlace(by.motion.on_object(rest[:3, 3]), turn)
 
 
-def at_place(by: HandByObject, palm: PalmPlace) -> Floats:
+def palm_transform(by: HandByObject, palm: PalmPlace) -> Floats:
     """Return T_surface_wrist (4, 4) of a palm at its place on an object."""
-    place = np.eye(4)
-    place[:3, :3] = rot.to_matrix(by.motion.turn(palm.turn))
-    place[:3, 3] = by.motion.place(palm.place)
-    return place
+    transform = np.eye(4)
+    transform[:3, :3] = rot.to_matrix(by.motion.rotation(palm.turn))
+    transform[:3, 3] = by.motion.position(palm.place)
+    return transform
 
 
 def resting_at(by: HandByObject, to_surface: Floats, rest: Floats) -> HandByObject:
@@ -133,7 +133,7 @@ def resting_at(by: HandByObject, to_surface: Floats, rest: Floats) -> HandByObje
 
 
 def laid_palm(
-    of: HandOfTake,
+    take_hand: HandOfTake,
     by: HandByObject,
     palm: PalmPlace,
     name: str,
@@ -145,7 +145,7 @@ def laid_palm(
     """Return a hand whose palm comes to rest on an object in the frames of a range, and leaves it.
 
     Args:
-        of: the hand.
+        take_hand: the hand.
         by: the same beside the object, over F frames.
         palm: its place there.
         name: of the object.
@@ -160,44 +160,45 @@ def laid_palm(
         raise RigError(f"'{name}' moves with the wrist, expected an object that does not")
     if by.motion.played.slack > MOST_SHORT:
         raise RigError(
-            f"the hand does not follow '{of.hand.bone(WRIST)}' in these frames, expected it within the arm's reach"
+            f"the hand does not follow '{take_hand.hand.bone(WRIST)}' in these frames, expected it within the arm's "
+            "reach"
         )
     rows = np.flatnonzero(full) if full.any() else np.array([by.motion.middle])
-    place = at_place(by, palm)
-    skin = _palm(of, by, rows[some_of(len(rows))])
-    rest = _rested(skin if beside is None else skin.with_points(beside), by, place, name)
-    away = way_between(place, rest)[1]
+    transform = palm_transform(by, palm)
+    skin = _palm(take_hand, by, rows[some_of(len(rows))])
+    rest = _rested(skin if beside is None else skin.with_points(beside), by, transform, name)
+    away = angle_and_distance(transform, rest)[1]
     if away > MOST_AWAY:
         raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
-    held = held_wrist(by.beside.to_surface, rest, full=full, ends=ends)
-    resting = held.rows.slice
-    _check_turn(by.beside.to_surface[resting], rest, name)
-    goals = by.motion.in_world(held.to_surface)
+    wrist_motion = held_wrist(by.beside.to_surface, rest, full=full, ends=ends)
+    resting = wrist_motion.rows.slice
+    _check_angle(by.beside.to_surface[resting], rest, name)
+    goals = by.motion.in_world(wrist_motion.to_surface)
     rotations, wrist_place = by.wrist.brought_to(goals)
     reached = by.wrist.keyed_otherwise(rotations, wrist_place)
     short = float(np.linalg.norm((reached.wrist - goals)[resting, :3, 3], axis=1).max())
     if short > MOST_SHORT:
         raise RigError(f"the arm does not bring the palm to '{name}': it stays {1e3 * short:.0f} mm away")
-    _check_bend(by.wrist, reached, resting, of.hand.side)
+    _check_bend(by.wrist, reached, resting, take_hand.hand.side)
     laid = resting_at(replace(by, wrist=reached), by.motion.to_surface(reached.wrist), rest)
-    return LaidPalm(laid, rotations, wrist_place, held.rows)
+    return LaidPalm(laid, rotations, wrist_place, wrist_motion.rows)
 
 
-def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
+def deepest_skin(take_hand: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
     """Return how deep a palm is in an object, m, as its digits hold, and all skin (N, 3) m relative to the wrist."""
     rows = np.flatnonzero(found.held.rows.of(len(found.held.pose)))
     angles, to = found.held.pose.angles[rows], by.beside.to_surface[rows]
-    key = of.hand, by.digest, digest(angles, to, by.beyond)
-    return _deepest.get(key, lambda: _deepest_skin(of, by, rows, angles))
+    key = take_hand.hand, by.digest, digest(angles, to, by.beyond)
+    return _deepest.get(key, lambda: _deepest_skin(take_hand, by, rows, angles))
 
 
-def _deepest_skin(of: HandOfTake, by: HandByObject, rows: Ints, angles: Floats) -> tuple[float, Floats]:
+def _deepest_skin(take_hand: HandOfTake, by: HandByObject, rows: Ints, angles: Floats) -> tuple[float, Floats]:
     """Return the same in some rows (N,) of the frames; angles: (N, D) rad of the hand as its digits hold."""
     posed = Pose.at_origin(by.pose.hand, angles)
-    points = _palm_points(of, by).posed(joint_frames(posed.hand, posed))
+    points = _palm_points(take_hand, by).posed(joint_frames(posed.hand, posed))
     to = by.beside.to_surface[rows]
-    placed = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
-    depth = max(-least_distance(by.beside.surface, placed), 0.0)
+    on_object = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
+    depth = max(-least_distance(by.beside.surface, on_object), 0.0)
     some = some_of(len(rows))
     digits = by.beside.posed(rows[some], posed.angles[some])[0]
     return depth, np.concatenate([points[some].reshape(-1, 3), digits.reshape(-1, 3)])
@@ -218,27 +219,27 @@ def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Float
     return rest
 
 
-def _check_turn(frames: Floats, rest: Floats, name: str) -> None:
+def _check_angle(frames: Floats, rest: Floats, name: str) -> None:
     """Raise RigError if a palm would turn by more than MOST_TURN from T_surface_wrist (F, 4, 4) to its rest (4, 4)."""
-    turn = max(way_between(frame, rest)[0] for frame in frames)
-    if turn > MOST_TURN:
+    angle = max(angle_and_distance(frame, rest)[0] for frame in frames)
+    if angle > MOST_TURN:
         raise RigError(
-            f"its palm would turn by {np.rad2deg(turn):.0f}° to lie on '{name}', expected at most "
+            f"its palm would turn by {np.rad2deg(angle):.0f}° to lie on '{name}', expected at most "
             f"{np.rad2deg(MOST_TURN):.0f}°"
         )
 
 
-def _palm(of: HandOfTake, by: HandByObject, rows: Ints) -> PalmSkin:
+def _palm(take_hand: HandOfTake, by: HandByObject, rows: Ints) -> PalmSkin:
     """Return the skin of the palm in some of the frames. Raises RigError if it has too little."""
-    skin = _palm_points(of, by)
+    skin = _palm_points(take_hand, by)
     if len(skin.points) < LEAST_POINTS:
         raise RigError("the hand has no skin at its palm")
     return palm_skin(skin, Pose.at_origin(by.pose.hand, by.pose.angles[rows]))
 
 
-def _palm_points(of: HandOfTake, by: HandByObject) -> SkinPoints:
+def _palm_points(take_hand: HandOfTake, by: HandByObject) -> SkinPoints:
     """Return all points of the palm's skin, relative to the wrist."""
-    return turned_beyond(of.hand.skin.subset(np.flatnonzero(of.hand.skin.digit < 0)), by.beyond)
+    return rotated_beyond(take_hand.hand.skin.subset(np.flatnonzero(take_hand.hand.skin.digit < 0)), by.beyond)
 
 
 def _check_bend(before: PlayedWrist, after: PlayedWrist, rows: slice, side: Side) -> None:

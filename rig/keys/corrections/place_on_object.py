@@ -22,13 +22,13 @@ from .hand_of_take import HandOfTake
 from .held_on_object import no_skin
 from .keyed_wrist import HandKeys
 from .object_motion import PlayedFrames
-from .palm_on_object import at_place, check_placed, chosen_palm, digits_with_skin, resting_at
+from .palm_on_object import check_placed, chosen_palm, digits_with_skin, palm_transform, resting_at
 
 Floats = NDArray[np.float64]
 
 
 def chosen_on_object(
-    of: HandOfTake,
+    take_hand: HandOfTake,
     name: str,
     digits: tuple[str, ...],
     keys: HandKeys,
@@ -45,23 +45,23 @@ def chosen_on_object(
     do.
     """
     if palm:
-        check_placed(of)
+        check_placed(take_hand)
     played = played or PlayedFrames()
-    motion = yield from played.motion(of.hand.binding, name, frames, of.wrist.chain)
+    motion = yield from played.motion(take_hand.hand.binding, name, frames, take_hand.wrist.chain)
     if not palm:
-        by = hand_by_object(of, motion, keys, digits)
-        return HeldOnObject(name, tuple(_point(by, digit, of) for digit in digits))
-    by = hand_by_object(of, motion, keys, digits_with_skin(of), palm=True)
-    place = chosen_palm(of, by, name)
-    rest = at_place(by, place)
+        by = hand_by_object(take_hand, motion, keys, digits)
+        return HeldOnObject(name, tuple(_point(by, digit, take_hand) for digit in digits))
+    by = hand_by_object(take_hand, motion, keys, digits_with_skin(take_hand), palm=True)
+    palm_place = chosen_palm(take_hand, by, name)
+    rest = palm_transform(by, palm_place)
     laid = resting_at(by, np.tile(rest, (len(frames), 1, 1)), rest)
-    return HeldOnObject(name, tuple(_point(laid, digit, of) for digit in digits), place)
+    return HeldOnObject(name, tuple(_point(laid, digit, take_hand) for digit in digits), palm_place)
 
 
-def _point(by: HandByObject, digit: str, of: HandOfTake) -> ObjectPoint:
+def _point(by: HandByObject, digit: str, take_hand: HandOfTake) -> ObjectPoint:
     beside, middle, last = by.beside, by.motion.middle, JOINT_INDEX[CHAIN_JOINTS[digit][LAST_BONE]]
     free = angles_of(by.pose.hand, [digit])
-    free = free[np.isin(by.pose.hand.axis_joint[free - ROOT_DOFS], list(of.bones))]
+    free = free[np.isin(by.pose.hand.axis_joint[free - ROOT_DOFS], list(take_hand.bones))]
     own = (beside.skin.digit == DIGITS.index(digit)) & (beside.skin.link == LAST_BONE)
     # A bone's +Z is out of the back of the hand.
     pads = np.flatnonzero(own & (by.locals[:, 2] <= 0.0))
@@ -75,5 +75,5 @@ def _point(by: HandByObject, digit: str, of: HandOfTake) -> ObjectPoint:
     bone = joint_frames(slid.hand, slid)[at, last, :3, :3] @ rot.to_matrix(by.beyond[last])
     direction = bone.T @ inwards
     pad = touching_point(beside.skin, by.locals, digit, direction)
-    place = place_reached(by.pose, beside, free, pad, rows)
-    return ObjectPoint(digit, by.motion.on_object(place), direction)
+    position = place_reached(by.pose, beside, free, pad, rows)
+    return ObjectPoint(digit, by.motion.on_object(position), direction)

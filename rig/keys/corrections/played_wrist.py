@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hand import rotations as rot
-from .keyed_wrist import NO_ARM, ArmChain, WristPlace
+from .keyed_wrist import NO_ARM, ArmChain, WristKeys
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class PlayedWrist:
         own = np.linalg.inv(orthonormal(self.bones[:, -1])) @ self.wrist
         return float(np.linalg.norm(own[:, :3, 3] - own[0, :3, 3], axis=1).max())
 
-    def keyed_otherwise(self, rotations: Floats | None, place: WristPlace | None) -> "PlayedWrist":
+    def keyed_otherwise(self, rotations: Floats | None, wrist_keys: WristKeys | None) -> "PlayedWrist":
         """Return it with other keys: rotations (F, 4) of the wrist's bone, and its place; None for those it has.
 
         Each bone P with basis B becomes K · P · B^-1 · B', with K the motion of the one above it.
@@ -55,29 +55,29 @@ class PlayedWrist:
         bases = self.bases.copy()
         if rotations is not None:
             bases[:, -1, :3, :3] = rot.to_matrix(rotations)
-        if place is not None and place.locations.shape[1]:
-            bases[:, -1, :3, 3] = place.locations @ self.location_axes.T
-        if place is not None:
-            for number in range(place.arm.shape[1]):
-                bases[:, number, :3, :3] = rot.to_matrix(place.arm[:, number])
+        if wrist_keys is not None and wrist_keys.locations.shape[1]:
+            bases[:, -1, :3, 3] = wrist_keys.locations @ self.location_axes.T
+        if wrist_keys is not None:
+            for number in range(wrist_keys.arm.shape[1]):
+                bases[:, number, :3, :3] = rot.to_matrix(wrist_keys.arm[:, number])
         bones, motions = self.bones.copy(), [np.tile(np.eye(4), (len(self.wrist), 1, 1))]
         for number, parent in enumerate((*self.arm.parents, self.arm.last)):
-            carried = motions[parent + 1] @ self.bones[:, number] @ np.linalg.inv(self.bases[:, number])
-            bones[:, number] = carried @ bases[:, number]
+            parent_motion = motions[parent + 1] @ self.bones[:, number] @ np.linalg.inv(self.bases[:, number])
+            bones[:, number] = parent_motion @ bases[:, number]
             motions.append(bones[:, number] @ np.linalg.inv(self.bones[:, number]))
         return replace(self, wrist=orthonormal(motions[-1] @ self.wrist), bones=bones, bases=bases)
 
-    def brought_to(self, goal: Floats) -> tuple[Floats, WristPlace]:
+    def brought_to(self, goal: Floats) -> tuple[Floats, WristKeys]:
         """Return rotations (F, 4) and the place of the wrist's bone that bring the wrist to T_world_wrist (F, 4, 4)."""
         motion = goal @ np.linalg.inv(self.wrist)
         if self.bones.shape[1] > 1:
             return self._by_arm(motion)
-        carried = self.bones[:, 0] @ np.linalg.inv(self.bases[:, 0])
-        bases = np.linalg.inv(carried) @ motion @ self.bones[:, 0]
+        parent_motion = self.bones[:, 0] @ np.linalg.inv(self.bases[:, 0])
+        bases = np.linalg.inv(parent_motion) @ motion @ self.bones[:, 0]
         rotations = rot.from_matrix(orthonormal(bases)[:, :3, :3])
-        return rotations, WristPlace(bases[:, :3, 3] @ self.location_axes, np.empty((len(goal), 0, 4)))
+        return rotations, WristKeys(bases[:, :3, 3] @ self.location_axes, np.empty((len(goal), 0, 4)))
 
-    def _by_arm(self, motion: Floats) -> tuple[Floats, WristPlace]:
+    def _by_arm(self, motion: Floats) -> tuple[Floats, WristKeys]:
         """Return the same of an arm: it bends at the elbow in its plane, and swings by the shortest way from there.
 
         So the elbow stays where the take has it as far as that is possible, and a motion (F, 4, 4) of the wrist that is
@@ -89,14 +89,19 @@ class PlayedWrist:
         goal = (motion[:, :3, :3] @ wrist[..., None])[..., 0] + motion[:, :3, 3]
         bend = rot.from_axis_angle(self._axes(elbow - shoulder, wrist - elbow, fore), _further_bend(self.bones, goal))
         swing = rot.shortest_rotation(elbow + rot.rotate(bend, wrist - elbow) - shoulder, goal - shoulder)
-        turn = rot.multiply(rot.conjugate(rot.multiply(swing, bend)), rot.from_matrix(motion[:, :3, :3]))
-        own, whole = self._twists(_angle_about(turn, rot.unit_vectors(wrist - elbow)))
-        turns = [swing, rot.multiply(bend, own[1]), *own[2:], rot.multiply(rot.conjugate(whole[self.arm.last]), turn)]
-        turned = [
-            rot.multiply(rot.from_matrix(self.bases[:, number, :3, :3]), self._within(number, each))
-            for number, each in enumerate(turns)
+        twist = rot.multiply(rot.conjugate(rot.multiply(swing, bend)), rot.from_matrix(motion[:, :3, :3]))
+        own, whole = self._twists(_angle_about(twist, rot.unit_vectors(wrist - elbow)))
+        rotations = [
+            swing,
+            rot.multiply(bend, own[1]),
+            *own[2:],
+            rot.multiply(rot.conjugate(whole[self.arm.last]), twist),
         ]
-        return turned[-1], WristPlace(np.empty((len(goal), 0)), np.stack(turned[:-1], axis=1))
+        keyed = [
+            rot.multiply(rot.from_matrix(self.bases[:, number, :3, :3]), self._within(number, rotation))
+            for number, rotation in enumerate(rotations)
+        ]
+        return keyed[-1], WristKeys(np.empty((len(goal), 0)), np.stack(keyed[:-1], axis=1))
 
     def _twists(self, angles: Floats) -> tuple[list[Floats], list[Floats]]:
         """Return how the arm's bones turn, in the world, where the hand turns by angles (F,) about the forearm.
@@ -112,10 +117,10 @@ class PlayedWrist:
             whole.append(rot.multiply(whole[parent], own[-1]) if parent >= 0 else own[-1])
         return own, whole
 
-    def _within(self, number: int, turns: Floats) -> Floats:
+    def _within(self, number: int, rotations: Floats) -> Floats:
         """Return turns (F, 4) of the world in the frames of a bone."""
         own = rot.from_matrix(orthonormal(self.bones[:, number])[:, :3, :3])
-        return rot.multiply(rot.conjugate(own), rot.multiply(turns, own))
+        return rot.multiply(rot.conjugate(own), rot.multiply(rotations, own))
 
     def _axes(self, upper: Floats, fore: Floats, frames: Floats) -> Floats:
         """Return the elbow's axes (F, 3) in the world; upper, fore: (F, 3) along the bones."""
@@ -132,20 +137,20 @@ def orthonormal(frames: Floats) -> Floats:
     return result
 
 
-def _angle_about(turns: Floats, axes: Floats) -> Floats:
+def _angle_about(rotations: Floats, axes: Floats) -> Floats:
     """Return the angles (F,) rad, -π..π, about axes (F, 3) of turns (F, 4): what remains has no part about them."""
-    along = np.einsum("fi,fi->f", turns[:, 1:], axes)
-    return np.asarray(2 * np.arctan(along / np.where(np.abs(turns[:, 0]) < 1e-12, 1e-12, turns[:, 0])))
+    along = np.einsum("fi,fi->f", rotations[:, 1:], axes)
+    return np.asarray(2 * np.arctan(along / np.where(np.abs(rotations[:, 0]) < 1e-12, 1e-12, rotations[:, 0])))
 
 
 def _further_bend(bones: Floats, goal: Floats) -> Floats:
     """Return the angles (F,) rad by which elbows bend further, so that wrists are as far from shoulders as goals."""
     shoulder, elbow, wrist = np.moveaxis(bones[:, [0, 1, -1]][:, :, :3, 3], 1, 0)
     upper, fore = np.linalg.norm(elbow - shoulder, axis=1), np.linalg.norm(wrist - elbow, axis=1)
-    now, then = (
+    current, then = (
         np.arccos(
-            np.clip((np.linalg.norm(each - shoulder, axis=1) ** 2 - upper**2 - fore**2) / (2 * upper * fore), -1, 1)
+            np.clip((np.linalg.norm(target - shoulder, axis=1) ** 2 - upper**2 - fore**2) / (2 * upper * fore), -1, 1)
         )
-        for each in (wrist, goal)
+        for target in (wrist, goal)
     )
-    return np.asarray(np.clip(then, LEAST_BEND, np.maximum(MOST_BEND, now)) - now)
+    return np.asarray(np.clip(then, LEAST_BEND, np.maximum(MOST_BEND, current)) - current)

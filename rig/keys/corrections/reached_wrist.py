@@ -28,32 +28,32 @@ class LaidWrist:
 
     frames: Floats
     """(N,) scene frames."""
-    places: Floats
+    positions: Floats
     """(N, 3) m in the world."""
 
 
-def unreached(armature: "Object", of: HandOfTake, laid: Mapping[str, LaidWrist]) -> dict[str, str]:
+def unreached(armature: "Object", take_hand: HandOfTake, laid: Mapping[str, LaidWrist]) -> dict[str, str]:
     """Return id -> by how much a hand is not where a palm was laid, of those of corrections that an armature plays now.
 
     Only of a hand that follows a control: others are moved by what is keyed alone.
     """
-    control, carrier = str(of.hand.binding.bones[0]), of.hand.binding.carrier
+    control, carrier = str(take_hand.hand.binding.bones[0]), take_hand.hand.binding.carrier
     if carrier in (None, control):
         return {}
-    sentences = {one_id: _sentence(armature, of, wrist, control) for one_id, wrist in laid.items()}
+    sentences = {one_id: _sentence(armature, take_hand, wrist, control) for one_id, wrist in laid.items()}
     return {one_id: sentence for one_id, sentence in sentences.items() if sentence}
 
 
-def _sentence(armature: "Object", of: HandOfTake, laid: LaidWrist, control: str) -> str:
+def _sentence(armature: "Object", take_hand: HandOfTake, laid: LaidWrist, control: str) -> str:
     rows = np.unique(np.linspace(0, len(laid.frames) - 1, MOST_FRAMES).round().astype(int))
-    carrier = str(of.hand.binding.carrier)
-    rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ of.hand.binding.rest[0]
+    carrier = str(take_hand.hand.binding.carrier)
+    rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ take_hand.hand.binding.rest[0]
 
     def read(_: float) -> Floats:
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         return np.asarray((np.array(posed.matrix_world) @ np.array(posed.pose.bones[carrier].matrix) @ rest)[:3, 3])
 
-    off = np.linalg.norm(np.stack(on_frames(armature, laid.frames[rows], read)) - laid.places[rows], axis=1)
+    off = np.linalg.norm(np.stack(on_frames(armature, laid.frames[rows], read)) - laid.positions[rows], axis=1)
     worst = int(off.argmax())
     if off[worst] <= MOST_OFF:
         return ""

@@ -15,9 +15,9 @@ def renamed_bones(armature: "Object", curves: "Iterable[FCurve]", played: "Itera
     Only missing bones were renamed, and only to those that no curve had before. None is named unless there are as many
     of both, and each has at least the channels that it had: curves may have been deleted or added meanwhile.
     """
-    before, now, bones = _channels(curves), _channels(played), armature.pose.bones
+    before, current, bones = _channels(curves), _channels(played), armature.pose.bones
     missing = {bone: channels for bone, channels in before.items() if bone not in bones}
-    new = {bone: channels for bone, channels in now.items() if bone not in before and bone in bones}
+    new = {bone: channels for bone, channels in current.items() if bone not in before and bone in bones}
     if len(missing) != len(new) or not all(old <= new[bone] for old, bone in zip(missing.values(), new, strict=True)):
         return {}
     return dict(zip(missing, new, strict=True))

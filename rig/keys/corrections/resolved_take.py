@@ -57,12 +57,14 @@ def is_unsolved(base: "Action", corrections: Sequence[Correction]) -> bool:
 def solved_as_they_are(base: "Action", corrections: Sequence[Correction]) -> list[Correction]:
     """Return those of corrections in the solve that a take was solved with, and that were not changed since."""
     known = _effects(solved_with(base))
-    return [each for each in corrections if not each.muted and effect_of(each) in known]
+    return [correction for correction in corrections if not correction.muted and effect_of(correction) in known]
 
 
 def _effects(corrections: Sequence[Correction]) -> list[dict[str, Any]]:
     """Return what corrections do in the solve, without what they are called."""
-    return [effect_of(each) for each in corrections if each.is_before_solving and not each.muted]
+    return [
+        effect_of(correction) for correction in corrections if correction.is_before_solving and not correction.muted
+    ]
 
 
 def recipe_of_take(base: "Action", corrections: tuple[Correction, ...]) -> Recipe:
@@ -129,11 +131,11 @@ def write_ranges(
         )
         report = take.report | {"corrections": corrections_report(armatures, scene)}
         for action in filter(None, (base, composed_of(armature))):
-            reviewed = {name: kept for name in REVIEW_PROPERTIES if (kept := action.get(name)) is not None}
+            reviewed = {name: value for name in REVIEW_PROPERTIES if (value := action.get(name)) is not None}
             store_report(action, report, take, frames)
-            for name, kept in reviewed.items():
+            for name, value in reviewed.items():
                 # Problems elsewhere are the same, and so are their marks and visits.
-                action[name] = kept
+                action[name] = value
     return tuple(dict.fromkeys(notes))
 
 

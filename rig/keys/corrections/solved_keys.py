@@ -36,7 +36,7 @@ def remember_keys(action: "Action", part: tuple[float, float] | None = None) -> 
     frames, numbers = _numbers(action, paths)
     if part is not None and action.get(PATHS_PROPERTY) is not None:
         known_frames, known = _known(action)
-        outside = [_outside(each, part) for each in (frames, known_frames)]
+        outside = [_outside(all_frames, part) for all_frames in (frames, known_frames)]
         frames = np.concatenate([frames[~outside[0]], known_frames[outside[1]]])
         numbers = np.concatenate([numbers[~outside[0]], known[outside[1]]])
     action[FRAMES_PROPERTY], action[NUMBERS_PROPERTY] = frames.tolist(), numbers.tolist()
@@ -48,10 +48,10 @@ def edited_frames(action: "Action") -> Floats:
     paths = _solved_paths(action)
     if paths is None:
         return np.empty(0)
-    now, known = _numbers(action, paths), _known(action)
-    all_frames = np.unique(np.concatenate([_steps(now[0]), _steps(known[0])]))
+    current, known = _numbers(action, paths), _known(action)
+    all_frames = np.unique(np.concatenate([_steps(current[0]), _steps(known[0])]))
     both = np.full((2, len(all_frames)), NEVER)
-    for row, (frames, numbers) in zip(both, (now, known), strict=True):
+    for row, (frames, numbers) in zip(both, (current, known), strict=True):
         row[np.searchsorted(all_frames, _steps(frames))] = numbers
     return np.asarray(all_frames[both[0] != both[1]] * SAME_FRAME)
 
@@ -70,9 +70,9 @@ def keep_edits(base: "Action", ranges: Sequence[tuple[float, float]]) -> list[st
     edits = edits_in(edited_frames(base), ranges)
     if not edits:
         return []
-    kept = base.copy()
-    kept.name, kept.use_fake_user = base.name + EDITED, True
-    return [f"keys that were edited by hand on {edits} were replaced, and are kept in the action '{kept.name}'"]
+    copy = base.copy()
+    copy.name, copy.use_fake_user = base.name + EDITED, True
+    return [f"keys that were edited by hand on {edits} were replaced, and are kept in the action '{copy.name}'"]
 
 
 def _outside(frames: Floats, part: tuple[float, float]) -> NDArray[np.bool_]:

@@ -29,8 +29,8 @@ def has_other_rest(action: "Action", armature: "Object") -> bool:
 
     Not if the take does not say, or one of its bones is missing.
     """
-    known, now = action.get(REST_PROPERTY), _rest_id(action, armature)
-    return isinstance(known, str) and now is not None and known != now
+    known, current = action.get(REST_PROPERTY), _rest_id(action, armature)
+    return isinstance(known, str) and current is not None and known != current
 
 
 def _rest_id(action: "Action", armature: "Object") -> str | None:

@@ -88,7 +88,7 @@ def placed_as_solved(armature: "Object", hands: Sequence[HandOfTake]) -> Iterato
     Composed again, they are then the same to the bit.
     """
     composed = composed_of(armature)
-    if composed is None or not any(of.wrist.keyed for of in hands):
+    if composed is None or not any(take_hand.wrist.keyed for take_hand in hands):
         yield
         return
     is_kept = composed.use_fake_user

@@ -47,9 +47,9 @@ def clock_of(action: "Action", scene: "Scene") -> TakeClock:
 
     One that keeps none has the scene's rate; its frames are counted from the scene's frame 0 if it has no capture.
     """
-    kept = _numbers(action.get(CLOCK_PROPERTY), 3)
-    if kept is not None and kept[2] > 0:
-        return TakeClock(kept[0], kept[1], kept[2])
+    numbers = _numbers(action.get(CLOCK_PROPERTY), 3)
+    if numbers is not None and numbers[2] > 0:
+        return TakeClock(numbers[0], numbers[1], numbers[2])
     frame, time = _numbers(action.get(TIMING_PROPERTY), 2) or (0.0, 0.0)
     return TakeClock(frame, time, scene_rate(scene))
 

@@ -56,9 +56,11 @@ def waiting_reasons(
     base: "Action", corrections: Sequence[Correction], hands: Sequence[HandOfTake], clock: TakeClock
 ) -> dict[str, str]:
     """Return id -> reason of the corrections that have no effect; another armature may have their hand."""
-    own, solved = {of.hand.side for of in hands}, (report_in(base) or {}).get("hands", {})
+    own, solved = {take_hand.hand.side for take_hand in hands}, (report_in(base) or {}).get("hands", {})
     reasons = {
-        one.id: _waiting_reason(one, hands, clock) for one in corrections if one.hand in own or one.hand not in solved
+        correction.id: _waiting_reason(correction, hands, clock)
+        for correction in corrections
+        if correction.hand in own or correction.hand not in solved
     }
     return {of_id: reason for of_id, reason in reasons.items() if reason}
 
@@ -68,12 +70,16 @@ def unsolved_reasons(corrections: Sequence[Correction], known: Mapping[str, str]
 
     known: the present reasons, or those of the last solve.
     """
-    return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
+    return {
+        correction.id: known[correction.id]
+        for correction in corrections
+        if correction.is_before_solving and correction.id in known
+    }
 
 
 def _waiting_reason(correction: Correction, hands: "Sequence[HandOfTake]", clock: TakeClock) -> str:
     """Return why a correction has no effect on these hands of a take, a sentence without its end; empty if it has."""
-    own = [of for of in hands if of.hand.side == correction.hand]
+    own = [take_hand for take_hand in hands if take_hand.hand.side == correction.hand]
     if not own:
         return f"there is no {correction.hand} hand in the take"
     if not own[0].rows(correction, clock).any():
@@ -101,7 +107,7 @@ def _parsed(text: str) -> dict[str, str]:
 def shortened_changes(base: "Action", corrections: Sequence[Correction]) -> dict[str, dict[str, Any]]:
     """Return id -> effect of the corrections of a take that are held shorter than its range."""
     shortened = shortened_of(base)
-    return {one.id: effect_of(one) for one in corrections if one.id in shortened}
+    return {correction.id: effect_of(correction) for correction in corrections if correction.id in shortened}
 
 
 def waiting_notes(
@@ -112,8 +118,16 @@ def waiting_notes(
     before: the `shortened_changes` of the take before. These have no sentence here; the panel's list still shows them.
     """
     waiting, shortened = waiting_of(base), shortened_of(base)
-    waits = [f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting]
+    waits = [
+        f"correction '{correction.name}' waits: {waiting[correction.id]}"
+        for correction in corrections
+        if correction.id in waiting
+    ]
     if len(waits) > MAX_NAMED:
         waits[MAX_NAMED:] = [f"{len(waits) - MAX_NAMED} more wait, select them in the panel Corrections to see why"]
-    new = [one for one in corrections if one.id in shortened and effect_of(one) != before.get(one.id)]
-    return (*waits, *(f"correction '{one.name}': {shortened[one.id]}" for one in new))
+    new = [
+        correction
+        for correction in corrections
+        if correction.id in shortened and effect_of(correction) != before.get(correction.id)
+    ]
+    return (*waits, *(f"correction '{correction.name}': {shortened[correction.id]}" for correction in new))

@@ -111,16 +111,16 @@ def left_behind(armature: "Object", recipe: Recipe) -> str:
     )
 
 
-def is_same_capture(action: "Action", other: "Action") -> bool:
+def is_same_capture(action: "Action", other_action: "Action") -> bool:
     """Whether two actions are takes of the same capture."""
-    reports = report_in(action), report_in(other)
+    reports = report_in(action), report_in(other_action)
     captures = [str(report.get("capture", "")) for report in reports if report is not None]
     return len(captures) == 2 and _is_same_file(captures[0], captures[1])
 
 
-def _is_same_file(path: str, other: str) -> bool:
-    if path == other:
+def _is_same_file(path: str, other_path: str) -> bool:
+    if path == other_path:
         return True
-    first, second = (Path(bpy.path.abspath(each)) for each in (path, other))
+    first, second = (Path(bpy.path.abspath(either)) for either in (path, other_path))
     # One that is not there any more was moved.
     return first.name == second.name and (first.resolve() == second.resolve() or not first.exists())

@@ -190,7 +190,7 @@ def test_a_contact_slides_to_where_the_hand_gets() -> None:
     before, times, flesh = Pose.at_origin(hand, performer.angles), times_of(performer), Flesh.of(hand)
     free, on_palm = angles_of(hand, DIGITS), Contact((2, 17), 70, 130, 0.0, (0.9, 0.9), np.array([0.0, 0.0, -1.0]))
     holding = hold_contacts(before, times, flesh, free, [on_palm])
-    assert [each.contact for each in holding.held] == [on_palm]
+    assert [each.contact for each in holding.contacts] == [on_palm]
     after = run_to_end(settle(before, times, flesh, free, holding, everywhere=False))
     of_parts = pair_depths(flesh, hand, after.angles[HELD])[:, pairs_of(flesh, on_palm)].max(axis=1)
     assert np.abs(of_parts).max() < 1e-3
@@ -237,7 +237,7 @@ def test_a_contact_with_a_digit_that_the_hand_lacks_is_left_out() -> None:
     contacts = [each for each in found(performer) if 1 in each.parts]
     assert contacts
     free = angles_of(performer.hand, DIGITS)
-    assert not hold_contacts(performer, times_of(performer), flesh, free, contacts).held
+    assert not hold_contacts(performer, times_of(performer), flesh, free, contacts).contacts
 
 
 def test_skin_that_slides_is_held_place_by_place() -> None:
@@ -268,9 +268,9 @@ def test_of_contacts_that_hinder_each_other_the_one_is_left_out_that_is_less_of_
     hand, flesh = performer.hand, Flesh.of(performer.hand)
     free, times = angles_of(hand, DIGITS), times_of(performer)
     alone = hold_contacts(performer, times, flesh, free, [base])
-    assert [each.contact for each in alone.held] == [base], "it could be held without the other"
+    assert [each.contact for each in alone.contacts] == [base], "it could be held without the other"
     both = hold_contacts(performer, times, flesh, free, [true, base])
-    assert [each.contact for each in both.held] == [true]
+    assert [each.contact for each in both.contacts] == [true]
 
 
 @pytest.mark.parametrize(("finger", "turned"), TURNS)

@@ -51,7 +51,7 @@ def test_a_correction_comes_back_from_json_as_it_was(kind):
     assert (read.factor, read.factor_keys, read.muted, read.locked) == (0.75, ((1.0, 0.5), (2.0, 1.0)), False, False)
     assert read.kind == kind and json.loads(encode((read,))) == json.loads(encode((made,)))
     if isinstance(read.change, PoseDifference):
-        np.testing.assert_allclose(read.change.turns["wrist"], TURN, atol=1e-6)
+        np.testing.assert_allclose(read.change.rotations["wrist"], TURN, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from knuckle.hand import proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.kinematics import Pose
 from knuckle.pipeline.contacts.held_motion import MOST_TURN
-from knuckle.pipeline.contacts.held_wrist import MOST_SHIFT, held_wrist, way_between
+from knuckle.pipeline.contacts.held_wrist import MOST_SHIFT, angle_and_distance, held_wrist
 from knuckle.pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, PalmPlace, TimeRange
 from knuckle.pipeline.corrections.correction_json import from_list, to_list
@@ -82,8 +82,8 @@ def test_a_palm_lies_flat_on_a_slab_from_above_and_from_within_it(
     assert lowest[0] < 0.5e-3 and lowest[2] < 3e-3
     again = rested(palm, slab, at)
     assert again is not None
-    turn, shift = way_between(at, again)
-    assert turn < np.deg2rad(0.2) and shift < 0.2e-3, "it is at rest"
+    angle, shift = angle_and_distance(at, again)
+    assert angle < np.deg2rad(0.2) and shift < 0.2e-3, "it is at rest"
     # It turns to lie flat and goes down, and neither slides nor turns on the table.
     middle = palm.middle
     assert np.linalg.norm((at @ [*middle, 1.0] - start @ [*middle, 1.0])[:2]) < 0.02
@@ -95,8 +95,8 @@ def test_it_rests_in_the_same_way_wherever_the_surface_is(palm: PalmSkin) -> Non
     moved = frame((0.7, 0.3, -1.2), (0.4, -0.2, 1.1))
     here, there = rested(palm, Slab(1.0, np.eye(4)), STARTS[1]), rested(palm, Slab(1.0, moved), moved @ STARTS[1])
     assert here is not None and there is not None
-    turn, shift = way_between(there, moved @ here)
-    assert turn < np.deg2rad(0.3) and shift < 0.3e-3
+    angle, shift = angle_and_distance(there, moved @ here)
+    assert angle < np.deg2rad(0.3) and shift < 0.3e-3
 
 
 @pytest.mark.parametrize("height", [-0.08, -0.05, 0.06, 0.15, 0.3])
@@ -136,9 +136,9 @@ def test_a_wrist_comes_to_its_place_and_leaves_it_without_a_leap() -> None:
     np.testing.assert_array_equal(held.to_surface[first : last + 1], np.tile(place, (last - first + 1, 1, 1)))
     path = np.concatenate([frames[:1], held.to_surface, frames[-1:]])
     for before, after, own in zip(path[:-1], path[1:], [0, *rows[:-1], count - 1], strict=False):
-        turn, shift = way_between(before, after)
-        own_turn, own_shift = way_between(frames[own], frames[min(own + 1, count - 1)])
-        assert turn < 1.1 * MOST_TURN + own_turn and shift < 1.1 * MOST_SHIFT + own_shift
+        angle, shift = angle_and_distance(before, after)
+        own_angle, own_shift = angle_and_distance(frames[own], frames[min(own + 1, count - 1)])
+        assert angle < 1.1 * MOST_TURN + own_angle and shift < 1.1 * MOST_SHIFT + own_shift
     short = held_wrist(frames[:5], place, full=full[5:10], ends=(True, True))
     assert short.rows.lacks_frames and sum(short.rows.blends) >= 5
 

@@ -192,7 +192,7 @@ def test_pieces_cover_a_take_once_and_overlap(frames: int) -> None:
     kept = [row for each in pieces for row in range(each.first, each.stop)]
     assert kept == list(range(frames))
     for before, after in pairwise(pieces):
-        assert before.next_begin == after.begin == max(0, after.first - 20)
+        assert before.next_start == after.start == max(0, after.first - 20)
         assert before.end == min(frames, before.stop + 20)
 
 
