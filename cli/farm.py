@@ -21,7 +21,7 @@ from .terminal import TakeFailedError, exiting_on_signals, say
 PAGE_NAME = "summary.html"
 USUAL_OUTPUTS = ("joints", "evidence", "report", "html")
 MAX_WORKERS = 1000
-LEAST_MEMORY_GB, MOST_MEMORY_GB = 0.3, 100_000.0
+MIN_MEMORY_GB, MAX_MEMORY_GB = 0.3, 100_000.0
 """A worker that has done nothing takes 0.15 GB."""
 
 
@@ -106,9 +106,9 @@ def _settings(options: argparse.Namespace) -> FarmSettings:
     """Return what holds for all takes. Raises KnuckleError for options that contradict each other."""
     if options.workers is not None and not 1 <= options.workers <= MAX_WORKERS:
         raise FarmError(f"--workers is {options.workers}, expected 1 to {MAX_WORKERS}")
-    if options.memory is not None and not LEAST_MEMORY_GB <= options.memory <= MOST_MEMORY_GB:
+    if options.memory is not None and not MIN_MEMORY_GB <= options.memory <= MAX_MEMORY_GB:
         raise FarmError(
-            f"--memory is {options.memory:g}, expected {LEAST_MEMORY_GB:g} to {MOST_MEMORY_GB:g} GB for each worker"
+            f"--memory is {options.memory:g}, expected {MIN_MEMORY_GB:g} to {MAX_MEMORY_GB:g} GB for each worker"
         )
     outputs = tuple(output for output in FILE_NAMES if output in options.write)
     if options.pictures and not {"html", "blend"} <= {*outputs}:

@@ -35,7 +35,7 @@ TIP_POSITION = 0.6
 """Position on the last bone, as a share of it, at which a tip's thickness is measured: it is rounded beyond."""
 FLAT_SHARE = 0.2
 """Quantile of the distances of skin from a bone that is half its thickness from back to front: digits are wider."""
-FEWEST_POINTS = 6
+MIN_POINTS = 6
 """Points of skin by which a joint's thickness is known."""
 
 _BONES = [[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]] for digit in DIGITS]
@@ -131,7 +131,7 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
                 near[joint] = np.abs(along[joint]) < NEAR_JOINT
             if joint > 0:
                 near[joint - 1] |= np.abs(along[joint - 1] - (TIP_POSITION if joint == 3 else 1.0)) < NEAR_JOINT
-            if near.sum() >= FEWEST_POINTS:
+            if near.sum() >= MIN_POINTS:
                 radii[digit, joint] = np.quantile(away[near], FLAT_SHARE)
     # The thumb's first joint is inside the ball of the thumb.
     radii[0, 0] = np.nan

@@ -11,11 +11,11 @@ from .pose_interpolation import neighbours
 
 Floats = NDArray[np.float64]
 
-LEAST_LENGTH = 1e-4
+MIN_LENGTH = 1e-4
 """m between an elbow and a wrist that are no longer one point."""
-MOST_LENGTH = 1.0
+MAX_LENGTH = 1.0
 """m between the elbow and the wrist of a person, also where the unit or the figure is a little off."""
-LEAST_TILT = 0.1
+MIN_TILT = 0.1
 """Least sine of the angle between a forearm and the back of the hand that rests on it: nearly a right angle."""
 MAX_ASYMMETRY = 0.1
 """Most by which distances of one arm differ from those of the other, as a share of the forearm, at rest: performers'
@@ -42,7 +42,7 @@ class Forearm:
     @property
     def is_seen(self) -> bool:
         """Whether it has a direction in every frame."""
-        return bool((np.linalg.norm(self.wrist - self.elbow, axis=-1) > LEAST_LENGTH).all())
+        return bool((np.linalg.norm(self.wrist - self.elbow, axis=-1) > MIN_LENGTH).all())
 
     def frames(self) -> Floats:
         """Return frames (F, 4, 4) at the elbow, rotated as the wrist of a hand at rest on it, of a known back."""
@@ -117,7 +117,7 @@ def seen_from_wrist(elbow: Floats, back: Floats) -> WristForearm | None:
     elbow: (3,) m. back: (3,) where the back of a hand at rest on the forearm points. Both are in the wrist's frame.
     """
     length = float(np.linalg.norm(elbow))
-    if not (LEAST_LENGTH < length < MOST_LENGTH and np.linalg.norm(np.cross(elbow, back)) > LEAST_TILT * length):
+    if not (MIN_LENGTH < length < MAX_LENGTH and np.linalg.norm(np.cross(elbow, back)) > MIN_TILT * length):
         return None
     frame = rot.frame_from_yz(-elbow, back)
     return WristForearm(rot.from_matrix(frame)[None], np.array([length]), np.ones(1))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bpy.types import Context, Event
 
 SUFFIX = ".json"
-MOST = 500
+MAX_POSES = 500
 """The most saved poses that are shown."""
 _PUNCTUATION = str.maketrans(dict.fromkeys('<>:"/\\|?*.', "_"))
 
@@ -46,7 +46,7 @@ def saved_poses() -> dict[str, NamedPose]:
 def _read(where: Path, _modified: int) -> dict[str, NamedPose]:
     """Read a folder again only when files came or went: panels call it whenever they are drawn."""
     found = {}
-    for path in sorted(where.glob(f"*{SUFFIX}"))[:MOST]:
+    for path in sorted(where.glob(f"*{SUFFIX}"))[:MAX_POSES]:
         try:
             pose = poses.from_dict(read_json(path), path.name)
         except KnuckleError:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SNAP = 2e-4
 """A slider that is nearer than this to an end, or to zero, is there."""
-SMALLEST = 0.01
+MIN_VALUE = 0.01
 """The smallest value of a slider but zero: Blender shows further digits of smaller ones, such as 0.00688."""
 
 
@@ -45,7 +45,7 @@ def sliders_of(hand: HandModel, locked: bool) -> Sliders:
 
 def snapped(value: float) -> float:
     """Return a slider's value without the rounding of bones, which have 32 bits: no 1.0001, no -0.0, no 0.00688."""
-    if abs(value) < SMALLEST:
+    if abs(value) < MIN_VALUE:
         return round(value, 2) + 0.0
     return round(value) + 0.0 if abs(value - round(value)) < SNAP else value
 

@@ -12,7 +12,7 @@ from ..errors import KnuckleError, RecipeError, RigError
 from ..hand.generators import Steps, part_of
 from ..hand.joints import Side
 from ..pipeline.corrections.correction import Correction, TimeRange
-from ..pipeline.corrections.correction_json import MAX_TEXT, MOST
+from ..pipeline.corrections.correction_json import MAX_CORRECTIONS, MAX_TEXT
 from ..rig.keys.corrections.changed_correction import write_change
 from ..rig.keys.corrections.composing import Composed
 from ..rig.keys.corrections.corrected_take import (
@@ -61,9 +61,9 @@ class ShownTake:
     def new_id(self) -> str:
         """Return an id that no correction has. Raises RigError if there are too many."""
         used = {correction.id for correction in self.corrections}
-        if len(used) >= MOST:
-            raise RigError(f"the take has {len(used)} corrections, expected at most {MOST}: delete some")
-        return next(name for number in range(1, MOST + 1) if (name := f"c{number}") not in used)
+        if len(used) >= MAX_CORRECTIONS:
+            raise RigError(f"the take has {len(used)} corrections, expected at most {MAX_CORRECTIONS}: delete some")
+        return next(name for number in range(1, MAX_CORRECTIONS + 1) if (name := f"c{number}") not in used)
 
     @property
     def ends(self) -> tuple[int, int]:

@@ -39,7 +39,7 @@ NAMES, SCRUB, LONE_BOTTOM = 46.0, 26.0, 4.0
 """Pixels of the names' column, of the frame numbers at the top, and below a single row."""
 BOTTOM, ABOVE_MARKERS = 18.0, 22.0
 """Pixels at the bottom for the scroll bar, and for the scene's markers where there are any."""
-MOST_SHARE = 0.6
+MAX_SHARE = 0.6
 """Of the room for rows that they may take before they become small."""
 MODES = ("TIMELINE", "DOPESHEET", "ACTION")
 
@@ -109,7 +109,7 @@ def _layout(region: "Region", count: int, scale: float, has_markers: bool) -> St
     """Return where strips of so many rows lie: a low Timeline, as Blender opens it, has room for one that has all."""
     bottom = scale * (BOTTOM + (ABOVE_MARKERS if has_markers else 0.0))
     room = region.height - scale * SCRUB - bottom
-    if count * ROW * scale <= MOST_SHARE * room:
+    if count * ROW * scale <= MAX_SHARE * room:
         return StripLayout(bottom, ROW * scale, count, named=True)
     if count * SMALL_ROW * scale <= room:
         return StripLayout(bottom, SMALL_ROW * scale, count, named=False)

@@ -10,7 +10,7 @@ from ..operators.reports import sentence
 from ..operators.rig_hands import driven_armature
 from ..operators.rig_properties import setting
 from ..rig.armature_hands import FoundHand
-from ..rig.detection import LEAST_SIDE_CONFIDENCE
+from ..rig.detection import MIN_SIDE_CONFIDENCE
 from .detection_refresh import detected_hands
 from .text_format import DIGIT_NAMES, MIN_CONFIDENCE, pair, paragraph
 
@@ -99,7 +99,7 @@ def _hand(layout: "UILayout", context: "Context", hand: _Hand) -> None:
 
 
 def _is_unsure(found: FoundHand) -> bool:
-    return min(found.confidence.values(), default=1.0) < MIN_CONFIDENCE or found.side_confidence < LEAST_SIDE_CONFIDENCE
+    return min(found.confidence.values(), default=1.0) < MIN_CONFIDENCE or found.side_confidence < MIN_SIDE_CONFIDENCE
 
 
 def _state(found: FoundHand | None) -> str:
@@ -113,7 +113,7 @@ def _how_found(layout: "UILayout", context: "Context", found: FoundHand) -> None
     known = f"named as in {found.family}" if found.family else "unknown names"
     # This row is always drawn, so that buttons below do not move when the mapping becomes custom.
     pair(layout, "Bones", "custom" if found.corrected else known)
-    if found.side_confidence < LEAST_SIDE_CONFIDENCE:
+    if found.side_confidence < MIN_SIDE_CONFIDENCE:
         paragraph(
             layout,
             context,

@@ -43,7 +43,7 @@ MIN_MAP_LABELS = 3
 """How many of a marker map's labels a capture must have, at least."""
 MIN_PALM_MARKERS, MIN_FOUND_MARKERS = 3, 8
 """How many markers on the palm, and in all, a map must have for its hand to be found by shape."""
-MOST_JOINT_STRETCH_M = 0.004
+MAX_JOINT_STRETCH_M = 0.004
 """m by which the distance of two markers on a bone may change, noise apart, if they are on its joints. In captures,
 joints of devices change theirs by up to 1 mm, markers on the skin by 8 to 12 mm."""
 MIN_SIDE_CONFIDENCE = 0.15
@@ -130,7 +130,7 @@ def _with_worn_positions(recipe: Recipe, labelled: LabelledMarkers) -> LabelledM
     if recipe.markers_on != "auto" or suggest(markers.names).on_skin:
         return labelled
     stretch = max((bone_stretch(spots, positions_of(markers, spots)) for spots in labelled.groups.values()), default=0)
-    on_skin = stretch > MOST_JOINT_STRETCH_M
+    on_skin = stretch > MAX_JOINT_STRETCH_M
     note = (
         f"the markers found by shape are taken as worn on the skin: two of a bone part by {1000 * stretch:.0f} mm "
         "as it moves; if they are on the joints, choose Markers On: Joints"

@@ -20,9 +20,9 @@ from .take import SolvedHand
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-LEAST_SEEN = 0.8
+MIN_SEEN = 0.8
 """Share of frames in which a point of the arm is seen that is used."""
-MOST_STRETCH = 1.3
+MAX_STRETCH = 1.3
 """By which a forearm may be longer at times than at others: markers on the skin of an elbow slide."""
 BACK_LENGTH = 0.1
 """m from the wrist of the point by which the back of a resting hand is cleaned: half a hand."""
@@ -58,7 +58,7 @@ def _elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | 
     local = np.einsum("fji,fj->fi", rotations, markers.positions[:, column] * signs - wrist)
     lengths = np.linalg.norm(local, axis=-1)
     shortest, longest = np.nanpercentile(lengths, [5, 95])
-    return None if longest > MOST_STRETCH * shortest else _between(local)
+    return None if longest > MAX_STRETCH * shortest else _between(local)
 
 
 def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
@@ -74,7 +74,7 @@ def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats 
     moved, resting = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in joints)
     back = resting @ np.swapaxes(moved, -1, -2) @ (hand.pose.root[:, :3, 2] * signs)[..., None]
     local = np.einsum("fji,fj->fi", hand.pose.root[:, :3, :3], back[..., 0] * signs)
-    return _between(local) if np.isfinite(local).all(axis=-1).mean() >= LEAST_SEEN else None
+    return _between(local) if np.isfinite(local).all(axis=-1).mean() >= MIN_SEEN else None
 
 
 def _trunk_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
@@ -105,7 +105,7 @@ def _best_seen(markers: Markers, columns: Sequence[int]) -> int | None:
     """Return the marker that is seen in the most frames, None if that is not most of all frames."""
     seen = {column: float(np.isfinite(markers.positions[:, column]).all(axis=-1).mean()) for column in columns}
     best = max(seen, key=lambda column: seen[column], default=None)
-    return None if best is None or seen[best] < LEAST_SEEN else best
+    return None if best is None or seen[best] < MIN_SEEN else best
 
 
 def recorded_as(recipe: Recipe, hand: SolvedHand) -> tuple[Side, Floats | float]:

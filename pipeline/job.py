@@ -29,7 +29,7 @@ from .marker_cleaning import CleanedMarkers, clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
 from .performer import Performer
 from .placing import mirror_hand, move_hand
-from .prepared import MOST_MEASURED, Prepared, measured_frames, prepare
+from .prepared import MAX_MEASURED, Prepared, measured_frames, prepare
 from .recipe import Recipe
 from .report import HandFigures, ReportedTake, hand_report, take_report
 from .retarget import observed_directions, retarget_figures, with_solved_directions
@@ -156,7 +156,7 @@ class SolveJob:
             markers = resample(markers, recipe.fps)
             smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
         solved = yield from part_of(0.03, 1.0, "", _solve_hands(source, markers, smoothed, self.piece))
-        is_kept = found.key and len(source.raw.times) <= MOST_MEASURED
+        is_kept = found.key and len(source.raw.times) <= MAX_MEASURED
         self.kept = SolvedCapture(found, key, markers, tuple(solved)) if is_kept else None
         return markers, solved
 
@@ -172,7 +172,7 @@ class SolveJob:
 
     def _prepared_by_stretches(self, raw: Markers) -> Steps[Prepared | None]:
         """Return what holds for the whole take, measured on stretches of a long one; None for a short one."""
-        if self.prepared is not None or len(raw.times) <= MOST_MEASURED:
+        if self.prepared is not None or len(raw.times) <= MAX_MEASURED:
             return self.prepared
         prepared = yield from prepare(self.recipe, raw.select(measured_frames(len(raw.times))))
         return prepared

@@ -23,7 +23,7 @@ from .recipe import Recipe
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
-MOST_MEASURED = 20_000
+MAX_MEASURED = 20_000
 """Frames of a take that is measured on all of them."""
 STRETCHES, STRETCH = 40, 250
 """How many stretches a longer take is measured on, and the frames of each."""
@@ -44,7 +44,7 @@ class Prepared:
 
 def measured_frames(frames: int) -> Ints:
     """Return the frames (N,) of a take that its performer is measured on."""
-    if frames <= MOST_MEASURED:
+    if frames <= MAX_MEASURED:
         return np.arange(frames)
     starts = np.linspace(0, frames - STRETCH, STRETCHES).astype(int)
     return (starts[:, None] + np.arange(STRETCH)).reshape(-1)

@@ -30,7 +30,7 @@ OVERRIDING_CONSTRAINTS = {
 COPYING_CONSTRAINTS = {"COPY_TRANSFORMS", "COPY_ROTATION", "COPY_LOCATION"}
 """Constraint types that move a bone onto another; the last one wins."""
 DECIDING = OVERRIDING_CONSTRAINTS | COPYING_CONSTRAINTS
-LEAST_INFLUENCE = 0.5
+MIN_INFLUENCE = 0.5
 """Constraints with less influence than this leave most of the motion to the keys, such as those of an IK chain while
 the arm is in FK."""
 
@@ -109,7 +109,7 @@ def _overrides(constraint: "Constraint") -> bool:
 
 def is_in_use(constraint: "Constraint") -> bool:
     """Whether a constraint has an effect now."""
-    return not constraint.mute and constraint.influence > LEAST_INFLUENCE
+    return not constraint.mute and constraint.influence > MIN_INFLUENCE
 
 
 def _follows(armature: "Object", bone: "PoseBone") -> str | None:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-LEAST_DEPTH = 1e-6
+MIN_DEPTH = 1e-6
 """Points nearer to the eye than this share of the farthest depth count as behind it."""
 PIXEL_TOLERANCE = 1.5
 """pixels; of bones whose distances from the mouse differ by less than this, the one in front is picked."""
@@ -20,7 +20,7 @@ def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, w
     """
     bone_ends = bones @ view[:, :3].T + view[:, 3]
     depth = bone_ends[..., 3]
-    least = LEAST_DEPTH * max(float(depth.max(initial=0.0)), 1e-12)
+    least = MIN_DEPTH * max(float(depth.max(initial=0.0)), 1e-12)
     bone_ends, in_front = _clipped_to_front(bone_ends, least)
     pixels = (bone_ends[..., :2] / bone_ends[..., 3:] + 1) / 2 * np.array(size)
     distances, fractions = _distances_to_segments(pixels[0], pixels[1], mouse)

@@ -24,7 +24,7 @@ from .mapping_corrections import mapping_to_correct, own_mapping
 if TYPE_CHECKING:
     from bpy.types import Object
 
-MOST = 16
+CACHE_SIZE = 16
 """Answers that are remembered, the most recently used ones."""
 STRETCH = 0.05
 """An armature that the world stretches by less than this share is bound as before: one whose size is animated unevenly
@@ -98,7 +98,7 @@ def remember(armature: "Object", answer: DetectedHands) -> DetectedHands:
     key = _depends_on(armature)
     _remembered[key] = answer
     _remembered.move_to_end(key)
-    while len(_remembered) > MOST:
+    while len(_remembered) > CACHE_SIZE:
         _remembered.popitem(last=False)
     return answer
 

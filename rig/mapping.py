@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 VERSION = 2
 READABLE_VERSIONS = (1, 2)
 """Versions that can be read; version 1 has no curl turns."""
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 LONGEST_NAME = 255
 NO_MAPPING = ""
 """Stored in an override to hide the mapping saved in its library."""
@@ -226,8 +226,8 @@ def write_preset(path: Path, mapping: Mapping) -> None:
 def read_preset(path: Path) -> Mapping:
     """Read a mapping from a preset file. Raises RigError, naming the file, if it is invalid."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise RigError(f"{path}: larger than {MOST_BYTES // 1024} KiB, expected a mapping saved by Knuckle")
+        if path.stat().st_size > MAX_BYTES:
+            raise RigError(f"{path}: larger than {MAX_BYTES // 1024} KiB, expected a mapping saved by Knuckle")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise RigError(f"{path}: cannot be read ({error.strerror})") from error
@@ -239,7 +239,7 @@ def read_preset(path: Path) -> Mapping:
 
 
 def _parsed(text: Any, where: str, remedy: str) -> Any:
-    if not isinstance(text, str) or len(text) > MOST_BYTES:
+    if not isinstance(text, str) or len(text) > MAX_BYTES:
         raise RigError(f"{where}: {type(text).__name__} of another size than a mapping has, {remedy}")
     try:
         return json.loads(text)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-LEAST = 100
+MIN_POINTS = 100
 """Least number of vertices of a skin that can be used."""
 
 
@@ -38,7 +38,7 @@ def modelled_skin(armature: "Object", found: FoundHand, binding: RigBinding, han
         points.append(positions @ to_wrist[:3, :3].T + to_wrist[:3, 3])
         weights.append(own)
         dual = dual or preserves_volume(mesh, armature)
-    if sum(map(len, points)) < LEAST:
+    if sum(map(len, points)) < MIN_POINTS:
         return fitted_skin(hand)
     frames = joint_frames(hand, Pose.at_origin(hand, np.zeros((1, hand.dofs))))[0]
     mapped = list(binding.mapped)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST = 6
+MAX_PICTURES = 6
 """Problems that get pictures."""
 SECONDS = 20.0
 """s that pictures may take; with the first that takes longer they end."""
@@ -44,7 +44,7 @@ def problem_pictures(take: ReviewedTake, armature: "Object") -> Pictures:
         return Pictures(note="No pictures: Blender cannot draw here because there is no OpenGL.")
     end, found, note = time.monotonic() + SECONDS, list[ProblemPicture](), ""
     with _temporary_camera(scene), tempfile.TemporaryDirectory(prefix="knuckle-pictures-") as folder:
-        for rank, problem in enumerate(take.problems[:MOST]):
+        for rank, problem in enumerate(take.problems[:MAX_PICTURES]):
             if time.monotonic() > end:
                 note = f"Pictures end here: they may take {SECONDS:.0f} s."
                 break

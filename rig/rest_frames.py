@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 
 PALM = [JOINT_INDEX[name] for name in ("wrist", *KNUCKLES)]
 THUMB = [JOINT_INDEX[name] for name in DIGIT_JOINTS["thumb"]]
-LEAST_CURL_SINE = np.sin(np.deg2rad(10.0))
+MIN_CURL_SINE = np.sin(np.deg2rad(10.0))
 """Sine; with less than 10 degrees of bend at rest, the plane of a finger is accidental."""
-LEAST_THUMB_CURL_SINE = np.sin(np.deg2rad(30.0))
+MIN_THUMB_CURL_SINE = np.sin(np.deg2rad(30.0))
 """The same for a thumb, which is rarely bent in its curl plane at rest: Rigify's is bent by 19 degrees in a plane 45
 degrees off the one given by its bone rolls and by the hand model."""
 CURL_PLANE_COSINE = 0.5
@@ -67,7 +67,7 @@ def rest_rotations(
             rotations[joints[-1]] = _rotated_onto(rotations[joints[-1]], points[joints[-1]] - points[joints[-2]])
         moving = [joint for joint in joints if hand.joints[joint] in CHAIN_JOINTS[digit]]
         rotations[moving] = _rolled_to_bend(
-            rotations[moving], LEAST_THUMB_CURL_SINE if digit == "thumb" else LEAST_CURL_SINE
+            rotations[moving], MIN_THUMB_CURL_SINE if digit == "thumb" else MIN_CURL_SINE
         )
         if hinges:
             rotations[moving] = _rolled_to_hinges(rotations[moving], [hinges.get(joint) for joint in moving])

@@ -27,7 +27,7 @@ TOUCHING = 1e-6
 """m from a surface, below which the direction out of it is that of its faces."""
 ACROSS = 0.9
 """Least cosine between the way to an open surface and its normal: beside its edge nothing is in it."""
-MOST = 8
+MAX_SHELLS = 8
 """The most separate shells; further pieces of a surface count as one."""
 
 
@@ -179,7 +179,7 @@ def _shells(vertices: Floats, triangles: Ints) -> list[Ints]:
         if around is None:
             shells.append(around := [])
         around.append(rows)
-    apart, rest = shells[: MOST - 1], [rows for shell in shells[MOST - 1 :] for rows in shell]
+    apart, rest = shells[: MAX_SHELLS - 1], [rows for shell in shells[MAX_SHELLS - 1 :] for rows in shell]
     return [np.concatenate(rows) for rows in (*apart, rest, opened) if rows]
 
 

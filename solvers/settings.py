@@ -9,7 +9,7 @@ from ..errors import RecipeError
 
 Unit = Literal["", "m", "rad", "s"]
 
-DEFAULT_MOST = 1e6
+DEFAULT_MAXIMUM = 1e6
 """Default upper bound of a setting."""
 
 
@@ -20,7 +20,7 @@ class SettingRange:
     about: str
     """One sentence for the tooltip, without a full stop."""
     least: float = 0.0
-    most: float = DEFAULT_MOST
+    most: float = DEFAULT_MAXIMUM
     choices: tuple[str, ...] | Mapping[str, str] = ()
     """Of a name: the allowed ones, with a sentence for each that needs one."""
     unit: Unit = ""
@@ -32,7 +32,7 @@ def setting(
     about: str,
     *,
     least: float = 0.0,
-    most: float = DEFAULT_MOST,
+    most: float = DEFAULT_MAXIMUM,
     choices: tuple[str, ...] | Mapping[str, str] = (),
     unit: Unit = "",
 ) -> Any:  # As dataclasses.field: the default decides the type.

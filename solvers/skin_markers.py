@@ -34,7 +34,7 @@ from .wrist_gaps import fill_wrist_gaps
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-FEWEST_MARKERS = 3
+MIN_MARKERS = 3
 """Markers needed to locate the wrist."""
 INDEPENDENT_SHARE = 0.6
 """Share of a frame's information that counts in `solve_take`: skin slides alike in neighbouring frames, so that the
@@ -159,7 +159,7 @@ class _FrameEstimates:
     @property
     def located(self) -> Bools:
         """(F,) whether enough markers locate the wrist."""
-        enough: Bools = self.seen.visible.sum(axis=1) >= FEWEST_MARKERS
+        enough: Bools = self.seen.visible.sum(axis=1) >= MIN_MARKERS
         return enough
 
     def at_angles(self, angles: Floats) -> Poses:

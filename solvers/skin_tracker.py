@@ -30,7 +30,7 @@ from ..hand.calibration.skin_markers.priors import START_ANGLES
 from ..hand.calibration.skin_markers.skin_fit import COLUMNS, HAS, SkinFit
 from ..hand.joints import DIGITS
 from .angle_filter import AngleState, predict_angles
-from .skin_markers import FEWEST_MARKERS, SkinPoses, SkinState, pose_model_of, side_signs, unmirrored, without_wrist
+from .skin_markers import MIN_MARKERS, SkinPoses, SkinState, pose_model_of, side_signs, unmirrored, without_wrist
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -122,7 +122,7 @@ class SkinTracker:
             starts = [prior.mean, *START_ANGLES]
             found = search_digit(forgotten, digit, pose, seen, starts=starts, passes=DIGIT_STEPS, tolerance=TOLERANCE)
             pose, predicted = (pose, predicted) if found is None else (found, forgotten)
-        if np.count_nonzero(seen.visible) < FEWEST_MARKERS:
+        if np.count_nonzero(seen.visible) < MIN_MARKERS:
             orientation, position = (np.eye(3), np.zeros(3)) if state is None else (state.orientation, state.position)
             pose = Poses(orientation[None], position[None], pose.angles)
         measured, _ = without_wrist(self._model, pose, seen)

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 RANGE = (2.0, 98.0)
 """Percentiles between which a length varies, so that swaps do not count."""
-LEAST_FRAMES = 30
+MIN_FRAMES = 30
 NOISE_RATIO = 8.0
 """A range below this many times the median change between frames may be noise: white noise has 4.3 times."""
 
@@ -36,7 +36,7 @@ def _stretch(first: Floats, second: Floats) -> float:
     seen = length[np.isfinite(length)]
     changes = np.abs(np.diff(length))
     changes = changes[np.isfinite(changes)]
-    if min(len(seen), len(changes)) < LEAST_FRAMES:
+    if min(len(seen), len(changes)) < MIN_FRAMES:
         return 0.0
     low, high = np.percentile(seen, RANGE)
     return float(high - low) if high - low > NOISE_RATIO * np.median(changes) else 0.0

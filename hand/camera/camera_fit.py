@@ -218,13 +218,13 @@ def _without_false_frames(problem: TakeFitProblem, state: TakeState) -> TakeFitP
     sighting = problem.sighting
     misses = np.linalg.norm(residuals(state.shape, state.poses, sighting).picture, axis=-1).mean(axis=1)
     usual = float(np.median(misses[sighting.seen])) if sighting.seen.any() else 0.0
-    seen = sighting.seen & (misses <= max(FALSE_FRAME * usual, LEAST_MISS))
+    seen = sighting.seen & (misses <= max(FALSE_FRAME * usual, MIN_MISS))
     return replace(problem, sighting=replace(sighting, seen=seen))
 
 
 FALSE_FRAME = 2.5
 """A frame whose landmarks are so many times as far from the hand as usual is false."""
-LEAST_MISS = 1.0
+MIN_MISS = 1.0
 """Standard deviations: a frame whose landmarks are nearer is never false, however near they usually are."""
 
 

@@ -25,7 +25,7 @@ SAME_HAND = 0.5
 """Mean distance of landmarks, as a share of the hand's size, below which two detections are of one hand."""
 LONGEST_GAP = 15
 """Frames after which a lost hand may be another: its side then decides (hand_stretches.py)."""
-FEWEST_FRAMES = 3
+MIN_FRAMES = 3
 """A stretch of fewer detections is none, unless there are no more frames."""
 
 
@@ -56,7 +56,7 @@ def follow_hands(frames: list[list[Floats]], most: int) -> list[list[Detection]]
     Returns the detections of each stretch in which a hand is not lost, the longest first.
     """
     found = [[Detection(frame, pixels, i) for i, pixels in enumerate(hands)] for frame, hands in enumerate(frames)]
-    fewest = max(min(FEWEST_FRAMES, len(frames)), 1)
+    fewest = max(min(MIN_FRAMES, len(frames)), 1)
     parts = _parts([detections for detections in found if detections])
     paths = [path for part in parts for path in _follow(part, fewest, most)]
     return sorted(paths, key=len, reverse=True)[:most]

@@ -15,7 +15,7 @@ from ..calibration.skin_markers.chain import ShapeParameters, marker_positions
 from ..calibration.skin_markers.pose_fit import Poses
 from ..joints import Side
 from ..mirror import FRAME_SIGNS, POINT_SIGNS
-from .camera_fit import FALSE_FRAME, LEAST_MISS, CameraSettings, scales, start_state
+from .camera_fit import FALSE_FRAME, MIN_MISS, CameraSettings, scales, start_state
 from .live_filter import FilterState, correct, predict
 from .measurement import LandmarkResiduals, Sighting
 from .picture_landmarks import PictureHand, PictureLandmarks, PictureSize
@@ -73,7 +73,7 @@ class CameraTracker:
         if _miss(residuals) > SURPRISE * state.usual:
             predicted = predicted.looser(LOOSER)
             after, residuals, cost = correct(predicted, self.shape, self.limits, sighting)
-        doubtful, miss = max(FALSE_FRAME * state.usual, LEAST_MISS), _miss(residuals)
+        doubtful, miss = max(FALSE_FRAME * state.usual, MIN_MISS), _miss(residuals)
         if miss > doubtful and not state.predicted:
             start = self._single(size, found)
             other, other_residuals, other_cost = correct(predicted, self.shape, self.limits, sighting, start)

@@ -2,8 +2,8 @@
 
 A span begins where the flesh of a digit's last phalanx comes within START_GAP of another part, and ends where it leaves
 by END_GAP (hysteresis: a solved hand is a millimetre or two off),
-and is at least LEAST_SECONDS long. One of the two must be touched with its pad, and fingers beside each other do not
-count: they nearly always touch. Where the performer's skin slides by more than MOST_SLIP a span is cut.
+and is at least MIN_SECONDS long. One of the two must be touched with its pad, and fingers beside each other do not
+count: they nearly always touch. Where the performer's skin slides by more than MAX_SLIP a span is cut.
 """
 
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ Ints = NDArray[np.int64]
 
 START_GAP, END_GAP = 3e-3, 6e-3
 """m of a hand of the usual length."""
-LEAST_SECONDS = 0.1
+MIN_SECONDS = 0.1
 """s"""
 PAD = 0.3
 """Least cosine between a pad's direction, out of the palm's side of its bone, and that to the other digit."""
-MOST_SLIP = 6e-3
+MAX_SLIP = 6e-3
 """m of such a hand, by which skin may slide on skin within a contact."""
 
 
@@ -60,7 +60,7 @@ def find_contacts(pose: Pose, times: Floats, flesh: Flesh, deep: Floats) -> tupl
     times: (F,) s. deep: (F, K) m, as pair_depths returns it.
     """
     found = list[Contact]()
-    scale, pause = relative_size(pose.hand), window_frames(times, LEAST_SECONDS)
+    scale, pause = relative_size(pose.hand), window_frames(times, MIN_SECONDS)
     tips = (LINKS_OF_CAPSULES[flesh.pairs] == 2).any(axis=0)
     for parts in np.unique(flesh.parts[:, tips], axis=1).T:
         if parts[1] - parts[0] == 1 and parts[0] > 0 and parts[1] < PALM:
@@ -72,7 +72,7 @@ def find_contacts(pose: Pose, times: Floats, flesh: Flesh, deep: Floats) -> tupl
     lasting = (
         found_contact
         for found_contact in found
-        if times[found_contact.last] - times[found_contact.first] >= LEAST_SECONDS
+        if times[found_contact.last] - times[found_contact.first] >= MIN_SECONDS
     )
     return tuple(sorted(lasting, key=lambda contact: (contact.first, contact.capsules)))
 
@@ -98,7 +98,7 @@ def _cut(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[
     of_pairs = {pair: touch_over_time(frames, flesh, pair, pause // 2) for pair in np.unique(pairs).tolist()}
     while start < len(span):
         touch = of_pairs[int(np.bincount(pairs[start : start + pause]).argmax())]
-        stop = touch.slides_from(start, MOST_SLIP * scale, END_GAP * scale)
+        stop = touch.slides_from(start, MAX_SLIP * scale, END_GAP * scale)
         if stop > start and np.median(touch.pads[start:stop]) > PAD:
             contacts.append(touch.contact(slice(start, stop), first))
         start = stop + pause

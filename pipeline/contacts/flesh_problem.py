@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-MOST_DEPTH = 0.8e-3
+MAX_DEPTH = 0.8e-3
 """m of a hand of the usual length, how deep flesh is left in flesh: 1 mm is promised."""
 NEAR = 4e-3
 """m of such a hand: pairs that are farther apart than this, and not parted, are not watched."""
@@ -73,7 +73,7 @@ class FleshProblem:
 
     def excess(self, deep: Floats) -> Floats:
         """Return by how much pairs that are so deep (F, K) m are too deep."""
-        return np.maximum(deep - MOST_DEPTH * self.scale, 0.0)
+        return np.maximum(deep - MAX_DEPTH * self.scale, 0.0)
 
     def solve(self, angles: Floats, rows: Ints, deep: Floats, needed: Floats, *, patient: bool) -> Floats:
         """Return the angles (N, D) rad of some of a take's frames, from angles (N, D).
@@ -91,7 +91,7 @@ class FleshProblem:
         if self.held is not None:
             # What touches is just not too deep: parting it smoothly would open the contact.
             near = np.isfinite(allowed) & self.held.touching(rows, self.flesh)
-            allowed = np.where(near, MOST_DEPTH * self.scale, allowed)
+            allowed = np.where(near, MAX_DEPTH * self.scale, allowed)
             hand, goals = self.held.objectives(rows, angles)
             weight[self.held.counts(rows)] = DEPTH_WEIGHT
         start = Pose.at_origin(hand, angles)
@@ -110,5 +110,5 @@ class FleshProblem:
 
     def _allowed(self, deep: Floats, needed: Floats) -> Floats:
         """Return how deep pairs may be (N, K) m: less by `needed` than `deep`, and no other that is near too deep."""
-        watched = np.where(deep > -NEAR * self.scale, MOST_DEPTH * self.scale, np.inf)
+        watched = np.where(deep > -NEAR * self.scale, MAX_DEPTH * self.scale, np.inf)
         return np.where((needed > 0.0) & np.isfinite(deep), np.where(np.isfinite(deep), deep, 0.0) - needed, watched)

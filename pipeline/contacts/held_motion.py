@@ -2,7 +2,7 @@
 
 The frames of contacts are posed so that the points of skin meet, first each on its own, then from what that moved,
 smoothed over time. Where a contact begins or ends, what was moved would change from one frame to the next: that leap
-is spread over the frames before, or after, as many as its joints need at MOST_TURN a frame.
+is spread over the frames before, or after, as many as its joints need at MAX_TURN a frame.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from .windows import smoothed, window_frames
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_TURN = np.deg2rad(3.5)
+MAX_TURN = np.deg2rad(3.5)
 """rad a frame, by which a joint may turn more where a hand comes to a contact or leaves it: 5 degrees are promised."""
 STEEPEST = 1.5
 """Slope of a smooth step in its middle, over that of an even one."""
@@ -95,6 +95,6 @@ def _spread_leaps(hand: HandModel, moved: Floats, held: Held) -> tuple[Floats, F
 
 
 def blend_frames(hand: HandModel, leap: Floats) -> int:
-    """Return over how many frames a leap of angles (D,) rad is spread so that no joint turns more than MOST_TURN."""
+    """Return over how many frames a leap of angles (D,) rad is spread so that no joint turns more than MAX_TURN."""
     angle = float(np.sqrt(np.bincount(hand.axis_joint, leap**2)).max())
-    return int(np.ceil(STEEPEST * angle / MOST_TURN))
+    return int(np.ceil(STEEPEST * angle / MAX_TURN))

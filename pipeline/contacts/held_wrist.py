@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
-from .held_motion import MOST_TURN, STEEPEST
+from .held_motion import MAX_TURN, STEEPEST
 from .hold_in_range import HeldRows, lacks_frames, widened
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MOST_SHIFT = 0.01
+MAX_SHIFT = 0.01
 """m a frame, by which a wrist may move more where it comes to its place or leaves it."""
 
 
@@ -65,7 +65,7 @@ def _mixed(frames: Floats, rest: Floats, weights: Floats) -> Floats:
 def _frames(frame: Floats, rest: Floats) -> int:
     """Return over how many frames a wrist goes from a frame (4, 4) to another without a leap."""
     angle, shift = angle_and_distance(frame, rest)
-    return int(np.ceil(STEEPEST * max(angle / MOST_TURN, shift / MOST_SHIFT)))
+    return int(np.ceil(STEEPEST * max(angle / MAX_TURN, shift / MAX_SHIFT)))
 
 
 def angle_and_distance(frame: Floats, target: Floats) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from .flesh_problem import FleshProblem
 from .held_contacts import HeldContact, HeldContacts, held_contacts
 from .meeting_points import meeting_points, offsets_between
 from .settling import settle
-from .sliding_points import MOST_SLIDE, Points, slid_by, slid_points
+from .sliding_points import MAX_SLIDE, Points, slid_by, slid_points
 from .windows import window_frames
 
 Floats = NDArray[np.float64]
@@ -38,11 +38,11 @@ Wanted = tuple[Contact, Points | None]
 
 TRIED = 9
 """Frames of each contact on which it is tried."""
-MOST_STRAIN = 0.5e-3
+MAX_STRAIN = 0.5e-3
 """m of a hand of the usual length, by which points may miss each other, or flesh be too deep, on these."""
 AROUND_SECONDS = 1.0
 """s before and after contacts that slide, in which the hand must not leap."""
-MOST_LEAP, LEAP_FACTOR = np.deg2rad(4.5), 1.5
+MAX_LEAP, LEAP_FACTOR = np.deg2rad(4.5), 1.5
 """rad, by which a joint may turn more in a frame than so many times what it does without: 5 degrees are promised."""
 TRIES = 2
 """How often they are posed, each from where the last one ended."""
@@ -102,7 +102,9 @@ class _Tried:
             return np.zeros(0)
         pose, held = self.pose, held_contacts(self.pose.hand, self.times, met, self.blends)
         problem = replace(self.problem, held=held)
-        spans = [np.linspace(each.contact.first, each.contact.last, TRIED).round().astype(int) for each in held.contacts]
+        spans = [
+            np.linspace(each.contact.first, each.contact.last, TRIED).round().astype(int) for each in held.contacts
+        ]
         rows = np.unique(np.concatenate(spans))
         angles = pose.angles[rows]
         without = problem.excess(pair_depths(problem.flesh, pose.hand, angles))
@@ -115,10 +117,10 @@ class _Tried:
 
     def holds(self, met: Sequence[Met]) -> bool:
         """Whether contacts can be held together."""
-        return bool(self.strains(met).max(initial=0.0) <= MOST_STRAIN)
+        return bool(self.strains(met).max(initial=0.0) <= MAX_STRAIN)
 
     def leaps(self, met: Sequence[Met]) -> bool:
-        """Whether a joint rotates more in a frame than MOST_LEAP beyond 1.5 times what it does without the contacts.
+        """Whether a joint rotates more in a frame than MAX_LEAP beyond 1.5 times what it does without the contacts.
 
         One that a correction holds was asked for: its blends give it the frames that its way takes.
         """
@@ -138,7 +140,7 @@ class _Tried:
             rot.angles_between(rotations[1:], rotations[:-1])
             for rotations in (before.rotations, run_to_end(work).rotations)
         ]
-        return bool((angles[1] - LEAP_FACTOR * angles[0]).max(initial=0.0) > MOST_LEAP)
+        return bool((angles[1] - LEAP_FACTOR * angles[0]).max(initial=0.0) > MAX_LEAP)
 
 
 def _at_once(met: Sequence[Wanted]) -> list[list[Wanted]]:
@@ -156,7 +158,7 @@ def _holdable(tried: _Tried, wanted: Sequence[Wanted]) -> list[Met]:
     """Return which contacts can be held together, of some that have frames in common."""
     met = [(contact, points) for contact, points in wanted if points is not None]
     left_out: list[Wanted] = [candidate for candidate in wanted if candidate[1] is None]
-    while (strains := tried.strains(met)).max(initial=0.0) > MOST_STRAIN:
+    while (strains := tried.strains(met)).max(initial=0.0) > MAX_STRAIN:
         worst = met[int(strains.argmax())][0]
         rivals = [row for row, (candidate, _) in enumerate(met) if candidate is worst or _hinder(candidate, worst)]
         left_out.append(met.pop(max(rivals, key=lambda row: abs(met[row][0].gap))))
@@ -200,7 +202,7 @@ def _slid(tried: _Tried, met: Sequence[Met], one: Wanted) -> list[Met] | None:
         if points
     ]
     more = _in_order([*rest, *((contact, points) for (contact, _), points in zip(group, slid, strict=True))])
-    near = max(slides, default=0.0) <= MOST_SLIDE * problem.scale
+    near = max(slides, default=0.0) <= MAX_SLIDE * problem.scale
     return more if near and tried.holds(more) and not tried.leaps(more) else None
 
 

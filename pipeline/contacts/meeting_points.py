@@ -19,7 +19,7 @@ from ...solvers.pose_problem import (
     solve,
 )
 from .find_contacts import Contact
-from .flesh_problem import MOST_DEPTH
+from .flesh_problem import MAX_DEPTH
 from .sliding_points import REACH, Meeting, met_in, own_pairs, pairs_of, positions_of, sample_rows
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ def nearest_meeting(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> M
     # Axes that come nearest elsewhere, as those of crossed tips do, would be in each other, and a way there through
     # other flesh leads to points that cannot meet.
     pairs = pairs_of(flesh, contact)
-    allowed = np.tile(np.where(own_pairs(flesh, contact), MOST_DEPTH * relative_size(hand), np.inf), (len(rows), 1))
+    allowed = np.tile(np.where(own_pairs(flesh, contact), MAX_DEPTH * relative_size(hand), np.inf), (len(rows), 1))
     allowed[:, pairs] = 0.0
     start, apart = Pose.at_origin(hand, pose.angles[rows]), Separation(flesh, allowed)
     touching = solve(PoseProblem.of(start, free, [goal], separation=apart)).pose

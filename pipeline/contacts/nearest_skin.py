@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 
 EVERY = 16
 """Frames from one in which all points are measured to the next."""
-MOST_POINTS = 48
+MAX_POINTS = 48
 """Points of the skin that are bounded at once, those that are nearest to the surface,"""
 POINTS_OF_EACH = 16
 """and at least so many of each digit."""
@@ -57,7 +57,7 @@ def nearest_skin(surface: ContactSurface, points: Floats, counts: Bools, digit: 
     least = far[counts].min(axis=0)
     order = np.argsort(least, kind="stable")
     of_each = [order[digit[columns[order]] == number][:POINTS_OF_EACH] for number in np.unique(digit)]
-    chosen = order[np.isin(order, np.concatenate([order[:MOST_POINTS], *of_each]))]
+    chosen = order[np.isin(order, np.concatenate([order[:MAX_POINTS], *of_each]))]
     chosen = chosen[least[chosen] < within]
     return NearSkin(columns[chosen], feet[:, chosen], outwards[:, chosen], far[:, chosen])
 
@@ -81,7 +81,7 @@ def _bounds(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats]:
 
 def _nth_of_nearest(far: Floats, digit: Ints) -> Floats:
     """Return for each point (V,) how far it may be from a surface, at most, to be one of the nearest."""
-    most = np.full(len(far), np.sort(far)[:MOST_POINTS][-1])
+    most = np.full(len(far), np.sort(far)[:MAX_POINTS][-1])
     for number in np.unique(digit):
         own = np.flatnonzero(digit == number)
         most[own] = np.maximum(most[own], np.sort(far[own])[:POINTS_OF_EACH][-1])

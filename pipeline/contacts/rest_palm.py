@@ -27,7 +27,7 @@ REGIONS = 3
 """The heel, and the pads on the index finger's and on the little finger's side."""
 PASSES, ROUNDS = 4, 10
 """Passes over all of the skin, and rounds of the nearest of it."""
-MOST_NEAR = 150
+MAX_NEAR = 150
 """Points of each region that are the nearest."""
 STEP, STILL = 0.02, 1e-5
 """m by which the skin moves in a round at most, and below which it stands still."""
@@ -35,7 +35,7 @@ MOVEMENT = 1e-2
 """What moving the palm by 1 m costs beside 1 m of its distance: where it is free to slide, it does not."""
 ALLOWED_DEPTH = 0.1e-3
 """m, how deep skin is left in the surface: there is more skin between these points, and 1 mm is promised."""
-MOST_BOUNDED = 80
+MAX_BOUNDED = 80
 """Points that are kept out of the surface at once, the nearest."""
 
 
@@ -60,7 +60,7 @@ class PalmSkin:
     def nearest(self, far: Floats) -> "PalmSkin":
         """Return the skin that is nearest to a surface from which its points are so far (N,), of each region."""
         order = np.argsort(far, kind="stable")
-        nearest = [order[self.region[order] == region][:MOST_NEAR] for region in range(-1, REGIONS)]
+        nearest = [order[self.region[order] == region][:MAX_NEAR] for region in range(-1, REGIONS)]
         rows = np.concatenate(nearest)
         return PalmSkin(self.points[rows], self.region[rows])
 
@@ -143,7 +143,7 @@ def _twist(points: Floats, region: Ints, outwards: Floats, far: Floats, *, back:
     bears = np.clip(outwards[supports] @ back, 0.0, 1.0) ** 2
     hessian = MOVEMENT * np.eye(6) + np.einsum("s,si,sj->ij", bears, rows[supports], rows[supports])
     gradient = np.einsum("s,s,si->i", bears, far[supports], rows[supports])
-    bounded = np.argsort(far, kind="stable")[:MOST_BOUNDED]
+    bounded = np.argsort(far, kind="stable")[:MAX_BOUNDED]
     low = np.concatenate([np.full(6, -STEP), -ALLOWED_DEPTH - far[bounded]])
     high = np.concatenate([np.full(6, STEP), np.full(len(bounded), np.inf)])
     found = solve(QuadraticProgram(hessian, gradient, low, high, rows[bounded])).x

@@ -39,7 +39,7 @@ def settle(
     deep: Floats | None = None,
     motion: HeldMotion | None = None,
 ) -> Steps[Pose]:
-    """Return the pose with digits and palm at most MOST_DEPTH deep in each other, and with contacts held.
+    """Return the pose with digits and palm at most MAX_DEPTH deep in each other, and with contacts held.
 
     As far as the limits allow. Frames farther than ROUNDS windows, twice, from one that is deeper keep their angles to
     the bit, and unless digits are parted `everywhere` all frames in which no contact is held or blended.

@@ -20,7 +20,7 @@ from ...hand.kinematics import Pose, joint_frames, site_positions
 from ...hand.model import HandModel, Site
 from ...solvers.pose_problem import Objective, PoseProblem, Preferences, Separation, Solution, relative_size, solve
 from .find_contacts import PAD, Contact
-from .flesh_problem import HOLD_POSTURE, MOST_DEPTH
+from .flesh_problem import HOLD_POSTURE, MAX_DEPTH
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,7 +31,7 @@ SAMPLES = 5
 """Frames of a contact by which the points that meet are found."""
 REACH = 3e-3
 """m of a hand of the usual length: skins that stay farther apart do not reach each other."""
-MOST_SLIDE = 15e-3
+MAX_SLIDE = 15e-3
 """m of such a hand, by which points may slide so that contacts can be held together."""
 PULL = 0.03
 """Weight of the way to where they would meet, as of flesh that is too deep."""
@@ -154,7 +154,7 @@ class _Closing:
         hand, flesh = self.start.hand, self.flesh
         allowed = np.full((len(self.start), flesh.pairs.shape[1]), np.inf)
         for contact, own in zip(self.contacts, self.active, strict=True):
-            allowed[np.ix_(own, own_pairs(flesh, contact))] = MOST_DEPTH * relative_size(hand)
+            allowed[np.ix_(own, own_pairs(flesh, contact))] = MAX_DEPTH * relative_size(hand)
         preferences, pose = Preferences(posture=HOLD_POSTURE), Pose(hand, self.start.root, angles)
         for _ in range(SLIDES):
             frames, depths, closed = joint_frames(hand, pose), allowed.copy(), np.zeros(allowed.shape, bool)

@@ -28,11 +28,11 @@ from .correction import (
 )
 from .touch_json import contact_to_dict, on_object_from_dict, touch_from_dict
 
-MOST = 1000
+MAX_CORRECTIONS = 1000
 """Corrections of a take, at most."""
-MOST_SAMPLES = 5000
+MAX_SAMPLES = 5000
 """Samples of a motion that is taken from another take, at most."""
-MOST_LABELS = 1000
+MAX_LABELS = 1000
 MAX_TEXT = 200
 """Characters of a name or a label."""
 MAX_OBJECT_NAME = 255
@@ -61,9 +61,9 @@ def from_list(data: object, where: str) -> tuple[Correction, ...]:
     """Return the corrections in decoded JSON; None is none. Raises RecipeError naming `where` and what is wrong."""
     if data is None:
         return ()
-    if not isinstance(data, list) or len(data) > MOST:
+    if not isinstance(data, list) or len(data) > MAX_CORRECTIONS:
         found_text = f"{len(data)} of them" if isinstance(data, list) else type(data).__name__
-        raise RecipeError(f"{where}: corrections are {found_text}, expected a list of at most {MOST}")
+        raise RecipeError(f"{where}: corrections are {found_text}, expected a list of at most {MAX_CORRECTIONS}")
     found = tuple(_correction(entry, f"{where}, correction {number}") for number, entry in enumerate(data, start=1))
     seen = set[str]()
     for number, entry in enumerate(found, start=1):
@@ -142,8 +142,8 @@ def _pose(fields: "_Fields") -> PoseToHold:
 
 def _motion(fields: "_Fields") -> TakenMotion:
     times, rotations = fields.data.get("times"), fields.by_joint("rotations")
-    if not isinstance(times, list) or not 0 < len(times) <= MOST_SAMPLES:
-        raise RecipeError(f"{fields.where}: 'times' must list 1 to {MOST_SAMPLES} times in s")
+    if not isinstance(times, list) or not 0 < len(times) <= MAX_SAMPLES:
+        raise RecipeError(f"{fields.where}: 'times' must list 1 to {MAX_SAMPLES} times in s")
     at = fields.numbers("times", times, (len(times),))
     if (np.diff(at) <= 0).any():
         raise RecipeError(f"{fields.where}: its times must increase")
@@ -161,7 +161,7 @@ def _on_object(fields: "_Fields") -> HeldOnObject:
 
 
 def _hide(fields: "_Fields") -> HiddenMarkers:
-    return HiddenMarkers(fields.labels(1, MOST_LABELS))
+    return HiddenMarkers(fields.labels(1, MAX_LABELS))
 
 
 def _swap(fields: "_Fields") -> SwappedLabels:

@@ -14,9 +14,9 @@ Floats = NDArray[np.float64]
 
 BONES = tuple(joint for joint in JOINTS if "phalanx" in joint or joint.endswith("metacarpal"))
 """The joints at which bones that may touch begin."""
-MOST_NUMBER = 10.0
+MAX_NUMBER = 10.0
 """Shares and directions are at most 1: more than this is not rounding."""
-MOST_PLACE = 1e9
+MAX_PLACE = 1e9
 """The largest coordinate of a place on an object, in the object's own unit."""
 
 
@@ -76,14 +76,14 @@ def _point(data: object, where: str) -> ObjectPoint:
         raise RecipeError(f"{where}: found {data!r:.60}, expected an object with digit, place and direction")
     if data["digit"] not in DIGITS:
         raise RecipeError(f"{where}: digit is {data['digit']!r:.60}, expected one of {', '.join(DIGITS)}")
-    position, direction = _numbers(data, "place", 3, where, MOST_PLACE), _unit(data, "direction", 3, where)
+    position, direction = _numbers(data, "place", 3, where, MAX_PLACE), _unit(data, "direction", 3, where)
     return ObjectPoint(data["digit"], position, direction)
 
 
 def _palm(data: object, where: str) -> PalmPlace:
     if not isinstance(data, Mapping) or set(data) != {"place", "turn"}:
         raise RecipeError(f"{where}: found {data!r:.60}, expected an object with place and turn")
-    return PalmPlace(_numbers(data, "place", 3, where, MOST_PLACE), _unit(data, "turn", 4, where))
+    return PalmPlace(_numbers(data, "place", 3, where, MAX_PLACE), _unit(data, "turn", 4, where))
 
 
 def _unit(data: Mapping[str, Any], name: str, count: int, where: str) -> Floats:
@@ -95,7 +95,7 @@ def _unit(data: Mapping[str, Any], name: str, count: int, where: str) -> Floats:
     return np.asarray(values / length)
 
 
-def _numbers(data: Mapping[str, Any], name: str, count: int, where: str, most: float = MOST_NUMBER) -> Floats:
+def _numbers(data: Mapping[str, Any], name: str, count: int, where: str, most: float = MAX_NUMBER) -> Floats:
     values = data.get(name)
     if not isinstance(values, list) or len(values) != count or not all(_is_number(value, most) for value in values):
         raise RecipeError(f"{where}: {name} is {values!r:.60}, expected {count} numbers")

@@ -22,7 +22,7 @@ from ..performer import from_dict
 from ..recipe import Recipe
 from .displayed_hand import DisplayedHand, DrivenHand, RigOf
 from .dropout_blend import DropoutBlend
-from .live_camera_hand import FEWEST_TO_MEASURE, FirstFit, FoundFrames, LiveCameraHand, fit_first_frames
+from .live_camera_hand import MIN_TO_MEASURE, FirstFit, FoundFrames, LiveCameraHand, fit_first_frames
 from .measuring_buffer import MAX_SECONDS, MIN_FRAMES
 
 ABSENT, MISSED_FRAMES = 0.5, 2
@@ -157,7 +157,7 @@ class CameraHands:
     def unmeasured(self) -> list[str]:
         """Return the names of hands that are seen, and whose side is not known yet."""
         new = [track for track in self._tracks if track.live is None and track.frames is not None]
-        return [NEW_HAND for track in new if track.frames is not None and track.frames.enough(FEWEST_TO_MEASURE, 0.0)]
+        return [NEW_HAND for track in new if track.frames is not None and track.frames.enough(MIN_TO_MEASURE, 0.0)]
 
     def problems(self) -> dict[str, str]:
         """Return for each hand that is not followed, or not measured, a sentence why."""

@@ -26,7 +26,7 @@ from .displayed_hand import DrivenHand
 
 Floats = NDArray[np.float64]
 
-FEWEST_TO_MEASURE = 3
+MIN_TO_MEASURE = 3
 """Frames in which a hand must be found before its side and bones are determined."""
 
 
@@ -48,7 +48,7 @@ class FoundFrames:
     def enough(self, frames: int, seconds: float) -> bool:
         """Whether there are so many frames, or fewer over so many s."""
         count = len(self.times)
-        return count >= frames or (count >= FEWEST_TO_MEASURE and self.times[-1] - self.times[0] >= seconds)
+        return count >= frames or (count >= MIN_TO_MEASURE and self.times[-1] - self.times[0] >= seconds)
 
     def copy(self) -> "FoundFrames":
         """The frames so far."""

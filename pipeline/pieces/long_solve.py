@@ -19,7 +19,7 @@ from ...capture.scene_files import needs_blender
 from ...errors import KnuckleError
 from ...hand.generators import Progress, Steps, part_of
 from ..assignment import chosen_frames, label_markers_stepwise
-from ..prepared import MOST_MEASURED, Prepared, measured_frames, prepare
+from ..prepared import MAX_MEASURED, Prepared, measured_frames, prepare
 from ..recipe import Recipe
 from .joined_report import Joins
 from .joined_take import JoinedTake, joined_take
@@ -35,7 +35,7 @@ TICK = 0.5
 """s between two reports of progress."""
 
 
-def opened_as_long(recipe: Recipe, longer_than: int = MOST_MEASURED) -> LongCapture | None:
+def opened_as_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCapture | None:
     """Return the frames of a recipe's capture if its take is solved in pieces; None if it is solved at once.
 
     It is if its format is read in pieces and it is long, unless corrections, a rig or other methods need the whole

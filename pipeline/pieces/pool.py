@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PACKAGE = "knuckle"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Workers fill the cores; matrices are small, and threads of BLAS would only wait for each other."""
-MOST_PROCESSES = 61
+MAX_PROCESSES = 61
 """As many as Windows can wait for."""
 
 
@@ -32,7 +32,7 @@ def usual_processes() -> int:
 
     Blender installs the extension under another name, which a process of its own does not find.
     """
-    return min(cores(), MOST_PROCESSES) if __name__.partition(".")[0] == PACKAGE else 1
+    return min(cores(), MAX_PROCESSES) if __name__.partition(".")[0] == PACKAGE else 1
 
 
 class PieceWorkers(Protocol):

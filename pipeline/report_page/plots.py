@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 HEIGHT = 1000
 """Height of a plot, in units of its SVG."""
-LEAST_RANGE = {"mm": 5.0, "°": 10.0}
+MIN_RANGE = {"mm": 5.0, "°": 10.0}
 """Unit -> the smallest range of a plot's scale, so that noise does not look like motion."""
 
 
@@ -53,7 +53,7 @@ def error_plots(axis: TimeAxis, side: Side) -> Html:
     top = max(float(np.nanmax(curve.high)) for _, series in plots for curve in series if np.isfinite(curve.high).any())
     return element(
         "div",
-        *(_plot(label, series, (0.0, max(top, LEAST_RANGE["mm"])), "mm") for label, series in plots),
+        *(_plot(label, series, (0.0, max(top, MIN_RANGE["mm"])), "mm") for label, series in plots),
         class_="plots",
     )
 
@@ -71,7 +71,7 @@ def angle_plots(axis: TimeAxis, side: Side) -> Html:
                 for number, found in curves
                 if name in found.names
             ]
-            span = _span([curve for curve in series if np.isfinite(curve.high).any()], LEAST_RANGE["°"])
+            span = _span([curve for curve in series if np.isfinite(curve.high).any()], MIN_RANGE["°"])
             label = name.removeprefix(f"{digit}-").removeprefix("phalanx-").capitalize()
             plots.append(_plot(label, series, span, "°"))
         if plots:

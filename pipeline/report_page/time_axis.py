@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 UNITS = 6000
 """Across a drawing; whole numbers are shorter than fractions."""
-MOST_TICKS = 8
+MAX_TICKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class TimeAxis:
     def _ticks(self) -> Iterator[tuple[float, float]]:
         """Yield share and frame of each tick."""
         origin, length = self.frame_scale()
-        step = round_step(length, MOST_TICKS)
+        step = round_step(length, MAX_TICKS)
         for number in range(math.ceil(origin / step), math.floor((origin + length) / step) + 1):
             yield (number * step - origin) / length, number * step
 

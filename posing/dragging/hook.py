@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 _Angles = tuple[int, int, int, int | None]
 """The flexions of a finger's knuckle, middle and last joint, and the abduction of its knuckle if it has one."""
 
-MOST_PIP_PER_MCP = 2.5
+MAX_PIP_PER_MCP = 2.5
 """Flexion of a middle joint for each radian of its knuckle's, above which a finger hooks."""
 FREE_PIP = np.deg2rad(10.0)
 """rad that the middle joint of a straight finger may flex without its knuckle,"""
@@ -30,7 +30,7 @@ DIP_PER_PIP = 2 / 3
 """Flexion of a last joint for each radian of the middle one's."""
 STRAIGHT_AFTER = np.deg2rad(10.0)
 """rad that the knuckle of a hooked finger lacks, from which on it does not lean, and its last joint hooks no more."""
-LEAST_LEAN, MOST_LEAN = np.deg2rad(4.0), np.deg2rad(10.0)
+MIN_LEAN, MAX_LEAN = np.deg2rad(4.0), np.deg2rad(10.0)
 """rad that a knuckle may always lean, and may lean at most, so that a curled finger reaches the mouse."""
 
 
@@ -60,7 +60,7 @@ def _bent(start: Pose, pose: Pose, own: _Angles) -> Pose | None:
     knuckle, middle, last, lean = own
     before, angles = start.angles[0], pose.angles[0].copy()
     beyond = angles[middle] - before[middle] - FREE_PIP - CLAW * max(before[middle], 0.0)
-    least = before[knuckle] + (beyond / MOST_PIP_PER_MCP if beyond > 0.0 else EXTENSION_PER_PIP * beyond)
+    least = before[knuckle] + (beyond / MAX_PIP_PER_MCP if beyond > 0.0 else EXTENSION_PER_PIP * beyond)
     least = min(least, pose.hand.limits[knuckle, 1])
     lacks = least - angles[knuckle]
     if lacks <= 0.0:
@@ -69,7 +69,7 @@ def _bent(start: Pose, pose: Pose, own: _Angles) -> Pose | None:
     most = before[last] + DIP_PER_PIP * (angles[middle] - before[middle])
     angles[last] -= part * max(angles[last] - most, 0.0)
     if lean is not None:
-        lean_change = np.clip(angles[lean] - before[lean], -MOST_LEAN, MOST_LEAN)
+        lean_change = np.clip(angles[lean] - before[lean], -MAX_LEAN, MAX_LEAN)
         angles[lean] = before[lean] + (1.0 - part) * lean_change
     return Pose(pose.hand, pose.root, angles[None])
 
@@ -82,7 +82,7 @@ def _limits(problem: PoseProblem, pose: Pose, bent: Pose, own: _Angles) -> Float
     high[_column(problem, middle)] = bent.angles[0, middle]
     if lean is not None:
         around, lean_angle, at = problem.start.angles[0, lean], pose.angles[0, lean], _column(problem, lean)
-        most = np.clip(abs(lean_angle - around), LEAST_LEAN, MOST_LEAN)
+        most = np.clip(abs(lean_angle - around), MIN_LEAN, MAX_LEAN)
         low[at], high[at] = max(low[at], around - most), min(high[at], around + most)
     return np.stack([low, high])
 

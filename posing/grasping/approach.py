@@ -11,7 +11,7 @@ from ...solvers.cga.objects import vector
 
 Floats = NDArray[np.float64]
 
-LEAST_ROTATION_RAD = 1e-9
+MIN_ROTATION_RAD = 1e-9
 """rad; smaller rotations count as zero, because their screw axis is undefined."""
 
 
@@ -45,7 +45,7 @@ def _fractions_of(motor: Motor[Floats], fractions: Floats) -> Floats:
     angle = 2.0 * np.arctan2(sine, sign * quaternion[0])
     translation = versors.matrix(motor)[:3, 3]
     result = np.tile(np.eye(4), (len(fractions), 1, 1))
-    if angle < LEAST_ROTATION_RAD:
+    if angle < MIN_ROTATION_RAD:
         result[:, :3, 3] = fractions[:, None] * translation
         return result
     axis = -sign * quaternion[1:] / sine

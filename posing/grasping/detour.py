@@ -16,7 +16,7 @@ from .skin_samples import thinned
 
 Floats = NDArray[np.float64]
 
-LEAST_CHECKED_POSES = 12
+MIN_CHECKED_POSES = 12
 """Least number of poses at which a path is checked."""
 SKIN_SPACING = 0.1
 """Hand lengths between the skin points that are checked."""
@@ -73,7 +73,7 @@ def _paths(holder: GraspingHand, thing: GraspedObject, hold: Grasp, steps: int) 
 
 def _clearance(holder: GraspingHand, thing: GraspedObject, angles: Floats, hold: Grasp, path: Floats) -> float:
     """Return the least distance (m) of the skin from the object on a path, negative inside; the hand opens on it."""
-    subdivisions = max(1, -(-LEAST_CHECKED_POSES // (len(path) - 1)))
+    subdivisions = max(1, -(-MIN_CHECKED_POSES // (len(path) - 1)))
     pieces = [screw_path(start, end, subdivisions)[:-1] for start, end in pairwise(path)]
     roots = np.concatenate([*pieces, path[-1:]])
     opening = angles + np.linspace(0.0, 1.0, len(roots))[:, None] * (hold.opened - angles)

@@ -23,7 +23,7 @@ CONTACT_DISTANCE_M = 1e-4
 """m, points within this distance of their greatest depth touch."""
 EXACT_DISTANCE_M = 1e-3
 """m, distances below this are computed exactly."""
-MOST_STEPS = 80
+MAX_STEPS = 80
 """Greatest number of steps."""
 STEP_SHARE = 0.9
 """Share of the free distance that a step uses, because lever arms grow a little while other joints bend."""
@@ -129,7 +129,7 @@ class Closing:
         progress = _Progress.of(self.hand, skin, np.abs(end - start), speeds, digits)
         start_distances: Floats | None = None
         bounds = _DistanceBounds(self.distance)
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             angles = start + progress.by_angle(self.hand.dofs) * (end - start)
             frames = joint_frames(self.hand, Pose(self.hand, roots, angles))
             points = skin.posed(frames)
@@ -150,7 +150,7 @@ class Closing:
         points = self.skin.posed(joint_frames(self.hand, Pose(self.hand, roots, angles)))
         travelled = np.zeros(len(roots))
         bounds = _DistanceBounds(self.distance)
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             free = bounds.at_least(points + (travelled[:, None] * directions)[:, None]).min(axis=1)
             step = np.minimum(np.maximum(free - CONTACT_DISTANCE_M, 0.0), greatest - travelled)
             travelled = travelled + step

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 BASE_SHARES = (0.04, 0.3, 0.5)
 """Shares of an object's height within which its base is searched; the next one if the points there span no area."""
-LEAST_BASE_SHARE = 1e-7
+MIN_BASE_SHARE = 1e-7
 """A base with an area up to this share of the squared height is a line."""
 DIRECTIONS = 256
 """Number of directions in which the outermost vertices are searched."""
@@ -98,7 +98,7 @@ def four_points(vertices: Floats, axis: Floats) -> Floats:
     for cap in BASE_SHARES:
         found = [(*_widest(hull[from_end <= cap * (high - low)]), end) for from_end, end in ends]
         area, base, end = max(found, key=lambda item: item[0])
-        if area > LEAST_BASE_SHARE * (high - low) ** 2 and high > low:
+        if area > MIN_BASE_SHARE * (high - low) ** 2 and high > low:
             apex = hull[np.abs(height - end).argmin()]
             return np.concatenate([base, apex[None]])
     raise HandError("the object has no volume to grasp, expected a mesh that does not lie in one plane")

@@ -42,7 +42,7 @@ GRID_SPACING = 0.016
 """Hand lengths between the grid points of the cached distance."""
 CANDIDATE_CONTACT_M = 4e-4
 """m, contact distance of candidates."""
-MOST_CLEARING_STEPS = 24
+MAX_CLEARING_STEPS = 24
 """Greatest number of steps that move an open hand out of the object."""
 
 
@@ -162,7 +162,7 @@ def moved_outside(task: GraspTask, outwards: Distance, root: Floats, opened: Flo
     outwards: the distance's gradient (3,) at a point (3,).
     """
     root = root.copy()
-    for _ in range(MOST_CLEARING_STEPS):
+    for _ in range(MAX_CLEARING_STEPS):
         skin = task.grasping_hand.skin.posed(joint_frames(task.hand, Pose(task.hand, root[None], opened[None])))[0]
         distances = task.object.distance(skin)
         deepest = int(distances.argmin())

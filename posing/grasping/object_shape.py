@@ -12,20 +12,20 @@ from ...hand import rotations as rot
 Floats = NDArray[np.float64]
 Kind = Literal["ball", "bar", "block"]
 
-MOST_ASKEW = 0.3
+MAX_ASKEW = 0.3
 """Greatest misfit of normals, see _askew, of a surface of revolution; a hexagonal pencil has 0.22."""
-LEAST_SIDE_SHARE = 0.2
+MIN_SIDE_SHARE = 0.2
 """Least share of a surface of revolution that faces away from its axis; without it, a plate would fit any axis along
 its normal."""
-LEAST_FACING_SINE = 0.3
+MIN_FACING_SINE = 0.3
 """Least sine of the angle between normal and axis of a surface that faces away from the axis."""
 BALL_TOLERANCE = 0.08
 """Greatest rms deviation of a ball's radius, as a share of the radius."""
 PIECES = 1500
 """Approximate number of pieces into which a surface is cut, so that large faces are sampled all over."""
-MOST_PIECES = 4 * PIECES
+MAX_PIECES = 4 * PIECES
 """With more pieces than this, only some are used."""
-MOST_CUTS = 16
+MAX_CUTS = 16
 """Most pieces along a triangle's side."""
 OUTLIER_SHARE = 0.25
 """Share of the surface that may not fit the shape, such as a mug's handle."""
@@ -112,7 +112,7 @@ def surface_of(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
         raise HandError("the object has no surface to hold, expected a mesh with faces")
     corners, doubled_areas = corners[nonzero], doubled_areas[nonzero]
     normals = cross[nonzero] / doubled_areas[:, None]
-    cuts = np.clip(np.ceil(np.sqrt(doubled_areas / doubled_areas.sum() * PIECES)), 1, MOST_CUTS).astype(int)
+    cuts = np.clip(np.ceil(np.sqrt(doubled_areas / doubled_areas.sum() * PIECES)), 1, MAX_CUTS).astype(int)
     points, rows = [], []
     for cut in np.unique(cuts):
         rows_of_cut = np.flatnonzero(cuts == cut)
@@ -121,7 +121,7 @@ def surface_of(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
         rows.append(np.repeat(rows_of_cut, len(middles)))
     all_points, row = np.concatenate(points), np.concatenate(rows)
     # Very many triangles are subsampled.
-    sampled = slice(None, None, max(1, len(row) // MOST_PIECES))
+    sampled = slice(None, None, max(1, len(row) // MAX_PIECES))
     row, positions = row[sampled], all_points[sampled]
     whole = vertices[np.unique(triangles[nonzero])]
     return Surface(positions, normals[row], 0.5 * doubled_areas[row] / cuts[row] ** 2, whole)
@@ -150,7 +150,7 @@ def shape_of(surface: Surface) -> GraspShape:
     if ball := _ball(surface, centre, size):
         return ball
     axis, point, miss = _revolution(surface, centre, size)
-    if miss <= MOST_ASKEW:
+    if miss <= MAX_ASKEW:
         return _about("bar", surface, axis, point)
     return _block(surface, centre)
 
@@ -207,8 +207,8 @@ def _askew(surface: Surface, weights: Floats, axis: Floats, point: Floats) -> fl
     radial = radial - (radial @ axis)[:, None] * axis
     across = surface.normals - (surface.normals @ axis)[:, None] * axis
     facing, radii = np.linalg.norm(across, axis=1), np.linalg.norm(radial, axis=1)
-    facing_away = (facing > LEAST_FACING_SINE) & (radii > 0)
-    if weights[facing_away].sum() < LEAST_SIDE_SHARE:
+    facing_away = (facing > MIN_FACING_SINE) & (radii > 0)
+    if weights[facing_away].sum() < MIN_SIDE_SHARE:
         return np.inf
     miss = np.abs(np.cross(across[facing_away], radial[facing_away]) @ axis) / (
         facing[facing_away] * radii[facing_away]
@@ -240,7 +240,7 @@ def _block(surface: Surface, centre: Floats) -> GraspShape:
     first = _faced(surface.normals, surface.areas)
     across = surface.normals - (surface.normals @ first)[:, None] * first
     sine = np.linalg.norm(across, axis=1)
-    seen = sine > LEAST_FACING_SINE
+    seen = sine > MIN_FACING_SINE
     second = _faced(across[seen] / sine[seen, None], surface.areas[seen]) if seen.any() else rot.perpendicular(first)
     second = rot.unit_vector(second - (second @ first) * first)
     axes = np.stack([first, second, np.cross(first, second)])

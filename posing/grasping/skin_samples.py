@@ -24,9 +24,9 @@ _OF_JOINT: dict[int, tuple[int, int]] = {
 }
 for _digit, _joint in enumerate(CHAIN_JOINTS[digit][3] for digit in DIGITS):
     _OF_JOINT[JOINT_INDEX[_joint]] = (_digit, 2)
-LEAST_DIGIT_WEIGHT = 0.05
+MIN_DIGIT_WEIGHT = 0.05
 """A point of the palm with more than this weight for a digit moves with the digit."""
-MOST_JOINTS = 4
+MAX_JOINTS = 4
 """Most joints that deform a point."""
 
 
@@ -64,7 +64,7 @@ class SkinPoints:
         for digit, joints in enumerate(LINKS):
             shares[:, digit] = np.where(np.isin(self.joints, joints), self.weights, 0.0).sum(axis=1)
         digits = shares.argmax(axis=1)
-        moves_with_digit = (self.digit < 0) & (shares.max(axis=1) > LEAST_DIGIT_WEIGHT)
+        moves_with_digit = (self.digit < 0) & (shares.max(axis=1) > MIN_DIGIT_WEIGHT)
         return np.where(moves_with_digit, digits, -1)
 
     @property
@@ -133,7 +133,7 @@ class SkinPoints:
 
 def skin_points(points: Floats, weights: Floats, bound: Floats, *, dual_quaternions: bool) -> SkinPoints:
     """Return the skin of points (V, 3) m with weights (V, J) for all joints; the greatest are used."""
-    order = np.argsort(-weights, axis=1, kind="stable")[:, :MOST_JOINTS]
+    order = np.argsort(-weights, axis=1, kind="stable")[:, :MAX_JOINTS]
     greatest = np.take_along_axis(weights, order, axis=1)
     return SkinPoints(points, order, greatest / greatest.sum(axis=1, keepdims=True), bound, dual_quaternions)
 

@@ -4,8 +4,8 @@ Free of Blender: the input is plain data (`skeleton.Bone`) in world space, so th
 matter; the output are hands (`hand_search.detect`).
 """
 
-from .detected_hand import LEAST_SIDE_CONFIDENCE, DetectedHand
+from .detected_hand import MIN_SIDE_CONFIDENCE, DetectedHand
 from .hand_search import detect
 from .skeleton import Bone
 
-__all__ = ["LEAST_SIDE_CONFIDENCE", "Bone", "DetectedHand", "detect"]
+__all__ = ["MIN_SIDE_CONFIDENCE", "Bone", "DetectedHand", "detect"]

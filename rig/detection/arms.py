@@ -12,7 +12,7 @@ Part = Literal["fore", "upper"]
 
 FOREARM_RATIO, UPPER_ARM_RATIO = 1.35, 1.15
 """An adult's forearm in hand lengths (0.19 m from wrist to fingertip); the upper arm in forearm lengths."""
-MOST_COST = 1.6
+MAX_COST = 1.6
 """Arms up to five times as long for their hand as a person's, or a fifth as long, are accepted."""
 NAME_BONUS = 0.5
 """How much a matching name reduces the cost."""
@@ -36,7 +36,7 @@ def arm_above(heads: Floats, hand: float, suggested: Sequence[Part | None]) -> t
     for elbow, shoulder in _pairs(heads, hand):
         fore, upper = np.linalg.norm(heads[elbow] - heads[0]), np.linalg.norm(heads[shoulder] - heads[elbow])
         cost = abs(np.log(fore / (FOREARM_RATIO * hand))) + abs(np.log(upper / (UPPER_ARM_RATIO * fore)))
-        if cost > MOST_COST or not (_is_straight(heads[: elbow + 1]) and _is_straight(heads[elbow : shoulder + 1])):
+        if cost > MAX_COST or not (_is_straight(heads[: elbow + 1]) and _is_straight(heads[elbow : shoulder + 1])):
             continue
         cost += CONTINUATION_COST * (_continues(heads, elbow, ELBOW_COSINE) + _continues(heads, shoulder, LIMB_COSINE))
         cost -= NAME_BONUS * (suggested[elbow] == "fore") + NAME_BONUS * (suggested[shoulder] == "upper")

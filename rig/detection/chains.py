@@ -12,11 +12,11 @@ from .skeleton import COINCIDENT, Skeleton
 
 Floats = NDArray[np.float64]
 
-LEAST_BONES = 2
+MIN_BONES = 2
 """A digit bends, so it has at least two bones."""
-MOST_BONES = 8
+MAX_BONES = 8
 """A metacarpal, three phalanges and the tip bones that exporters add."""
-MOST_CHAINS = 7
+MAX_CHAINS = 7
 SAME_JOINT = 0.1
 """Joints nearer to each other than this share of the next bone's length are one joint."""
 FOREARM_END = 0.3
@@ -27,7 +27,7 @@ ALONG_PARENT = 0.8
 """A childless bone that begins before this share of its parent's length is a helper."""
 AT_PARENT_END = 0.1
 """A bone continues its parent if it begins within this share of the parent's length from the parent's end."""
-MOST_DESCENDANTS = 400
+MAX_DESCENDANTS = 400
 """Most descendants of a wrist: five digits with as many helpers as any known rig has."""
 
 
@@ -44,13 +44,13 @@ class Candidate:
 
 
 def candidates(skeleton: Skeleton) -> Iterator[Candidate]:
-    """Yield the bones that could be wrists: those that branch into 2 to MOST_CHAINS chains that bend."""
+    """Yield the bones that could be wrists: those that branch into 2 to MAX_CHAINS chains that bend."""
     descendants = _count_descendants(skeleton)
     for wrist, kept in enumerate(skeleton.kept):
-        if not kept or descendants[wrist] > MOST_DESCENDANTS or len(_branches(skeleton, wrist)) < 2:
+        if not kept or descendants[wrist] > MAX_DESCENDANTS or len(_branches(skeleton, wrist)) < 2:
             continue
         chains = _chains(skeleton, wrist)
-        if 2 <= len(chains) <= MOST_CHAINS:
+        if 2 <= len(chains) <= MAX_CHAINS:
             yield from _interpretations(skeleton, wrist, chains, descendants[wrist])
 
 
@@ -85,7 +85,7 @@ def _interpretations(
     least = min(map(len, together))
     without_first = [chain for chain in together if len(chain) > least] or together
     outer = [chain[1:] if chain in without_first else chain for chain in chains]
-    bending = tuple(chain for chain in outer if len(chain) >= LEAST_BONES)
+    bending = tuple(chain for chain in outer if len(chain) >= MIN_BONES)
     if len(bending) >= 2:
         yield Candidate(wrist, bending, wrist_position, descendants)
 
@@ -114,8 +114,8 @@ def _chains(skeleton: Skeleton, wrist: int) -> list[tuple[int, ...]]:
         queue.append((*start, branches[0]))
         queue += [(branch,) for branch in branches[1:]]
     distinct = [_without_coincident(skeleton, chain) for chain in done]
-    bending = [chain for chain in distinct if len(chain) >= LEAST_BONES]
-    return _without_copies(skeleton, [chain for chain in bending if len(chain) <= MOST_BONES])
+    bending = [chain for chain in distinct if len(chain) >= MIN_BONES]
+    return _without_copies(skeleton, [chain for chain in bending if len(chain) <= MAX_BONES])
 
 
 def _without_coincident(skeleton: Skeleton, chain: tuple[int, ...]) -> tuple[int, ...]:
@@ -180,4 +180,4 @@ def _is_copy(skeleton: Skeleton, chain: tuple[int, ...], other: tuple[int, ...])
     heads, other_heads = skeleton.heads[list(chain)], skeleton.heads[list(other)]
     tolerance = 0.05 * min(float(np.linalg.norm(b - a)) for a, b in pairwise(heads))
     distances = np.linalg.norm(heads[:, None] - other_heads, axis=-1).min(axis=1)
-    return int(np.sum(distances < tolerance)) >= max(LEAST_BONES, COPY_SHARE * len(chain))
+    return int(np.sum(distances < tolerance)) >= max(MIN_BONES, COPY_SHARE * len(chain))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ...hand.joints import Side
 
-LEAST_SIDE_CONFIDENCE = 0.15
+MIN_SIDE_CONFIDENCE = 0.15
 """A side with less confidence than this is reported, and switched if both hands come out on one side."""
 
 PICK_WHERE = "in the panel Hand Mapping (in a shell: by --mapping with a mapping exported from there)"

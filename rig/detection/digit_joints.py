@@ -9,8 +9,8 @@ from .name_hints import NameHints
 from .skeleton import COINCIDENT, Skeleton
 
 STUB = 0.3
-"""A last bone shorter than this share of the one before it only marks the tip, if fingers have LEAST_FINGER_LENGTH."""
-LEAST_FINGER_LENGTH = 0.85
+"""A last bone shorter than this share of the one before it only marks the tip, if fingers have MIN_FINGER_LENGTH."""
+MIN_FINGER_LENGTH = 0.85
 """Least length of a finger up to its last bone, in distances from wrist to knuckle; shorter ones were cut by an
 exporter."""
 
@@ -20,7 +20,7 @@ def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict
     bones = {"wrist": labels.wrist}
     fingers = _finger_bones(labels)
     has_tips = fingers > 3
-    stubs = _length_to_last_head(skeleton, labels) > LEAST_FINGER_LENGTH
+    stubs = _length_to_last_head(skeleton, labels) > MIN_FINGER_LENGTH
     for digit, chain in labels.digits.items():
         remaining = list(chain)
         if digit == "thumb":

@@ -24,7 +24,7 @@ METACARPAL_BEFORE = {2: 0.0, 3: 0.4, 4: 0.58}
 """Number of bones -> threshold: a finger's first bone is in the palm if its distance from the wrist is below this share
 of its second bone's. Low for three bones, which are more likely three phalanges."""
 METACARPAL_BEFORE_MORE = 0.65
-MOST_IN_PALM = 2
+MAX_IN_PALM = 2
 """A carpal and a metacarpal bone."""
 
 FINGERS: dict[int, tuple[str, ...]] = {
@@ -198,7 +198,7 @@ def _palm_bones(
     by_position = tuple(inside[size] for size in sizes)
     phalanges = int(np.median([size - bones for size, bones in zip(sizes, by_position, strict=True)]))
     by_phalanges = tuple(size - phalanges for size in sizes)
-    return {by_position, by_phalanges} if all(0 <= bones <= MOST_IN_PALM for bones in by_phalanges) else {by_position}
+    return {by_position, by_phalanges} if all(0 <= bones <= MAX_IN_PALM for bones in by_phalanges) else {by_position}
 
 
 def _along_line(points: Floats) -> list[int]:

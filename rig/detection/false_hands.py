@@ -11,14 +11,14 @@ from ...errors import RigError
 from ...hand import mirror
 from ...hand.joints import SIDES
 from .chains import Candidate
-from .detected_hand import LEAST_SIDE_CONFIDENCE, PICK_WHERE, DetectedHand
+from .detected_hand import MIN_SIDE_CONFIDENCE, PICK_WHERE, DetectedHand
 from .skeleton import Skeleton
 
 Floats = NDArray[np.float64]
 
 MIRROR_TOLERANCE = 0.02
 """Chains are mirror images if they match within this share of their reach."""
-LEAST_CONFIDENCE_RATIO = 0.5
+MIN_CONFIDENCE_RATIO = 0.5
 """Of several hands of a side, those with less than this share of the greatest confidence are rejected."""
 ARM_LENGTH_TOLERANCE = 0.1
 """A body's hands are equally far from where its arms part, up to this share."""
@@ -53,11 +53,11 @@ def one_per_side(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], wher
     Of two hands of the same side, one with little confidence in its side is switched to the other.
     """
     if _share_a_side(hands):
-        least = LEAST_CONFIDENCE_RATIO * max(_confidence(hand) for _, hand in hands)
+        least = MIN_CONFIDENCE_RATIO * max(_confidence(hand) for _, hand in hands)
         hands = [(wrist, hand) for wrist, hand in hands if _confidence(hand) >= least]
     if len(hands) == 2 and _share_a_side(hands):
         weaker = min((hand for _, hand in hands), key=lambda hand: hand.side_confidence)
-        if weaker.side_confidence < LEAST_SIDE_CONFIDENCE:
+        if weaker.side_confidence < MIN_SIDE_CONFIDENCE:
             other = mirror.other_side(weaker.side)
             hands = [(wrist, replace(hand, side=other) if hand is weaker else hand) for wrist, hand in hands]
     if _share_a_side(hands):

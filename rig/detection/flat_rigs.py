@@ -27,9 +27,9 @@ ASSIGNMENT_WIDTHS = np.geomspace(0.35, 0.03, 16)
 """Decreasing standard deviations of the assignment weights, in hand sizes."""
 FIRST_SHEAR_STEP = 8
 """The step from which the fit may shear."""
-MOST_DISTANCE = 0.2
+MAX_DISTANCE = 0.2
 """Greatest rms distance of a hand's points from their joints, in hand sizes."""
-LEAST_JOINTS = 16
+MIN_JOINTS = 16
 """Number of joints of a flat hand without metacarpals and tips."""
 HAND_GAP = 0.5
 """Two groups of points are two hands if the gap between them is wider than this share of a group's extent."""
@@ -102,7 +102,7 @@ def _joints_by_shape(bones: list[Bone]) -> dict[str, Bone]:
 
 def _without_outliers(bones: list[Bone]) -> list[Bone]:
     """Return the bones without outliers: those further from every other bone than the others' rms size."""
-    while len(bones) > LEAST_JOINTS:
+    while len(bones) > MIN_JOINTS:
         points = np.array([bone.head for bone in bones])
         outlier = int(np.linalg.norm(points - np.median(points, axis=0), axis=-1).argmax())
         rest = np.delete(points, outlier, axis=0)
@@ -153,7 +153,7 @@ def _match(points: Floats, joints: tuple[int, ...]) -> list[int] | None:
     for positions in fitted:
         rows, distance = _assigned(centred / size, positions)
         best = min(best, (distance, rows))
-    return best[1] if best[0] < MOST_DISTANCE else None
+    return best[1] if best[0] < MAX_DISTANCE else None
 
 
 def _starts(points: Floats, model: Floats) -> Floats:

@@ -6,7 +6,7 @@ The confidence of a digit is
         g                   if they say nothing,
         g / 2               if they disagree,      with  g = fit · clear,
 
-where fit = 1 − cost / MOST_COST says how well the palm fits a mean hand's (`digit_labels.py`), and clear, by how much
+where fit = 1 − cost / MAX_COST says how well the palm fits a mean hand's (`digit_labels.py`), and clear, by how much
 the next best labels are worse, 1 from MARGIN on: for the thumb another digit as the thumb, for a finger the reverse
 order.
 """
@@ -21,7 +21,7 @@ from ...errors import RigError
 from ...hand import mirror
 from ...hand.joints import DIGITS, SIDES, Side, digit_label, digit_of
 from . import flat_rigs, side_guess
-from .chains import LEAST_BONES, Candidate, candidates
+from .chains import MIN_BONES, Candidate, candidates
 from .controls import bone_to_key
 from .detected_hand import PICK_WHERE, DetectedHand
 from .digit_joints import joints_of
@@ -33,7 +33,7 @@ from .skeleton import Bone, Skeleton
 
 Floats = NDArray[np.float64]
 
-MOST_COST = 0.32
+MAX_COST = 0.32
 """Greatest cost of a hand's palm: feet are at 0.5, faces higher."""
 FEW_COST = 0.22
 """The same for a thumb and one or two fingers, which more things resemble."""
@@ -41,9 +41,9 @@ MARGIN = 0.1
 """Labels that cost this much less than the next best are unambiguous."""
 OTHER_NAMES_COST = 0.4
 """The cost of names of feet or hair, if at least half of the bones have one."""
-LEAST_THUMB_CONFIDENCE = 0.1
+MIN_THUMB_CONFIDENCE = 0.1
 """Least confidence in a hand's thumb: paws, fins and the legs of a spider have less."""
-MOST_HELPERS = 4
+MAX_HELPERS = 4
 """With more descendants than this for each bone of two or three digits, it is a body, not a hand."""
 FLATNESS = 1e-3
 """Points whose thickness is less than this share of their spread lie in a plane."""
@@ -105,7 +105,7 @@ def _no_hand_message(bones: Sequence[Bone], where: str) -> str:
     """Return the error message for an armature without a hand; it names digits with too few bones."""
     named = hints(bone.name for bone in bones)
     counts = {digit: sum(1 for digit_of_bone in named.digits.values() if digit_of_bone == digit) for digit in DIGITS}
-    if named.family and (short := [digit for digit in DIGITS if counts[digit] < LEAST_BONES]):
+    if named.family and (short := [digit for digit in DIGITS if counts[digit] < MIN_BONES]):
         return (
             f"{where}: bones are named as a hand's in {named.family}, but there are fewer than two for "
             f"{', '.join(map(digit_label, short))}, and the others make no hand: add the missing bones, or pick the "
@@ -148,12 +148,12 @@ def _is_hand(skeleton: Skeleton, candidate: Candidate, labelled: _LabelledHand) 
     """Whether a candidate is similar enough to a hand, its thumb (or fingers) distinct, and it is not symmetric."""
     labels, few = labelled.labels, _has_few(labelled)
     if (
-        labels.cost >= (FEW_COST if few else MOST_COST)
-        or _confidence(skeleton, labelled, next(iter(labels.digits))) < LEAST_THUMB_CONFIDENCE
+        labels.cost >= (FEW_COST if few else MAX_COST)
+        or _confidence(skeleton, labelled, next(iter(labels.digits))) < MIN_THUMB_CONFIDENCE
     ):
         return False
     if few and (
-        _is_flat(skeleton, candidate) or candidate.descendants > MOST_HELPERS * sum(map(len, labels.digits.values()))
+        _is_flat(skeleton, candidate) or candidate.descendants > MAX_HELPERS * sum(map(len, labels.digits.values()))
     ):
         return False
     return not is_symmetric(skeleton, candidate)
@@ -218,7 +218,7 @@ def _bones_to_key(skeleton: Skeleton, joints: dict[str, int]) -> tuple[dict[str,
 def _confidence(skeleton: Skeleton, labelled: _LabelledHand, digit: str) -> float:
     labels = labelled.labels
     margin = labels.margin if digit == "thumb" else min(labels.margin, labels.order_margin)
-    geometry = max(1.0 - labels.cost / MOST_COST, 0.0) * min(max(margin, 0.0) / MARGIN, 1.0)
+    geometry = max(1.0 - labels.cost / MAX_COST, 0.0) * min(max(margin, 0.0) / MARGIN, 1.0)
     named = _named_digit(skeleton, labelled, digit)
     if named is None:
         return geometry

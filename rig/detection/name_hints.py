@@ -11,7 +11,7 @@ from ..mappings import FAMILIES, WORDS, BoneNaming
 from ..mappings.family import PARTS
 from .arms import Part
 
-LEAST_KNOWN_NAMES = 6
+MIN_KNOWN_NAMES = 6
 """A hand belongs to a family of rigs if the family knows at least this many of its bone names."""
 
 _PART_PATTERN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
@@ -72,7 +72,7 @@ def _best_family(names: Mapping[str, str]) -> tuple[BoneNaming, Side, dict[str, 
         for side in SIDES:
             table = _plain_table(family.name, side)
             known = {names[bone]: joint for bone, joint in table.items() if bone in names}
-            if len(known) >= LEAST_KNOWN_NAMES and (best is None or len(known) > len(best[2])):
+            if len(known) >= MIN_KNOWN_NAMES and (best is None or len(known) > len(best[2])):
                 best = family, side, known
     return best
 

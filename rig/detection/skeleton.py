@@ -12,7 +12,7 @@ from .coincident_bones import AxisOrder
 
 Floats = NDArray[np.float64]
 
-MOST_BONES = 20_000
+MAX_BONES = 20_000
 COINCIDENT = 1e-3
 """Heads nearer than this share of a bone's length coincide."""
 COPY_TOLERANCE = 0.02
@@ -132,8 +132,8 @@ class Skeleton:
 
 
 def _check(bones: Sequence[Bone], where: str) -> None:
-    if len(bones) > MOST_BONES:
-        raise RigError(f"{where} has {len(bones)} bones, expected at most {MOST_BONES}")
+    if len(bones) > MAX_BONES:
+        raise RigError(f"{where} has {len(bones)} bones, expected at most {MAX_BONES}")
     for bone in bones:
         if not np.all(np.isfinite([bone.head, bone.tail])):
             raise RigError(f"{where}: bone '{bone.name}' has a position that is not a number, move it")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bpy.types import Object
 
-LEAST_ARM_BONES = 2
+MIN_ARM_BONES = 2
 """A wrist with fewer ancestors is a lone hand's: some have a root bone, or the stump of a forearm."""
 
 
@@ -61,7 +61,7 @@ def is_on_arm(armature: "Object", binding: RigBinding) -> bool:
     name = binding.carrier or binding.bones[WRIST]
     if name is None or binding.location_keyed[WRIST]:
         return False
-    return len(armature.data.bones[name].parent_recursive) >= LEAST_ARM_BONES
+    return len(armature.data.bones[name].parent_recursive) >= MIN_ARM_BONES
 
 
 def digits_follow_wrist(binding: RigBinding) -> bool:

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 SUPINATION, PRONATION = np.deg2rad(170.0), np.deg2rad(100.0)
 """rad from rest, where palms are down or to the front, up to which a forearm follows the hand. Beyond, where the hand
 of a capture that is not aligned may be, it returns evenly: every angle has one twist, without a jump."""
-LEAST_SHARE = 0.02
+MIN_SHARE = 0.02
 """Bones shorter than this part of the forearm are not turned."""
 ASIDE = 0.15
 """Forearm lengths within which a twist bone that carries nothing is from the line of elbow and wrist."""
@@ -225,7 +225,7 @@ def _twist_bones(armature: "Object", chain: tuple[str, ...], overridden: set[str
 
 def _lies_on(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> bool:
     place, aside = _place(armature, chain, bone)
-    return -LEAST_SHARE < place < 1 - LEAST_SHARE and aside < ASIDE
+    return -MIN_SHARE < place < 1 - MIN_SHARE and aside < ASIDE
 
 
 def _place(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> tuple[float, float]:
@@ -249,7 +249,7 @@ def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str
     starts = [place for place, _, _ in places]
     shares = {}
     for (start, _, name), end in zip(places, [*starts[1:], 1.0], strict=True):
-        if end - start > LEAST_SHARE:
+        if end - start > MIN_SHARE:
             shares[name] = (start + end) / 2
     return shares
 

@@ -33,7 +33,7 @@ Curves = dict[str, "dict[int, FCurve]"]
 
 MAX_SAMPLES = 200_000
 """Frames of an action that are sampled, at most."""
-LEAST_SPAN = 3
+MIN_SPAN = 3
 """Jitter keys in a row from which on the first and the last are kept; of fewer, none."""
 WRIST_GROUP = "wrist"
 """The group of the wrist and of the arm above it."""
@@ -275,7 +275,7 @@ def _kept_keys(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) 
             at, types = key_types(source.curves[path][0])
             _keep_nearest(kept[bone.group], frames, at[np.isin(types, [key_enum("type", kind) for kind in KEPT_TYPES])])
             _, starts, stops = runs((types == key_enum("type", "JITTER"))[:, None])
-            long = stops - starts >= LEAST_SPAN
+            long = stops - starts >= MIN_SPAN
             _keep_nearest(kept[bone.group], frames, at[np.concatenate([starts[long], stops[long] - 1])])
     return kept
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_TIME = 1e9
 """s of a capture's clock, at most."""
-LEAST_SPAN = 1e-6
+MIN_SPAN = 1e-6
 """s or frames from the first of several frames to the last, unless all have the same time."""
 
 
@@ -36,7 +36,7 @@ def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
     at = report.get("at")
     known = isinstance(at, list) and len(at) == 2 and all(map(is_number, at))
     frames = (float(at[0]), float(at[1])) if known else (1.0, 1.0)
-    if count > 1 and frames[1] - frames[0] < LEAST_SPAN:
+    if count > 1 and frames[1] - frames[0] < MIN_SPAN:
         frames = (1.0, float(min(count, LAST_FRAME)))
     columns = min(count, MAX_COLUMNS)
     angles = tuple(curves for curves in unpack_angles(action.get(ANGLES_PROPERTY)) if len(curves.low) == columns)
@@ -49,4 +49,4 @@ def _is_usable(evidence: Evidence) -> bool:
     if not len(times) or not len(evidence.hands) or not (np.abs(times) < MAX_TIME).all():
         return False
     span = float(times[-1] - times[0])
-    return bool((np.diff(times) >= 0).all()) and (span == 0 or span >= LEAST_SPAN)
+    return bool((np.diff(times) >= 0).all()) and (span == 0 or span >= MIN_SPAN)

@@ -12,7 +12,7 @@ from .take_report import EVIDENCE_ID_PROPERTY, action_with_report
 if TYPE_CHECKING:
     from bpy.types import Object
 
-MOST_TILES = 64
+MAX_TILES = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +41,7 @@ class HeatCache:
     def tile(self, tile: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made of a tile, or make it."""
         if tile not in self.tiles:
-            if len(self.tiles) >= MOST_TILES:
+            if len(self.tiles) >= MAX_TILES:
                 self.tiles.clear()
             self.tiles[tile] = make()
         return self.tiles[tile]

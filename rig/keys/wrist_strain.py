@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-LEAST_SHORT = 0.005
+MIN_SHORT = 0.005
 """m by which an arm may miss the wrist without a warning."""
 ELBOWS = 36
 """Directions in which the elbow of a rig with its own IK is tried."""
@@ -148,10 +148,10 @@ def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple
         how = f"{bends} and {turns}" if bends and turns else bends or turns
         more = " a person's does" if turns else ", more than a person's does"
         notes.append(f"the {side} hand {how}{more}{_frames(wrong)}: {remedy}")
-    if (short > LEAST_SHORT).any():
+    if (short > MIN_SHORT).any():
         far = f"{100 * short.max():.0f} cm" if short.max() > 0.01 else f"{1000 * short.max():.0f} mm"
         notes.append(
-            f"the {side} arm is up to {far} too short for the captured wrist{_frames(short > LEAST_SHORT)}: {remedy}"
+            f"the {side} arm is up to {far} too short for the captured wrist{_frames(short > MIN_SHORT)}: {remedy}"
         )
     return tuple(notes)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_OUTSIDE = np.deg2rad(10.0)
+MAX_OUTSIDE = np.deg2rad(10.0)
 """rad, greatest distance between a bone's limits and the hand's; beyond it the limits are an error."""
 STIFF_RANGE = np.deg2rad(10.0)
 """rad, a joint that flexes less than this gets a note."""
@@ -41,7 +41,7 @@ def found_hand_limits(armature: "Object", found: FoundHand, hand: HandModel) -> 
     binding = bound_hand(armature, found, hand)
     ranges = joint_ranges(binding, hand, np.array(armature.matrix_world))
     for joint, of_joint in ranges.items():
-        if of_joint.outside > MOST_OUTSIDE:
+        if of_joint.outside > MAX_OUTSIDE:
             raise RigError(_no_overlap_message(armature, binding.limits[joint].bone, JOINTS[joint], of_joint))
     limits = {
         (JOINTS[joint], movement): (float(np.degrees(low)), float(np.degrees(high)))

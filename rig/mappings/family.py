@@ -9,7 +9,7 @@ from ...errors import RigError
 from ...hand.joints import DIGITS, JOINT_INDEX, SIDES, Side
 
 VERSION = 1
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 LONGEST_NAME = 200
 PARTS: tuple[Literal["fore"], Literal["upper"]] = ("fore", "upper")
 """The parts of an arm."""
@@ -89,8 +89,8 @@ def read_words(path: Path) -> NameWords:
 def read_table(path: Path) -> dict[str, Any]:
     """Read a table's JSON. Raises RigError for a file that is too large, not JSON, or of another version."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise RigError(f"{path.name}: larger than {MOST_BYTES // 1024} KiB, expected a table of bone names")
+        if path.stat().st_size > MAX_BYTES:
+            raise RigError(f"{path.name}: larger than {MAX_BYTES // 1024} KiB, expected a table of bone names")
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RigError(f"{path.name}: cannot be read ({error.strerror})") from error

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 
-MOST = 32
+CACHE_SIZE = 32
 """Hands that are cached, those that were used last."""
 
 
@@ -51,7 +51,7 @@ def posable_hand(armature: "Object", side: Side, known: DetectedHands | None = N
     if entry is None or entry.found is not found or entry.key != key:
         entry = _cached[id(found)] = _Entry(found, key, _build(armature, found))
     _cached.move_to_end(id(found))
-    while len(_cached) > MOST:
+    while len(_cached) > CACHE_SIZE:
         _cached.popitem(last=False)
     if isinstance(entry.answer, str):
         raise RigError(entry.answer)

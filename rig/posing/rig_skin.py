@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...hand.kinematics import joint_frames
 from ...posing.grasping.skin_samples import SkinPoints, fitted_skin, skin_points, weights_of_moving_joints
 from ..armature_hands import FoundHand
-from ..modelled_skin import LEAST, rest_in_world
+from ..modelled_skin import MIN_POINTS, rest_in_world
 from ..skin_bones import joints_of_bones, preserves_volume, skins, weights_in_hand
 from .rig_hand import RigHand
 
@@ -33,7 +33,7 @@ def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoi
         points.append(seen)
         weights.append(shares)
         dual = dual or preserves_volume(mesh, armature)
-    if sum(map(len, points)) < LEAST:
+    if sum(map(len, points)) < MIN_POINTS:
         return fitted_skin(rig_hand.hand)
     rest, mapped = frames.copy(), list(rig_hand.binding.mapped)
     rest[mapped] = rest_in_world(rig_hand.binding, np.array(armature.matrix_world))[mapped]

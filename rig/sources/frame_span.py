@@ -20,9 +20,9 @@ MAX_FRAMES = 200_000
 """Most frames that are read: an hour at 50 Hz."""
 KEY_DIGITS = 3
 """Decimals of a frame to which keys are rounded, so that those of several curves are one."""
-LEAST_STEP = 10.0**-KEY_DIGITS
+MIN_STEP = 10.0**-KEY_DIGITS
 """Frames: keys that are nearer to each other do not say how the animation was sampled."""
-LEAST_DENSE = 0.5
+MIN_DENSE = 0.5
 """Share of an animation's length with keys between frames that makes it a dense sampling."""
 
 
@@ -152,10 +152,10 @@ def _keys(action: Any, slot: Any) -> Floats:
 def _step(animation: _Animation) -> float:
     """Return the spacing of keys that are denser than the scene's frames; 1 for others."""
     steps = np.diff(animation.keys)
-    steps = steps[steps > LEAST_STEP]
+    steps = steps[steps > MIN_STEP]
     dense = steps < 0.99
     # Exporters add keys where the angles of a turning joint jump: a dense sampling goes on for most of the length.
-    if steps[dense].sum() <= LEAST_DENSE * steps.sum():
+    if steps[dense].sum() <= MIN_DENSE * steps.sum():
         return 1.0
     usual = float(np.median(steps[dense]))
     # Each key was rounded, and some may be missing; the mean of steps between neighbours is nearer.

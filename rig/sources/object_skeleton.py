@@ -17,11 +17,11 @@ from ..object_ancestors import ancestors
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
 
-LEAST_JOINTS = 10
+MIN_JOINTS = 10
 """Hierarchies of fewer joints hold no hand."""
 LEAF_SHARE = 0.7
 """Length of a bone without children, as a share of the distance from its parent's head."""
-LEAST_LENGTH = 1e-5
+MIN_LENGTH = 1e-5
 """Blender removes bones of no length."""
 
 
@@ -55,7 +55,7 @@ def add_armatures_of_objects(scene: "Scene") -> "list[Object]":
     empties = [obj for obj in scene.objects if obj.type == "EMPTY"]
     roots = [empty for empty in empties if not any(above.type == "EMPTY" for _, above in ancestors(empty))]
     hierarchies = [list(_joints(root)) for root in roots]
-    return [_add_armature(joints, scene) for joints in hierarchies if len(joints) >= LEAST_JOINTS]
+    return [_add_armature(joints, scene) for joints in hierarchies if len(joints) >= MIN_JOINTS]
 
 
 def _joints(root: "Object") -> Iterator[_Joint]:
@@ -102,7 +102,7 @@ def _length(place: Vector, below: list[Vector], above: Vector | None) -> float:
     reach = _furthest(below, place)
     if not reach and above is not None:
         reach = LEAF_SHARE * _furthest([above], place)
-    return max(reach, LEAST_LENGTH)
+    return max(reach, MIN_LENGTH)
 
 
 def _furthest(points: Iterable[Vector], place: Vector) -> float:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SCENE_NAME = "Knuckle Sampling"
-LEAST_MOTION = 1e-5
+MIN_MOTION = 1e-5
 """Share of the hand's length; hands that move less stand still."""
 MAX_NAME = 40
 """Characters of an armature's name before the labels of its joints."""
@@ -153,7 +153,7 @@ def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: fl
         prefix = f"{safe_label(source.armature.name, MAX_NAME)} " if len(sources) > 1 else ""
         labels += [f"{prefix}{hand.side}:{each.joint}" for hand in source.hands for each in hand.joints]
     size = float(np.nanmax(np.ptp(positions[0], axis=0)))
-    if not np.ptp(positions, axis=0).max() > LEAST_MOTION * size:
+    if not np.ptp(positions, axis=0).max() > MIN_MOTION * size:
         raise CaptureError(f"armature '{sources[0].armature.name}' does not move in any of its {len(times)} frames")
     return Recording(
         format=format_name,

@@ -13,7 +13,7 @@ from ..planar.palm_pose import PalmMarkers, fit_roots, follow_markers, palm_mark
 from ..planar.planar_hand import digits
 from ..solver import hold_last
 from .three_marker_palm import ThreeMarkerPalm, three_marker_palm
-from .two_marker_palm import LEAST_DISTANCE_M, TwoMarkerPalm, least_rotations, two_marker_palm
+from .two_marker_palm import MIN_DISTANCE_M, TwoMarkerPalm, least_rotations, two_marker_palm
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,7 +102,7 @@ class ConformalPalm:
         pattern_pairs = np.array([pairs.index(pair) if pair else -1 for pair in candidates])
         pair_index[~determined] = pattern_pairs[seen.reshape(-1)]
         for number, pair in enumerate(pairs):
-            too_close = np.linalg.norm(positions[:, pair.second] - positions[:, pair.first], axis=1) < LEAST_DISTANCE_M
+            too_close = np.linalg.norm(positions[:, pair.second] - positions[:, pair.first], axis=1) < MIN_DISTANCE_M
             pair_index[(pair_index == number) & too_close] = -1
         return pairs, pair_index
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-LEAST_DISTANCE_M = 0.005
+MIN_DISTANCE_M = 0.005
 """m, minimum distance between the two markers, and of the third point from their line, for a defined rotation."""
 DIRECTION_TOLERANCE = 1e-9
 """Component perpendicular to the line, relative to the one along it, below which it has no direction."""
@@ -47,21 +47,21 @@ def two_marker_palm(positions: Floats, seen: Sequence[int], joints: Floats) -> T
         joints: (J, 3) m, the palm's joints in the wrist's frame.
 
     Returns:
-        None if fewer than two are seen, or they or the joints are closer together than LEAST_DISTANCE_M.
+        None if fewer than two are seen, or they or the joints are closer together than MIN_DISTANCE_M.
     """
     if len(seen) < 2:
         return None
     first, second = max(combinations(seen, 2), key=lambda pair: math.dist(positions[pair[0]], positions[pair[1]]))
     line = positions[second] - positions[first]
     length = float(np.linalg.norm(line))
-    if length < LEAST_DISTANCE_M:
+    if length < MIN_DISTANCE_M:
         return None
     line = line / length
     third_points = joints - (positions[first] + positions[second]) / 2
     across = third_points - (third_points @ line)[:, None] * line
     farthest = int(np.linalg.norm(across, axis=1).argmax())
     radius = float(np.linalg.norm(across[farthest]))
-    if radius < LEAST_DISTANCE_M:
+    if radius < MIN_DISTANCE_M:
         return None
     axes = np.stack([line, across[farthest] / radius, np.cross(line, across[farthest] / radius)], axis=1)
     return TwoMarkerPalm(first, second, third_points[farthest], axes)

@@ -33,7 +33,7 @@ class Stopping:
     """Maximum number of forward and backward passes."""
 
 
-LEAST_GAIN = 0.01
+MIN_GAIN = 0.01
 """Share of its distance from the target by which a pass from a given pose brings the end nearer, unless it stalls."""
 MAX_STALLED_PASSES = 3
 
@@ -107,7 +107,7 @@ class PlanarFabrik(CoupledBend):
             inner = [goal] * bones.count if unreachable else forward_within_limits(bones, ends, goal, self.nearest)
             (flexions, ends), passes = backward(SCALAR, bones, inner, goal, flexions[1:]), passes + 1
             error = distance(SCALAR, ends[-1], goal)
-            stalled = 0 if error < (1 - LEAST_GAIN) * best[3] else stalled + 1
+            stalled = 0 if error < (1 - MIN_GAIN) * best[3] else stalled + 1
             if error < best[3]:
                 best = (*flexions, error)
         return best, passes

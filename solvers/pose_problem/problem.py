@@ -39,7 +39,7 @@ COUPLING_RANGE = np.deg2rad(20.0)
 """rad, the change of a coupling beyond which its cost rises steeply: fingers hardly bend their last joint alone."""
 TWIST_FACTOR = 5.0
 """Factor on the cost of twists: they are passive, no muscle drives them alone."""
-LEAST_RANGE = 1e-3
+MIN_RANGE = 1e-3
 """rad, least range of a joint in the posture cost."""
 
 
@@ -166,7 +166,7 @@ class PoseProblem:
         hand = start.hand
         scale = relative_size(hand)
         low, high = hand.limits.T
-        weights = preferences.posture * scale / np.maximum(high - low, LEAST_RANGE)
+        weights = preferences.posture * scale / np.maximum(high - low, MIN_RANGE)
         weights[np.array(hand.movements) == "twist"] *= TWIST_FACTOR
         # The wrist's position needs next to no posture cost: the objectives determine it.
         wrist = np.concatenate([np.full(3, 1e-6), np.full(3, preferences.posture * scale)])

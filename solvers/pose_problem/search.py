@@ -20,13 +20,13 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 STEPS = 20
-LARGEST_STEP = 0.3
+MAX_STEP = 0.3
 """rad or m, largest component of a step."""
 STEP_TOLERANCE = 1e-5
 """rad or m, size of the last step."""
 COST_TOLERANCE = 1e-7
 """Relative decrease of the cost in the last step."""
-DAMPING_UP, DAMPING_DOWN, LEAST_DAMPING = 10.0, 0.1, 1e-6
+DAMPING_UP, DAMPING_DOWN, MIN_DAMPING = 10.0, 0.1, 1e-6
 """Levenberg-Marquardt: factors on λ after a failed and after a successful step, and the least λ above zero, relative to
 the Hessian's largest diagonal element."""
 SAME_COST = 1.0 + 1e-9
@@ -288,8 +288,8 @@ class _Search:
             result = result.where(rows, back._newton_step(result.select(rows))[0])
             increased = result.cost > SAME_COST * start.cost
         gain = np.where(increased, np.inf, start.cost - result.cost)
-        reduced = np.where(self.damping > LEAST_DAMPING, self.damping * DAMPING_DOWN, 0.0)
-        self.damping = np.where(increased, np.maximum(self.damping * DAMPING_UP, LEAST_DAMPING), reduced)
+        reduced = np.where(self.damping > MIN_DAMPING, self.damping * DAMPING_DOWN, 0.0)
+        self.damping = np.where(increased, np.maximum(self.damping * DAMPING_UP, MIN_DAMPING), reduced)
         accepted = np.flatnonzero(~increased)
         if len(accepted):
             self.iterate = start.where(accepted, result.select(accepted) if len(accepted) < len(increased) else result)
@@ -314,8 +314,8 @@ class _Search:
         current = np.zeros((len(start.angles), ROOT_DOFS + start.angles.shape[1]))
         current[:, ROOT_DOFS:] = start.angles
         current, rows, full = current[:, problem.free], problem.constraints, step
-        least: Floats = np.maximum(problem.limits[0] - current, -LARGEST_STEP)
-        most: Floats = np.minimum(problem.limits[1] - current, LARGEST_STEP)
+        least: Floats = np.maximum(problem.limits[0] - current, -MAX_STEP)
+        most: Floats = np.minimum(problem.limits[1] - current, MAX_STEP)
         if len(rows):
             values = (problem.constraint_rows * start.angles[:, None]).sum(-1)
             least = np.concatenate([least, problem.bounds[0] - values], axis=1)

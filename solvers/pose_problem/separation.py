@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-MOST_PAIRS = 12
+MAX_PAIRS = 12
 """Pairs of a frame that count in a step, those that exceed their depth most."""
-LEAST_DISTANCE = 1e-5
+MIN_DISTANCE = 1e-5
 """m between axes, below which a pair has no direction in which it separates."""
 
 
@@ -64,7 +64,7 @@ class Separation:
         off = np.maximum(beyond, 0.0)
         if self.closed is not None:
             off[self.closed] = beyond[self.closed]
-        worst = np.argsort(-np.abs(off), axis=1, kind="stable")[:, :MOST_PAIRS]
+        worst = np.argsort(-np.abs(off), axis=1, kind="stable")[:, :MAX_PAIRS]
         excess = np.take_along_axis(off, worst, axis=1)
         at = np.flatnonzero(excess.ravel())
         slopes = np.zeros((excess.size, hand.dofs))
@@ -77,7 +77,7 @@ def _slopes(posed: PosedJoints, capsules: Ints, points: Floats, frame: Ints) -> 
     """Return the derivatives (N, D) m/rad of the depths of pairs of capsules (2, N), nearest in points (2, N, 3) m."""
     offset = points[0] - points[1]
     length = np.linalg.norm(offset, axis=1, keepdims=True)
-    normal = np.where(length > LEAST_DISTANCE, offset / np.maximum(length, LEAST_DISTANCE), 0.0)
+    normal = np.where(length > MIN_DISTANCE, offset / np.maximum(length, MIN_DISTANCE), 0.0)
     topology = hand_topology(posed.hand)
     moved = topology.affected_by[STARTS[capsules]]
     total = np.zeros((len(frame), posed.hand.dofs))

@@ -21,7 +21,7 @@ from ...hand.targets import Targets
 from .limit_projection import project_to_limits
 from .motion_model import LONGEST, SHORTEST
 from .observability import (
-    LEAST_NOISE,
+    MIN_NOISE,
     SOLVER_DEVIATION,
     angle_information,
     digits_of,
@@ -46,7 +46,7 @@ ITERATIONS = 3
 BEYOND, AT_LIMIT = 1e-4, 0.005
 """rad. An angle farther outside its limits than the first is measured at its limit in the next iteration, with the
 second as its standard deviation."""
-LARGEST_DEVIATION = 5.0
+MAX_DEVIATION = 5.0
 """Standard deviations of the noise by which smoothing may move a site away from its target."""
 FILLED_DEVIATION = 0.1
 """rad, standard deviation of the angles of an unseen digit that are estimated from the other digits."""
@@ -172,7 +172,7 @@ def _step_fractions(hand: HandModel, targets: Targets, pose: Pose, angles: Float
     misses = jacobians.pose_joints(hand, pose.root, pose.angles).site_positions(targets.sites) - targets.positions
     names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
     on_digit = np.array([[name in chain for name in names] for chain in CHAIN_JOINTS.values()])
-    allowed = LARGEST_DEVIATION * np.maximum(noise[:, 0], LEAST_NOISE[0]) + np.linalg.norm(misses, axis=-1)
+    allowed = MAX_DEVIATION * np.maximum(noise[:, 0], MIN_NOISE[0]) + np.linalg.norm(misses, axis=-1)
     bound = np.where(targets.weights > 0, allowed, np.inf)
     fractions = np.ones((len(targets), len(on_digit)))
     for last in (False, False, False, True):

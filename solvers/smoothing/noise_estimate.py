@@ -15,9 +15,9 @@ from .motion_model import LONGEST, Bools, Floats, MotionScale
 WINDOW = 5
 CHI_SQUARED_MEDIAN = 2.366
 """Median of the χ² distribution with three degrees of freedom. A quaternion's noise has three, too."""
-FEWEST_WINDOWS = 8
+MIN_WINDOWS = 8
 """Least number of windows for an estimate."""
-LEAST_LOG_STEP = 0.02
+MIN_LOG_STEP = 0.02
 """Least step of a running log-variance, with which it follows a change of the noise within seconds."""
 
 
@@ -42,7 +42,7 @@ def variances(times: Floats, values: Floats, seen: Bools, scale: MotionScale) ->
         squares = (residuals(times[at], np.where(seen[..., None], values, 0.0)[at]) ** 2).sum(-1)
         # Five equal samples are repeated values, not measurements.
         squares = np.where(np.all(seen[at], axis=1) & (squares > 0), squares, np.nan)
-        usable = np.isfinite(squares).sum(0) >= FEWEST_WINDOWS
+        usable = np.isfinite(squares).sum(0) >= MIN_WINDOWS
         variance[usable] = np.nanmedian(squares[:, usable], axis=0) / CHI_SQUARED_MEDIAN
     floored: Floats = np.maximum(variance, scale.floor**2)
     return floored
@@ -87,7 +87,7 @@ def update_noise(running: RunningNoise, time: float, sample: Floats, scale: Moti
         step = (
             np.where(squares > CHI_SQUARED_MEDIAN * variance, 1.0, -1.0)
             * usable
-            * np.maximum(3 / (count + 1), LEAST_LOG_STEP)
+            * np.maximum(3 / (count + 1), MIN_LOG_STEP)
         )
         variance = np.maximum(variance * np.exp(step), scale.floor**2)
     return RunningNoise(variance, count, times[1:], values[1:])

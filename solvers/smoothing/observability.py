@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 JACOBIAN_TOLERANCE = 1e-9
 """m/rad and rad/rad, elements of a Jacobian that are rounding: a marker at a joint does not move with it."""
 
-LEAST_NOISE: Floats = np.array([[2e-4], [0.01]])
+MIN_NOISE: Floats = np.array([[2e-4], [0.01]])
 """m and rad, least standard deviation of a marker or sensor relative to its bone."""
 SOLVER_DEVIATION = 1.0
 """rad, standard deviation of a solver's angle that no marker determines."""
@@ -81,7 +81,7 @@ def _batch_information(
 ) -> tuple[Floats, Floats]:
     """Compute `angle_information` for one batch of frames."""
     digits = digits_of(hand)
-    position_information, rotation_information = np.moveaxis(1 / np.maximum(noise, LEAST_NOISE) ** 2, 1, 0)
+    position_information, rotation_information = np.moveaxis(1 / np.maximum(noise, MIN_NOISE) ** 2, 1, 0)
     solved, linearised = (
         jacobians.pose_joints(hand, pose.root, pose.angles),
         jacobians.pose_joints(hand, pose.root, angles),

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
-FEWEST_FRAMES = 200
+MIN_FRAMES = 200
 """Least number of frames for the regression."""
 RIDGE = 0.01
 """rad², regularisation: an angle of smaller variance is a poor predictor."""
@@ -45,7 +45,7 @@ def _gaps(seen: Bools) -> list[Ints]:
 def _predict_from(visible: list[int], digit: int, angles: Floats, seen: Bools) -> Floats:
     """Predict the digit's angles (F, N) from visible digits, up to a constant; zero with too few frames."""
     known = np.flatnonzero(np.all(seen[:, [digit, *visible]], axis=1))
-    if not visible or len(known) < FEWEST_FRAMES:
+    if not visible or len(known) < MIN_FRAMES:
         return np.zeros(angles[:, digit].shape)
     inputs = angles[:, visible].reshape(len(angles), -1)
     inputs = inputs - inputs[known].mean(axis=0)

@@ -9,7 +9,7 @@ Object = bpy.types.Object
 
 RING, REACH = 0.012, 0.07
 """m, how far apart sections are, and how far from the forearm's line their vertices are at rest."""
-LEAST_VERTICES = 8
+MIN_VERTICES = 8
 
 
 def rest_skin(armature: Object) -> Floats:
@@ -47,7 +47,7 @@ def sections(armature: Object, fore: str, wrist: str, posed: Floats, rest: Float
     found = {}
     for place in np.arange(-length - 0.06, 0.04, RING):
         ring = np.flatnonzero((np.abs(along - place) < RING / 2) & (np.linalg.norm(aside, axis=1) < REACH))
-        if len(ring) >= LEAST_VERTICES:
+        if len(ring) >= MIN_VERTICES:
             ring = ring[np.argsort(np.arctan2(aside[ring, 1], aside[ring, 0]))]
             found[round(float(place), 3)] = _area(posed[ring]) / _area(rest[ring])
     return found

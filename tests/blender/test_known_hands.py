@@ -133,7 +133,7 @@ def test_an_uneven_scale_that_is_animated_is_looked_at_now_and_then(armature: Ob
 
 def test_what_is_asked_for_all_the_time_is_not_dropped_for_what_is_not(armature: Object) -> None:
     detection_cache.look(armature)
-    others = [armature.copy() for _ in range(detection_cache.MOST)]
+    others = [armature.copy() for _ in range(detection_cache.CACHE_SIZE)]
     for other in others:
         detection_cache.remember(other, DetectedHands())
         assert detection_cache.known(armature) is not None

@@ -41,11 +41,11 @@ GUESSES = ("pose", "snap", "motion", "solve")
 NEIGHBOUR = 0.01
 """Of a quaternion: by how much a range that a mend borders on may change, as bones are followed over a tenth of a
 second."""
-MOST_DEPTH = 1.0
+MAX_DEPTH = 1.0
 """mm that the parts of a held contact may be in each other, or apart."""
 REDUCED_DEPTH = 1.0
 """mm that they may be more once keys are reduced: each tip keeps to half a millimetre there."""
-MOST_MENDS = 4
+MAX_MENDS = 4
 """Of one place: several markers may be astray at once."""
 CAPTURES: dict[str, Callable[[Folder, Path], str]] = {
     "video": lambda shared, _folder: str(shared.file("data/captures/mediapipe_video.json")),
@@ -97,7 +97,7 @@ def within(frames: Floats, spans: list[Floats]) -> NDArray[np.bool_]:
 def mended_in_place(rig: Armature, visited: TakeProblem, number: int, other: str) -> None:
     """Mend a place until nothing is left of it: each mend lowers it, and moves no frame outside its range."""
     left = visited
-    for _step in range(MOST_MENDS):
+    for _step in range(MAX_MENDS):
         before, known, keys = problems_of(rig), len(corrections_of(rig)), played(rig)
         kind = suited(left, number)
         assert mend(kind, rig, left, other) == {"FINISHED"}
@@ -117,7 +117,7 @@ def mended_in_place(rig: Armature, visited: TakeProblem, number: int, other: str
         shown = problem_here(bpy.context)
         assert shown is not None and shown in remains, "what is left is what is shown"
         left = shown
-    raise AssertionError(f"{visited.reason}: {MOST_MENDS} mends have left {left.reason}")
+    raise AssertionError(f"{visited.reason}: {MAX_MENDS} mends have left {left.reason}")
 
 
 def hold_two(rig: Armature) -> list[str]:
@@ -185,11 +185,11 @@ def test_the_ten_worst_places_are_mended_and_stay_mended(name: str, shared: Fold
     assert not again, "Next Problem does not come to what was mended"
     contacts = [each for each in kept if each.id in held]
     assert len(contacts) == 2 and not {*held} & {*shortened_of(base)}, "held as long as was asked"
-    assert max(np.abs(depths(rig, each)).max() for each in contacts) <= MOST_DEPTH
+    assert max(np.abs(depths(rig, each)).max() for each in contacts) <= MAX_DEPTH
 
     assert bpy.ops.knuckle.reduce_keys() == {"FINISHED"}
     figures = key_figures(rig)
     assert figures is not None and figures.after < 0.2 * figures.before
     assert figures.distance_mm <= 1.0 and figures.angle_deg <= 1.0
     assert {each.id: each.kind for each in corrections_of(rig)} == before
-    assert max(np.abs(depths(rig, each)).max() for each in contacts) <= MOST_DEPTH + REDUCED_DEPTH
+    assert max(np.abs(depths(rig, each)).max() for each in contacts) <= MAX_DEPTH + REDUCED_DEPTH

@@ -13,7 +13,7 @@ import pytest
 
 import knuckle
 from knuckle.rig.keys.corrections.corrected_take import corrections_of
-from knuckle.tests.blender.test_ten_mends import MOST_DEPTH, REDUCED_DEPTH, depths
+from knuckle.tests.blender.test_ten_mends import MAX_DEPTH, REDUCED_DEPTH, depths
 from knuckle.tests.gui.conftest import OUT, play_scenario
 from knuckle.tests.resources import Folder
 
@@ -56,7 +56,7 @@ def test_the_ten_worst_places_are_mended_in_a_window(recording: str, count: int,
         assert not any(place["span"][0] <= last and first <= place["span"][1] for place in places)
     dense, few = seen["counts"]
     assert few < 0.25 * dense
-    for stage, most in (("solved", MOST_DEPTH), ("reduced", MOST_DEPTH + REDUCED_DEPTH)):
+    for stage, most in (("solved", MAX_DEPTH), ("reduced", MAX_DEPTH + REDUCED_DEPTH)):
         with opened(f"{name}_{stage}") as rig:
             held = [one for one in corrections_of(rig) if one.id in seen["held"]]
             assert len(held) == 2

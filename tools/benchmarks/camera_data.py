@@ -20,7 +20,7 @@ from knuckle.hand.joints import JOINT_INDEX
 Floats = NDArray[np.float64]
 
 FOLDER = ROOT / "tests" / "data" / "camera"
-MOST = 80
+MAX_FRAMES = 80
 """Frames that are kept of a video."""
 DIGITS = 4
 """Decimals of the landmarks."""
@@ -49,9 +49,9 @@ def keep(video: Video) -> Path:
     document = landmarks(video)
     document["frames"] = [
         {"time_s": frame["time_s"], "hands": [_rounded(hand) for hand in frame["hands"]]}
-        for frame in document["frames"][:MOST]
+        for frame in document["frames"][:MAX_FRAMES]
     ]
-    document["truth"] = np.round(1000 * true_joints(video)[:MOST], 1).tolist()
+    document["truth"] = np.round(1000 * true_joints(video)[:MAX_FRAMES], 1).tolist()
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{video.name}.json.gz"
     with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:

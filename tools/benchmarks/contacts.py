@@ -58,7 +58,7 @@ TAKES = (
     "sig18/user3/capture4_33_right.trc",
 )
 HANDS = ("Knuckle's own", "MakeHuman", "Rigify generated")
-MOST_SECONDS, BLEND_SECONDS = 4.0, 0.8
+MAX_SECONDS, BLEND_SECONDS = 4.0, 0.8
 """s of a take in which the thumb is held on a finger, and of these before and after."""
 AROUND_SECONDS = 1.5
 """s around a contact in which a hand may move: a joint that has far to go takes longer than the usual blend."""
@@ -160,7 +160,7 @@ def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
     """Hold the thumb on a finger in the middle of a take."""
     times, flesh = solved.targets.times, solved.flesh
     middle = float(times[len(times) // 2])
-    rows = np.flatnonzero(np.abs(times - middle) <= MOST_SECONDS / 2)[1:-1]
+    rows = np.flatnonzero(np.abs(times - middle) <= MAX_SECONDS / 2)[1:-1]
     before, own = Pose.at_origin(solved.keyed.hand, solved.keyed.angles[rows]), times[rows]
     blend = min(BLEND_SECONDS, float(own[-1] - own[0]) / 3)
     full = (own >= own[0] + blend) & (own <= own[-1] - blend)

@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 SAME_POSITION = 1e-6
 """m within which a vertex has not moved on its object."""
-MOST_BENT = 0.7e-3
+MAX_BENT = 0.7e-3
 """m by which the surface may bend where a hand stays on it: 1 mm is promised."""
 DEFORMING_PARENTS = ("ARMATURE", "LATTICE")
 """How a parent deforms its children without a modifier."""
@@ -50,10 +50,10 @@ class Shapes:
             motion[:3, 3] = moved_points.mean(axis=0) - motion[:3, :3] @ start.mean(axis=0)
         moved = start @ motions[:, :3, :3].swapaxes(1, 2) + motions[:, None, :3, 3]
         bent = float(np.linalg.norm(moved - points, axis=-1).max())
-        if bent > MOST_BENT:
+        if bent > MAX_BENT:
             raise RigError(
                 f"'{name}' bends by {1e3 * bent:.1f} mm where the hand is in these frames, expected at most "
-                f"{1e3 * MOST_BENT:.1f} mm: choose fewer digits, or a shorter range"
+                f"{1e3 * MAX_BENT:.1f} mm: choose fewer digits, or a shorter range"
             )
         return motions
 

@@ -23,9 +23,9 @@ from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_p
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MOST_OFF, MOST_DEPTH = 0.9e-3, 1e-3
+MAX_OFF, MAX_DEPTH = 0.9e-3, 1e-3
 """m, how far a point of the skin may be from its place, and how deep digits may be in the object: else it waits."""
-MOST_AWAY = 1e-3
+MAX_AWAY = 1e-3
 """m, how far its place may be from the surface."""
 READ = 0.2
 """The part of the work that evaluates frames."""
@@ -86,7 +86,7 @@ def held_on_object(
         holding = _held(take_hand, laid.by, change, times, moved=fingers, full=laid.rows.of(len(times)), ends=ends)
         found = yield from part_of(start, end, "", holding)
         depth, skin = deepest_skin(take_hand, laid.by, found)
-        deep = max(found.depth, depth) > MOST_DEPTH
+        deep = max(found.depth, depth) > MAX_DEPTH
         if found.held.rows.ends == laid.rows.ends and not deep:
             break
         # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests,
@@ -94,7 +94,7 @@ def held_on_object(
         full = found.held.rows.of(len(times))
         beside = skin if deep else None
     _check_held(found, change.object)
-    if depth > MOST_DEPTH:
+    if depth > MAX_DEPTH:
         raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
     rotated_keys = _rotated_keys(take_hand, laid.by, laid.keys(keys), found, fingers)
     return HeldBones(rotated_keys, found.held.rows.within(laid.rows), laid.by.wrist.wrist)
@@ -149,9 +149,9 @@ def _held(
 
 def _check_held(found: HeldBySurface, name: str) -> None:
     """Raise RigError unless a hand holds its points on an object, and its digits are out of it."""
-    if found.depth > max(MOST_DEPTH, found.off):
+    if found.depth > max(MAX_DEPTH, found.off):
         raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{name}'")
-    if found.off > MOST_OFF:
+    if found.off > MAX_OFF:
         raise RigError(f"the hand cannot reach its place on '{name}': it stays {1e3 * found.off:.1f} mm away")
 
 
@@ -166,7 +166,7 @@ def _rotated_keys(
 def _check_positions(solid: Solid, positions: Floats, name: str) -> None:
     """Raise RigError unless all positions (P, 3) m are on the surface of an object, which may have changed since."""
     away = max((float(np.linalg.norm(solid.nearest(position) - position)) for position in positions), default=0.0)
-    if away > MOST_AWAY:
+    if away > MAX_AWAY:
         raise RigError(f"its place is {1e3 * away:.1f} mm from the surface of '{name}' now")
 
 

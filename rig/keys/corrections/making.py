@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ....errors import RigError
 from ....hand.joints import DIGITS, JOINTS, Side, digit_of
 from ....pipeline.corrections.correction import Correction, PoseDifference, TakenMotion
-from ....pipeline.corrections.correction_json import MOST_SAMPLES
+from ....pipeline.corrections.correction_json import MAX_SAMPLES
 from ..fcurves import SAME_FRAME, curves_of
 from .composing import compose
 from .hand_of_take import HandOfTake, hand_of_take
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-LEAST_TURN = 1e-3
+MIN_TURN = 1e-3
 """rad: a joint that is rotated by less is where it was."""
 
 
@@ -55,7 +55,7 @@ def posed_hands(
             if joint in take_hand.bones
         }
         moved = {
-            JOINTS[joint]: rotation for joint, rotation in rotations_between.items() if _angle(rotation) > LEAST_TURN
+            JOINTS[joint]: rotation for joint, rotation in rotations_between.items() if _angle(rotation) > MIN_TURN
         }
         if moved:
             found.append(PosedHand(take_hand.hand.side, PoseDifference(moved)))
@@ -115,8 +115,8 @@ def motion_of(
             f"action '{action.name}' has keys from frame {source_hand.frames[0]:.0f} to "
             f"{source_hand.frames[-1]:.0f}, expected some in {frame_range[0]:.0f} to {frame_range[1]:.0f}"
         )
-    if len(frames) > MOST_SAMPLES:
-        raise RigError(f"{len(frames)} frames are to be taken, expected at most {MOST_SAMPLES}")
+    if len(frames) > MAX_SAMPLES:
+        raise RigError(f"{len(frames)} frames are to be taken, expected at most {MAX_SAMPLES}")
     relative = hand.relative_to_wrist(source_hand.rotations(frames))
     return TakenMotion(
         clock.times(frames - stretch.later), {JOINTS[joint]: relative[:, joint] for joint in moved}, action.name

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NEAR = 0.5
 """Frames by which a correction may begin after a problem, and end before it: it begins and ends on whole frames."""
-LEAST = 0.5
+MIN_WEIGHT = 0.5
 """How much of a correction counts on the worst frame of a problem that it mends, at least."""
 
 
@@ -52,7 +52,7 @@ class Mend:
             and self.correction.hand == problem.hand
             and not self.parts.isdisjoint(problem.parts)
             and (isinstance(change, PoseChange) or (isinstance(change, OtherMethods) and problem.is_unseen))
-            and bool(self.correction.weights(clock.times([problem.worst]))[0] >= LEAST)
+            and bool(self.correction.weights(clock.times([problem.worst]))[0] >= MIN_WEIGHT)
         )
 
 

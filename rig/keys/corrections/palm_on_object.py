@@ -33,17 +33,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-MOST_AWAY = 0.03
+MAX_AWAY = 0.03
 """m, how far from its place a palm may come to rest: hands are of many sizes, and tables stay where they are."""
-MOST_TURN = np.deg2rad(45.0)
+MAX_TURN = np.deg2rad(45.0)
 """rad by which a palm is turned at most, to lie flat."""
-MOST_SHORT = 1e-3
+MAX_SHORT = 1e-3
 """m by which an arm may be too short for it, or a hand may be off where its control has it."""
-MOST_APART = 1e-3
+MAX_APART = 1e-3
 """m, how far from the object a palm at rest may be: one beside an edge does not rest, nor one too far to come to it."""
-LEAST_POINTS = 20
+MIN_POINTS = 20
 """Points of the skin that a palm has at least."""
-MOST_BENT = np.deg2rad(5.0)
+MAX_BENT = np.deg2rad(5.0)
 """rad by which the wrist may bend farther beyond a person's range than in the take."""
 
 
@@ -106,7 +106,7 @@ def digits_with_skin(take_hand: HandOfTake) -> tuple[str, ...]:
 def chosen_palm(take_hand: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
     """Return where the palm of a hand rests on an object: about where it is in the mean of F frames.
 
-    Raises RigError if it faces away from the object, does not come to it, or would turn by more than MOST_TURN.
+    Raises RigError if it faces away from the object, does not come to it, or would turn by more than MAX_TURN.
     """
     frames = by.beside.to_surface
     mean = np.eye(4)
@@ -158,7 +158,7 @@ def laid_palm(
     """
     if by.motion.carried:
         raise RigError(f"'{name}' moves with the wrist, expected an object that does not")
-    if by.motion.played.slack > MOST_SHORT:
+    if by.motion.played.slack > MAX_SHORT:
         raise RigError(
             f"the hand does not follow '{take_hand.hand.bone(WRIST)}' in these frames, expected it within the arm's "
             "reach"
@@ -168,7 +168,7 @@ def laid_palm(
     skin = _palm(take_hand, by, rows[some_of(len(rows))])
     rest = _rested(skin if beside is None else skin.with_points(beside), by, transform, name)
     away = angle_and_distance(transform, rest)[1]
-    if away > MOST_AWAY:
+    if away > MAX_AWAY:
         raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
     wrist_motion = held_wrist(by.beside.to_surface, rest, full=full, ends=ends)
     resting = wrist_motion.rows.slice
@@ -177,7 +177,7 @@ def laid_palm(
     rotations, wrist_place = by.wrist.brought_to(goals)
     reached = by.wrist.keyed_otherwise(rotations, wrist_place)
     short = float(np.linalg.norm((reached.wrist - goals)[resting, :3, 3], axis=1).max())
-    if short > MOST_SHORT:
+    if short > MAX_SHORT:
         raise RigError(f"the arm does not bring the palm to '{name}': it stays {1e3 * short:.0f} mm away")
     _check_bend(by.wrist, reached, resting, take_hand.hand.side)
     laid = resting_at(replace(by, wrist=reached), by.motion.to_surface(reached.wrist), rest)
@@ -214,25 +214,25 @@ def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Float
     if rest is None:
         raise RigError(f"the palm of the hand faces away from '{name}'")
     apart = float(by.beside.surface.nearest(palm.placed(rest))[2].min())
-    if apart > MOST_APART:
+    if apart > MAX_APART:
         raise RigError(f"the palm of the hand does not come to '{name}': it stays {1e3 * apart:.0f} mm away")
     return rest
 
 
 def _check_angle(frames: Floats, rest: Floats, name: str) -> None:
-    """Raise RigError if a palm would turn by more than MOST_TURN from T_surface_wrist (F, 4, 4) to its rest (4, 4)."""
+    """Raise RigError if a palm would turn by more than MAX_TURN from T_surface_wrist (F, 4, 4) to its rest (4, 4)."""
     angle = max(angle_and_distance(frame, rest)[0] for frame in frames)
-    if angle > MOST_TURN:
+    if angle > MAX_TURN:
         raise RigError(
             f"its palm would turn by {np.rad2deg(angle):.0f}° to lie on '{name}', expected at most "
-            f"{np.rad2deg(MOST_TURN):.0f}°"
+            f"{np.rad2deg(MAX_TURN):.0f}°"
         )
 
 
 def _palm(take_hand: HandOfTake, by: HandByObject, rows: Ints) -> PalmSkin:
     """Return the skin of the palm in some of the frames. Raises RigError if it has too little."""
     skin = _palm_points(take_hand, by)
-    if len(skin.points) < LEAST_POINTS:
+    if len(skin.points) < MIN_POINTS:
         raise RigError("the hand has no skin at its palm")
     return palm_skin(skin, Pose.at_origin(by.pose.hand, by.pose.angles[rows]))
 
@@ -249,5 +249,5 @@ def _check_bend(before: PlayedWrist, after: PlayedWrist, rows: slice, side: Side
         return
     was, (bend, beyond) = wrist_bend(forearms[0][rows], side)[1], wrist_bend(forearms[1][rows], side)
     worst = int((beyond - was).argmax())
-    if beyond[worst] > was[worst] + MOST_BENT:
+    if beyond[worst] > was[worst] + MAX_BENT:
         raise RigError(f"its wrist would bend by {np.rad2deg(bend[worst]):.0f}°, more than a person's does")

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 STRAIGHT = np.deg2rad(2.0)
 """rad, the bend below which an elbow does not show about which axis it bends."""
-LEAST_BEND, MOST_BEND = 0.0, np.deg2rad(150.0)
+MIN_BEND, MAX_BEND = 0.0, np.deg2rad(150.0)
 """rad, how far an elbow bends."""
 
 
@@ -153,4 +153,4 @@ def _further_bend(bones: Floats, goal: Floats) -> Floats:
         )
         for target in (wrist, goal)
     )
-    return np.asarray(np.clip(then, LEAST_BEND, np.maximum(MOST_BEND, current)) - current)
+    return np.asarray(np.clip(then, MIN_BEND, np.maximum(MAX_BEND, current)) - current)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_OFF = 1e-3
+MAX_OFF = 1e-3
 """m by which a hand may be off."""
-MOST_FRAMES = 5
+MAX_FRAMES = 5
 """Frames of a palm's contact that are checked."""
 
 
@@ -45,7 +45,7 @@ def unreached(armature: "Object", take_hand: HandOfTake, laid: Mapping[str, Laid
 
 
 def _sentence(armature: "Object", take_hand: HandOfTake, laid: LaidWrist, control: str) -> str:
-    rows = np.unique(np.linspace(0, len(laid.frames) - 1, MOST_FRAMES).round().astype(int))
+    rows = np.unique(np.linspace(0, len(laid.frames) - 1, MAX_FRAMES).round().astype(int))
     carrier = str(take_hand.hand.binding.carrier)
     rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ take_hand.hand.binding.rest[0]
 
@@ -55,7 +55,7 @@ def _sentence(armature: "Object", take_hand: HandOfTake, laid: LaidWrist, contro
 
     off = np.linalg.norm(np.stack(on_frames(armature, laid.frames[rows], read)) - laid.positions[rows], axis=1)
     worst = int(off.argmax())
-    if off[worst] <= MOST_OFF:
+    if off[worst] <= MAX_OFF:
         return ""
     return (
         f"on frame {laid.frames[rows[worst]]:g} the hand is {1e3 * off[worst]:.0f} mm from where its palm rests, as it "

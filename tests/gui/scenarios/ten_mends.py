@@ -24,7 +24,7 @@ else:
 Actions = Generator[float, None, Any]
 
 PLACES = 10
-MOST_MENDS = 4
+MAX_MENDS = 4
 """Of one place: several markers may be astray at once."""
 LISTED = 12
 """The corrections that the panel lists at a time."""
@@ -88,7 +88,7 @@ def mended(screen: "Screen", page: str, number: int) -> Actions:
     found, tried = mending.place(screen), list[str]()
     shown = screen.scene.knuckle_review.current
     while shown in left(screen):
-        assert len(tried) < MOST_MENDS, f"{found['reason']}: {tried} have not mended it"
+        assert len(tried) < MAX_MENDS, f"{found['reason']}: {tried} have not mended it"
         name, mend = suited(mending.place(screen), number)
         yield from mend(screen, Walk(screen, page, number), len(mending.kept(screen)) + 1)
         tried.append(name)

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.pipeline.contacts.contact_surface import ContactSurface
-from knuckle.pipeline.contacts.nearest_skin import MOST_POINTS, POINTS_OF_EACH, least_distance, nearest_skin
+from knuckle.pipeline.contacts.nearest_skin import MAX_POINTS, POINTS_OF_EACH, least_distance, nearest_skin
 from knuckle.tests.pure.pipeline.test_palm_at_rest import Ball, Slab
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ def test_the_nearest_points_are_those_of_all(name: str, frames: int) -> None:
     counts = np.arange(frames) % 7 != 3
     feet, outwards, far = (each.reshape(frames, 700, -1) for each in surface.nearest(points.reshape(-1, 3)))
     least = far[counts, :, 0].min(axis=0)
-    best = set(np.argsort(least)[:MOST_POINTS].tolist())
+    best = set(np.argsort(least)[:MAX_POINTS].tolist())
     for each in range(5):
         own = np.flatnonzero(digit == each)
         best |= set(own[np.argsort(least[own])[:POINTS_OF_EACH]].tolist())

@@ -10,8 +10,8 @@ from knuckle.errors import RecipeError
 from knuckle.hand import proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.kinematics import Pose
-from knuckle.pipeline.contacts.held_motion import MOST_TURN
-from knuckle.pipeline.contacts.held_wrist import MOST_SHIFT, angle_and_distance, held_wrist
+from knuckle.pipeline.contacts.held_motion import MAX_TURN
+from knuckle.pipeline.contacts.held_wrist import MAX_SHIFT, angle_and_distance, held_wrist
 from knuckle.pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, PalmPlace, TimeRange
 from knuckle.pipeline.corrections.correction_json import from_list, to_list
@@ -138,7 +138,7 @@ def test_a_wrist_comes_to_its_place_and_leaves_it_without_a_leap() -> None:
     for before, after, own in zip(path[:-1], path[1:], [0, *rows[:-1], count - 1], strict=False):
         angle, shift = angle_and_distance(before, after)
         own_angle, own_shift = angle_and_distance(frames[own], frames[min(own + 1, count - 1)])
-        assert angle < 1.1 * MOST_TURN + own_angle and shift < 1.1 * MOST_SHIFT + own_shift
+        assert angle < 1.1 * MAX_TURN + own_angle and shift < 1.1 * MAX_SHIFT + own_shift
     short = held_wrist(frames[:5], place, full=full[5:10], ends=(True, True))
     assert short.rows.lacks_frames and sum(short.rows.blends) >= 5
 

@@ -33,7 +33,7 @@ HELD = 5.0
 """Degrees that a knuckle extends and leans at most, where it need not."""
 BLURRED = 0.7
 """Degrees beyond, by which the limits are soft."""
-MOST_LEAN = 12.0
+MAX_LEAN = 12.0
 """Degrees that a knuckle leans at most while a straight finger is pushed at the palm."""
 LAST = 15.0
 """Degrees by which a last joint flexes more than a middle one, at most."""
@@ -123,7 +123,7 @@ def check_held(step: DragStep, start: Pose, digit: str, goal: Floats, along: Flo
 def check_curled(change: Floats) -> None:
     """A straight finger hooks nowhere on its way, even where only a hook would be under the mouse."""
     lean, knuckle, middle, last = change
-    assert abs(lean) <= MOST_LEAN and knuckle >= -HELD, f"lean {lean:.1f}, flexed {knuckle:.1f}"
+    assert abs(lean) <= MAX_LEAN and knuckle >= -HELD, f"lean {lean:.1f}, flexed {knuckle:.1f}"
     assert middle <= most_flexed(knuckle) + BLURRED, f"MCP {knuckle:.1f}, PIP {middle:.1f}"
     assert last <= middle + LAST, f"PIP {middle:.1f}, DIP {last:.1f}"
 

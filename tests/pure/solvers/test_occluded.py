@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knuckle.solvers.smoothing.occluded_fingers import FEWEST_FRAMES, fill_gaps
+from knuckle.solvers.smoothing.occluded_fingers import MIN_FRAMES, fill_gaps
 
 TIMES = np.arange(600) / 100
 
@@ -67,7 +67,7 @@ def test_a_digit_that_is_never_seen_and_one_that_always_is_stay() -> None:
 
 def test_the_thumb_and_fingers_of_short_takes_go_straight() -> None:
     angles, rows = moving(), slice(60, 100)
-    for digit, frames in ((0, 600), (2, FEWEST_FRAMES)):
+    for digit, frames in ((0, 600), (2, MIN_FRAMES)):
         seen = hidden([digit], rows)[:frames]
         found = fill_gaps(angles[:frames], seen, TIMES[:frames])
         assert np.abs(np.diff(found[rows, digit], 2, axis=0)).max() < 1e-9
