@@ -132,8 +132,9 @@ class SkinTracker:
         return poses, TrackerState(angles, pose.rotations[0], pose.positions[0], doubts)
 
     def _doubts(self, pose: Poses, seen: VisibleMarkers, state: TrackerState | None) -> Ints:
-        """Return (5,) of TrackerState after a frame."""
+        """Return (5,) of TrackerState; no digit is in doubt where most markers are, as where labels are swapped."""
         slipped = marker_squares(self._model, pose, seen)[:, 0] > CAUCHY_THRESHOLD_SQUARED
+        slipped &= 2 * np.count_nonzero(slipped) <= np.count_nonzero(seen.visible)
         doubtful = np.isin(np.arange(len(DIGITS)), self.hand.markers.digits[slipped])
         before = np.zeros(len(DIGITS), np.int64) if state is None else state.doubts
         return np.where(doubtful, before + 1, 0)
