@@ -13,7 +13,7 @@ from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_label, digit_of
 from ..posing.dragging import DRAGGABLE, LABELS, WRIST, DragStep
 from ..rig import detection_cache
-from ..rig.posing.dragging import RigDrag, begin, move, moved_bones, put_back
+from ..rig.posing.dragging import RigDrag, move, moved_bones, put_back, start_rig_drag
 from ..rig.posing.pin_reach import pins_at_fingertips
 from ..rig.posing.pinching import Pinching, pinching
 from ..rig.posing.posable_cache import posable_hand_arm
@@ -154,7 +154,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             self.solver = scene.solver
         hand_arm = posable_hand_arm(armature, self.side)
         pins = pins_at_fingertips(hand_arm.rig_hand, pins_of(armature, self.side))
-        return begin(hand_arm, self.joint, pins, coupled=scene.dip_lock, solver=self.solver)
+        return start_rig_drag(hand_arm, self.joint, pins, coupled=scene.dip_lock, solver=self.solver)
 
     def _follow(self, context: "Context", event: "Event") -> None:
         mouse = event.mouse_region_x, event.mouse_region_y

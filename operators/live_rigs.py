@@ -170,7 +170,7 @@ class LiveRigs:
                 f"armature '{armature.name}' has no {displayed.side} hand, so that the performer's is not shown"
             )
             return None
-        started = apply_pose.begin(
+        started = apply_pose.make_driven_hand(
             armature,
             found,
             displayed.pose.hand,
@@ -192,17 +192,19 @@ class LiveRigs:
         built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection, hand.skin)
         built[HAND_PROPERTY] = displayed.name
         self.made = True
-        return apply_pose.begin(built, None, displayed.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits)
+        return apply_pose.make_driven_hand(
+            built, None, displayed.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits
+        )
 
 
-def _shown_hand(posed: RigHand, displayed: DisplayedHand, device_transform: Floats | None) -> apply_pose.ShownHand:
+def _shown_hand(posed: RigHand, displayed: DisplayedHand, device_transform: Floats | None) -> apply_pose.RigHandPose:
     """Return a hand to pose where its performer is placed."""
     pose = (
         displayed.pose
         if device_transform is None
         else replace(displayed.pose, root=device_transform @ displayed.pose.root)
     )
-    return apply_pose.ShownHand(posed, pose, displayed.forearm.on(pose.root) if displayed.forearm else None)
+    return apply_pose.RigHandPose(posed, pose, displayed.forearm.on(pose.root) if displayed.forearm else None)
 
 
 def _earlier_hands(scene: "Scene", hand: str) -> "list[Object | None]":

@@ -136,7 +136,7 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
 def pin_digit(armature: "Object", rig_hand: RigHand, digit: str, kind: str, to: "Object | str | None" = None) -> None:
     """Pin a fingertip where it is now. to: the object, or the other digit."""
     side = rig_hand.hand.side
-    frames = rig_hand.seen_frames()
+    frames = rig_hand.evaluated_frames()
     tip = frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3]
     pinned: Any = armature
     # A released pin of a linked file is used again.

@@ -152,7 +152,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
     def _target_of(
         self, context: "Context", armature: "Object", rig_hand: RigHand
     ) -> "tuple[str, Object | str | None]":
-        frames = rig_hand.seen_frames()
+        frames = rig_hand.evaluated_frames()
         tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in rig_hand.digits}
         own = tips[self.digit]
         if self.to in DIGITS and self.to not in tips:

@@ -92,8 +92,10 @@ def _pose(context: "Context", rig_hand: RigHand, drag: SliderDrag, to: float) ->
     sliders, start = sliders_of(rig_hand.hand, context.scene.knuckle_posing.dip_lock), drag.start
     angles = sliders.write(start.pose.angles[0], drag.slider, to)[None]
     # The arm may have moved since the drag began.
-    root = rig_hand.seen_frames()[:1]
-    joints = frozenset(rig_hand.reached({int(rig_hand.hand.axis_joint[dof]) for dof in sliders.moves(drag.slider)}))
+    root = rig_hand.evaluated_frames()[:1]
+    joints = frozenset(
+        rig_hand.dependent_joints({int(rig_hand.hand.axis_joint[dof]) for dof in sliders.moves(drag.slider)})
+    )
     if drag.pinned is None:
         _only(rig_hand, joints).write(HandState(Pose(rig_hand.hand, root, angles), start.beyond))
         return joints

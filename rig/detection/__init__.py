@@ -1,7 +1,7 @@
 """Detection of hands in any armature, from the positions and hierarchy of its bones, with their names as a hint.
 
-Free of Blender: the input is plain data (`skeleton.Bone`) in world space, so that scaled or mirrored parents do not
-matter; the output are hands (`hand_search.detect`).
+It does not need Blender. The input is plain data (`skeleton.Bone`) in world space, so scaled or mirrored parents do not
+matter. The output is a tuple of hands (`hand_search.detect`).
 """
 
 from .detected_hand import MIN_SIDE_CONFIDENCE, DetectedHand

@@ -1,4 +1,4 @@
-"""The arm above a wrist: which ancestors of its bone begin at the elbow and at the shoulder, judged by their heads."""
+"""The arm above a wrist: which ancestors of its bone start at the elbow and at the shoulder, judged by their heads."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -13,7 +13,7 @@ Part = Literal["fore", "upper"]
 FOREARM_RATIO, UPPER_ARM_RATIO = 1.35, 1.15
 """An adult's forearm in hand lengths (0.19 m from wrist to fingertip); the upper arm in forearm lengths."""
 MAX_COST = 1.6
-"""Arms up to five times as long for their hand as a person's, or a fifth as long, are accepted."""
+"""Arms are accepted if their length relative to the hand is between a fifth and five times a person's."""
 NAME_BONUS = 0.5
 """How much a matching name reduces the cost."""
 LIMB_COSINE = np.cos(np.deg2rad(20.0))
@@ -23,16 +23,16 @@ ELBOW_COSINE = np.cos(np.deg2rad(4.0))
 CONTINUATION_COST = 0.5
 """The cost if the bones continue straight beyond an elbow or a shoulder."""
 COINCIDENT = 0.02
-"""Heads nearer to each other than this share of a hand length coincide."""
+"""Fraction of a hand length: heads within this distance of each other coincide."""
 
 
 def arm_above(heads: Floats, hand: float, suggested: Sequence[Part | None]) -> tuple[int, int] | None:
-    """Return the rows of the bones that begin at the elbow and at the shoulder; None if nothing is like an arm.
+    """Return the rows of the bones that start at the elbow and at the shoulder; None if nothing resembles an arm.
 
     heads: (N, 3) heads of the wrist's bone and its ancestors, nearest first. hand: the hand's length in the same unit.
-    said: the part that each bone's name suggests. Of bones whose heads coincide the outermost is taken.
+    suggested: the part that each bone's name suggests. Of bones whose heads coincide, the most distal is returned.
     """
-    best, least = None, np.inf
+    best, min_cost = None, np.inf
     for elbow, shoulder in _pairs(heads, hand):
         fore, upper = np.linalg.norm(heads[elbow] - heads[0]), np.linalg.norm(heads[shoulder] - heads[elbow])
         cost = abs(np.log(fore / (FOREARM_RATIO * hand))) + abs(np.log(upper / (UPPER_ARM_RATIO * fore)))
@@ -40,8 +40,8 @@ def arm_above(heads: Floats, hand: float, suggested: Sequence[Part | None]) -> t
             continue
         cost += CONTINUATION_COST * (_continues(heads, elbow, ELBOW_COSINE) + _continues(heads, shoulder, LIMB_COSINE))
         cost -= NAME_BONUS * (suggested[elbow] == "fore") + NAME_BONUS * (suggested[shoulder] == "upper")
-        if cost < least:
-            best, least = (elbow, shoulder), cost
+        if cost < min_cost:
+            best, min_cost = (elbow, shoulder), cost
     return best
 
 
@@ -52,16 +52,16 @@ def _pairs(heads: Floats, hand: float) -> Iterator[tuple[int, int]]:
         yield from ((elbow, shoulder) for shoulder in rows[number + 1 :])
 
 
-def _continues(heads: Floats, row: int, least_cosine: float) -> bool:
-    """Whether the segments on both sides of a joint are in line, ignoring segments of no length."""
+def _continues(heads: Floats, row: int, min_cosine: float) -> bool:
+    """Return whether the segments on both sides of a joint are in line, ignoring segments of zero length."""
     below, above = heads[row] - heads[:row], heads[row + 1 :] - heads[row]
     sizes = np.linalg.norm(below, axis=-1), np.linalg.norm(above, axis=-1)
     tolerance = COINCIDENT * np.linalg.norm(heads[row] - heads[0])
-    ends = np.flatnonzero(sizes[0] > tolerance), np.flatnonzero(sizes[1] > tolerance)
-    if not len(ends[0]) or not len(ends[1]):
+    significant = np.flatnonzero(sizes[0] > tolerance), np.flatnonzero(sizes[1] > tolerance)
+    if not len(significant[0]) or not len(significant[1]):
         return False
-    incoming, outgoing = below[ends[0][-1]], above[ends[1][0]]
-    return bool(incoming @ outgoing > least_cosine * np.linalg.norm(incoming) * np.linalg.norm(outgoing))
+    incoming, outgoing = below[significant[0][-1]], above[significant[1][0]]
+    return bool(incoming @ outgoing > min_cosine * np.linalg.norm(incoming) * np.linalg.norm(outgoing))
 
 
 def _is_straight(heads: Floats) -> bool:

@@ -8,39 +8,41 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 TAIL_TOLERANCE = 0.3
-"""A tail nearer to a child's head than this share of the distance from head to head meets the child."""
+"""A tail meets a child if its distance to the child's head is below this fraction of the distance between the heads."""
 LAST_BONE_SHARE = 0.7
-"""Length of a last bone whose tail cannot be trusted, as a share of the distance from its parent's head."""
+"""Length of a last bone whose tail cannot be trusted, as a fraction of the distance from its parent's head."""
 
 
 def bone_ends(heads: Floats, tails: Floats, parents: Sequence[int]) -> Floats:
-    """Return the ends (B, 3) of bones, from heads and tails (B, 3) and the index of each one's parent, −1 for none.
+    """Return the ends (B, 3) of bones, by heads and tails (B, 3) and the index of each one's parent, −1 for none.
 
-    A tail is trusted if it meets the head of a child, or if the parent's tail meets this bone's head; if the parent
-    branches, if most tails in the armature meet a child. Otherwise a bone ends at its furthest child's head, and a last
-    bone continues straight on.
+    A tail is trusted if it meets the head of a child, or if the parent's tail meets this bone's head. If the parent
+    branches, a tail is trusted if most tails in the armature meet a child. Otherwise a bone ends at the head of its
+    furthest child, and a last bone continues its parent in a straight line.
     """
     child_lists: list[list[int]] = [[] for _ in parents]
-    for number, parent in enumerate(parents):
-        if parent >= 0 and np.any(heads[number] != heads[parent]):
-            child_lists[parent].append(number)
-    met = [any(_meets(heads, tails, bone, child) for child in children) for bone, children in enumerate(child_lists)]
-    single_child_met = [met[bone] for bone, children in enumerate(child_lists) if len(children) == 1]
-    tails_usable = not single_child_met or 2 * sum(single_child_met) > len(single_child_met)
+    for index, parent in enumerate(parents):
+        if parent >= 0 and np.any(heads[index] != heads[parent]):
+            child_lists[parent].append(index)
+    meets_child = [
+        any(_meets(heads, tails, bone, child) for child in children) for bone, children in enumerate(child_lists)
+    ]
+    single_children_met = [meets_child[bone] for bone, children in enumerate(child_lists) if len(children) == 1]
+    tails_usable = not single_children_met or 2 * sum(single_children_met) > len(single_children_met)
     result = tails.copy()
     ancestors = _distinct_ancestors(heads, parents)
     for bone, children in enumerate(child_lists):
         ancestor = ancestors[bone]
         if (
-            met[bone]
+            meets_child[bone]
             or ancestor < 0
             or _meets(heads, tails, ancestor, bone)
             or (len(child_lists[ancestor]) > 1 and tails_usable)
         ):
             continue
         step = heads[bone] - heads[ancestor]
-        reach = [float(np.linalg.norm(heads[child] - heads[bone])) for child in children]
-        result[bone] = heads[children[int(np.argmax(reach))]] if children else heads[bone] + LAST_BONE_SHARE * step
+        distances = [float(np.linalg.norm(heads[child] - heads[bone])) for child in children]
+        result[bone] = heads[children[int(np.argmax(distances))]] if children else heads[bone] + LAST_BONE_SHARE * step
     return result
 
 
@@ -50,7 +52,7 @@ def _meets(heads: Floats, tails: Floats, bone: int, following: int) -> bool:
 
 
 def _distinct_ancestors(heads: Floats, parents: Sequence[int]) -> list[int]:
-    """Return for each bone its nearest ancestor with a different head, −1 for none."""
+    """Return the nearest ancestor of each bone with a different head, −1 for none."""
     ancestors = list(parents)
     for bone in parents_first(parents):
         parent = parents[bone]

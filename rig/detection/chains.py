@@ -13,22 +13,23 @@ from .skeleton import COINCIDENT, Skeleton
 Floats = NDArray[np.float64]
 
 MIN_BONES = 2
-"""A digit bends, so it has at least two bones."""
+"""Minimum number of bones of a digit, since it bends."""
 MAX_BONES = 8
-"""A metacarpal, three phalanges and the tip bones that exporters add."""
+"""Maximum number of bones of a digit: a metacarpal, three phalanges and the tip bones that exporters add."""
 MAX_CHAINS = 7
 SAME_JOINT = 0.1
-"""Joints nearer to each other than this share of the next bone's length are one joint."""
+"""Joints within this fraction of the next bone's length are the same joint."""
 FOREARM_END = 0.3
-"""The forearm of a rig without a wrist bone ends within this share of its length from where the palm's bones begin."""
+"""The forearm of a rig without a wrist bone ends within this fraction of its length from the heads of the palm's
+bones."""
 COPY_SHARE = 0.6
-"""A chain is a copy of another if more than this share of its bones begin where the other's do."""
+"""A chain is a copy of another if more than this fraction of its heads coincide with heads of the other."""
 ALONG_PARENT = 0.8
-"""A childless bone that begins before this share of its parent's length is a helper."""
+"""A childless bone whose head is before this fraction of its parent's length is a helper."""
 AT_PARENT_END = 0.1
-"""A bone continues its parent if it begins within this share of the parent's length from the parent's end."""
+"""A bone continues its parent if its head is within this fraction of the parent's length from the parent's end."""
 MAX_DESCENDANTS = 400
-"""Most descendants of a wrist: five digits with as many helpers as any known rig has."""
+"""Maximum number of descendants of a wrist: five digits with as many helpers as any known rig has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +41,14 @@ class Candidate:
     wrist_position: Floats
     """(3,) position of the wrist, usually its bone's head."""
     descendants: int
-    """Number of its descendants."""
+    """Number of descendants of the wrist."""
 
 
 def candidates(skeleton: Skeleton) -> Iterator[Candidate]:
-    """Yield the bones that could be wrists: those that branch into 2 to MAX_CHAINS chains that bend."""
+    """Yield the bones that could be wrists, which branch into 2 to MAX_CHAINS chains that bend."""
     descendants = _count_descendants(skeleton)
-    for wrist, kept in enumerate(skeleton.kept):
-        if not kept or descendants[wrist] > MAX_DESCENDANTS or len(_branches(skeleton, wrist)) < 2:
+    for wrist, is_usable in enumerate(skeleton.usable):
+        if not is_usable or descendants[wrist] > MAX_DESCENDANTS or len(_branches(skeleton, wrist)) < 2:
             continue
         chains = _chains(skeleton, wrist)
         if 2 <= len(chains) <= MAX_CHAINS:
@@ -59,9 +60,9 @@ def _interpretations(
 ) -> Iterator[Candidate]:
     """Yield the possible interpretations of a bone and the chains below it.
 
-    If a digit begins at the bone's own head, the bone may lie in the palm, with the wrist at its parent's head. If
-    several chains begin at one point, either that point is the wrist and their first bones lie in the palm, or the bone
-    spans the palm and their first bones only lead from its end to the knuckles, as in BVH.
+    If a digit starts at the bone's own head, the bone may lie in the palm, with the wrist at its parent's head. If
+    several chains start at the same point, either that point is the wrist and their first bones lie in the palm, or the
+    bone spans the palm and their first bones only lead from its end to the knuckles, as in BVH.
     """
     heads = skeleton.heads
     wrist_position = heads[wrist]
@@ -82,8 +83,8 @@ def _interpretations(
         roots[largest] - heads[wrist]
     ):
         yield Candidate(wrist, tuple(chains), roots[largest], descendants)
-    least = min(map(len, together))
-    without_first = [chain for chain in together if len(chain) > least] or together
+    shortest = min(map(len, together))
+    without_first = [chain for chain in together if len(chain) > shortest] or together
     outer = [chain[1:] if chain in without_first else chain for chain in chains]
     bending = tuple(chain for chain in outer if len(chain) >= MIN_BONES)
     if len(bending) >= 2:
@@ -94,7 +95,7 @@ def _count_descendants(skeleton: Skeleton) -> list[int]:
     counts = [0] * len(skeleton.bones)
     for number in reversed(parents_first(skeleton.parents)):
         parent = skeleton.parents[number]
-        if skeleton.kept[number] and parent >= 0:
+        if skeleton.usable[number] and parent >= 0:
             counts[parent] += 1 + counts[number]
     return counts
 
@@ -129,7 +130,7 @@ def _without_coincident(skeleton: Skeleton, chain: tuple[int, ...]) -> tuple[int
 
 
 def _branches(skeleton: Skeleton, bone: int) -> list[int]:
-    """Return the children that continue a bone, the furthest first; twist bones, sockets and copies are left out."""
+    """Return the children that continue a bone, furthest first, without twist bones, sockets and copies."""
     head = skeleton.heads[bone]
     distances = {child: float(np.linalg.norm(skeleton.heads[child] - head)) for child in skeleton.children[bone]}
     length = float(np.linalg.norm(skeleton.ends[bone] - head))
@@ -137,11 +138,11 @@ def _branches(skeleton: Skeleton, bone: int) -> list[int]:
     continuing = sorted((child for child in distances if skeleton.children[child]), key=lambda child: -distances[child])
     if continuing:
         return continuing
-    least = max(COINCIDENT * length, 1e-12)
-    beyond = [child for child in leaves if distances[child] > least and not _begins_along(skeleton, bone, child)]
+    min_distance = max(COINCIDENT * length, 1e-12)
+    beyond = [child for child in leaves if distances[child] > min_distance and not _starts_along(skeleton, bone, child)]
     if not beyond:
         return []
-    # At the end of a chain one child is the tip, the others are helpers: the tip is the straightest child at the end.
+    # At the end of a chain, one child is the tip and the others are helpers. The tip is the straightest child there.
     at_end = [
         child
         for child in beyond
@@ -152,8 +153,8 @@ def _branches(skeleton: Skeleton, bone: int) -> list[int]:
     return [max(tips, key=lambda child: _straightness(skeleton, bone, child))]
 
 
-def _begins_along(skeleton: Skeleton, bone: int, child: int) -> bool:
-    """Whether a bone begins along its parent, as twist bones do, and not at the parent's end."""
+def _starts_along(skeleton: Skeleton, bone: int, child: int) -> bool:
+    """Return whether a bone starts along its parent, as twist bones do, and not at the parent's end."""
     direction = skeleton.ends[bone] - skeleton.heads[bone]
     offset = skeleton.heads[child] - skeleton.heads[bone]
     length = float(np.linalg.norm(direction))
@@ -168,16 +169,19 @@ def _straightness(skeleton: Skeleton, bone: int, child: int) -> float:
 
 
 def _without_copies(skeleton: Skeleton, chains: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the chains, only the longest of those that coincide (deform, control, mechanism), of equals the first."""
-    kept: list[tuple[int, ...]] = []
+    """Return the chains without copies. Of chains that coincide (deform, control, mechanism), the longest is returned.
+
+    Of equally long ones it is the first.
+    """
+    distinct: list[tuple[int, ...]] = []
     for chain in sorted(chains, key=len, reverse=True):
-        if not any(_is_copy(skeleton, chain, other) for other in kept):
-            kept.append(chain)
-    return kept
+        if not any(_is_copy(skeleton, chain, other_chain) for other_chain in distinct):
+            distinct.append(chain)
+    return distinct
 
 
-def _is_copy(skeleton: Skeleton, chain: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    heads, other_heads = skeleton.heads[list(chain)], skeleton.heads[list(other)]
+def _is_copy(skeleton: Skeleton, chain: tuple[int, ...], other_chain: tuple[int, ...]) -> bool:
+    heads, other_heads = skeleton.heads[list(chain)], skeleton.heads[list(other_chain)]
     tolerance = 0.05 * min(float(np.linalg.norm(b - a)) for a, b in pairwise(heads))
     distances = np.linalg.norm(heads[:, None] - other_heads, axis=-1).min(axis=1)
     return int(np.sum(distances < tolerance)) >= max(MIN_BONES, COPY_SHARE * len(chain))

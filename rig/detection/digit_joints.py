@@ -9,14 +9,13 @@ from .name_hints import NameHints
 from .skeleton import COINCIDENT, Skeleton
 
 STUB = 0.3
-"""A last bone shorter than this share of the one before it only marks the tip, if fingers have MIN_FINGER_LENGTH."""
+"""A last bone shorter than this fraction of the previous one only marks the tip, if fingers have MIN_FINGER_LENGTH."""
 MIN_FINGER_LENGTH = 0.85
-"""Least length of a finger up to its last bone, in distances from wrist to knuckle; shorter ones were cut by an
-exporter."""
+"""Minimum length of a finger up to its last bone, in distances from wrist to knuckle. An exporter cut shorter ones."""
 
 
 def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict[str, int]:
-    """Return joint -> bone of a hand; bones beyond the tip are left out."""
+    """Return joint -> bone of a hand, without bones beyond the tip."""
     bones = {"wrist": labels.wrist}
     fingers = _finger_bones(labels)
     has_tips = fingers > 3
@@ -24,12 +23,12 @@ def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict
     for digit, chain in labels.digits.items():
         remaining = list(chain)
         if digit == "thumb":
-            ends = max(fingers - 3, int(has_tips or _is_end(skeleton, remaining, hints, stubs)))
-            remaining = list(from_cmc(remaining, ends))
+            end_bones = max(fingers - 3, int(has_tips or _is_end(skeleton, remaining, hints, stubs)))
+            remaining = list(from_cmc(remaining, end_bones))
         elif labels.palm_bones[digit]:
             palm_bone = remaining[labels.palm_bones[digit] - 1]
             remaining = remaining[labels.palm_bones[digit] :]
-            if not _carries_others(skeleton, palm_bone, labels, digit):
+            if not _carries_other_fingers(skeleton, palm_bone, labels, digit):
                 bones[DIGIT_JOINTS[digit][0]] = palm_bone
         bones |= dict(
             zip(_chain_joints(digit, remaining, _is_end(skeleton, remaining, hints, stubs)), remaining, strict=False)
@@ -40,21 +39,23 @@ def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict
     return bones
 
 
-def _carries_others(skeleton: Skeleton, bone: int, labels: DigitLabels, digit: str) -> bool:
-    """Whether other fingers are children of a bone in the palm, which is then no metacarpal; a thumb may be."""
-    others = [chain[0] for name, chain in labels.digits.items() if name not in ("thumb", digit)]
-    return any(bone in skeleton.ancestors(other) for other in others)
+def _carries_other_fingers(skeleton: Skeleton, bone: int, labels: DigitLabels, digit: str) -> bool:
+    """Return whether a bone in the palm carries other fingers, in which case it is not a metacarpal. A thumb may be its
+    child.
+    """
+    other_roots = [chain[0] for name, chain in labels.digits.items() if name not in ("thumb", digit)]
+    return any(bone in skeleton.ancestors(root) for root in other_roots)
 
 
 def _tip_marker(skeleton: Skeleton, last: int) -> int | None:
     """Return a bone at the tail of a digit's last bone, which only marks the tip; None if there is none."""
-    near = COINCIDENT * float(np.linalg.norm(skeleton.tails[last] - skeleton.heads[last]))
-    ends = [
+    tolerance = COINCIDENT * float(np.linalg.norm(skeleton.tails[last] - skeleton.heads[last]))
+    markers = [
         bone
         for bone in skeleton.rig_children(last)
-        if not skeleton.bones[bone].driven and np.linalg.norm(skeleton.heads[bone] - skeleton.tails[last]) < near
+        if not skeleton.bones[bone].driven and np.linalg.norm(skeleton.heads[bone] - skeleton.tails[last]) < tolerance
     ]
-    return ends[0] if ends else None
+    return markers[0] if markers else None
 
 
 def _finger_bones(labels: DigitLabels) -> int:
@@ -74,7 +75,7 @@ def _length_to_last_head(skeleton: Skeleton, labels: DigitLabels) -> float:
 
 
 def _chain_joints(digit: str, chain: list[int], has_end: bool) -> tuple[str, ...]:
-    """Return the joints of the bones outside the palm, the tip last if it has a bone."""
+    """Return the joints of the bones outside the palm, with the tip last if it has a bone."""
     tip = CHAIN_JOINTS[digit][-1]
     bending = len(chain) - (len(chain) > 3 or has_end)
     joints = bending_joints(digit, bending)
@@ -90,7 +91,7 @@ def bending_joints(digit: str, bones: int) -> tuple[str, ...]:
 
 
 def _is_end(skeleton: Skeleton, chain: list[int], hints: NameHints, stubs: bool) -> bool:
-    """Whether a chain's last bone only marks the tip, by its name or, if `stubs`, because it is short."""
+    """Return whether a chain's last bone only marks the tip, by its name or, if `stubs`, by its length."""
     last, before = chain[-1], chain[-2]
     if len(chain) > 2 and skeleton.bones[last].name in hints.ends:
         return True

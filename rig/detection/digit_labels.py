@@ -1,4 +1,4 @@
-"""Which chain is which digit: the labels with which the palm fits a mean hand's palm best.
+"""Label chains as digits, by the labels with which the palm fits a mean hand's palm best.
 
 The palm hardly changes when digits bend: the wrist, the thumb's base and the knuckles distinguish the digits of a fist
 as well as of an open hand. The fit may mirror, so it does not decide between left and right.
@@ -21,8 +21,8 @@ from .skeleton import Skeleton
 Floats = NDArray[np.float64]
 
 METACARPAL_BEFORE = {2: 0.0, 3: 0.4, 4: 0.58}
-"""Number of bones -> threshold: a finger's first bone is in the palm if its distance from the wrist is below this share
-of its second bone's. Low for three bones, which are more likely three phalanges."""
+"""Number of bones -> threshold: a finger's first bone is in the palm if its distance from the wrist is below this
+fraction of the second bone's. Low for three bones, which are more likely three phalanges."""
 METACARPAL_BEFORE_MORE = 0.65
 MAX_IN_PALM = 2
 """A carpal and a metacarpal bone."""
@@ -33,14 +33,14 @@ FINGERS: dict[int, tuple[str, ...]] = {
     3: ("index-finger", "middle-finger", "pinky-finger"),
     4: DIGITS[1:],
 }
-"""Number of fingers -> their names; the outermost of three acts as a little finger."""
+"""Number of fingers -> their names. The outermost of three serves as the little finger."""
 
 FINGER_LENGTH = 0.95
 """Length of a mean hand's finger from knuckle to tip, in distances from wrist to knuckle."""
 FREE_LENGTH_LOG_RATIO = 0.5
 """Natural logarithm of the ratio up to which longer or shorter fingers cost nothing."""
 NAME_COST = 0.05
-"""The cost of contradicting names: just enough to decide where the geometry is ambiguous."""
+"""The cost of contradicting names, just enough to decide if the geometry is ambiguous."""
 LENGTH_COST, COUNT_COST, THUMB_COUNT_COST = 0.25, 0.02, 0.05
 
 
@@ -56,35 +56,35 @@ class DigitLabels:
     palm_bones: dict[str, int]
     """finger -> the number of its bones in the palm: 0 to 2."""
     cost: float
-    """Deviation from a mean hand, in palm lengths; 0 for the mean hand."""
+    """Deviation from a mean hand in palm lengths; 0 for the mean hand."""
     margin: float = 0.0
-    """How much more the next best choice of thumb costs."""
+    """Additional cost of the second best choice of thumb."""
     order_margin: float = 0.0
-    """How much more the reverse order of the fingers costs."""
+    """Additional cost of the reverse order of the fingers."""
 
 
 def label_digits(skeleton: Skeleton, candidate: Candidate, hints: NameHints) -> Iterator[DigitLabels]:
-    """Yield the best labels of a candidate's chains: of all chains, or of the best five and then the best four."""
+    """Yield the best labels of a candidate's chains, for all chains, or for the best five and then the best four."""
     fingers = _fingers_alone(skeleton, candidate, hints)
     if fingers is not None:
         yield fingers
     for size in (5, 4) if len(candidate.chains) > 4 else (len(candidate.chains),):
         sets = combinations(candidate.chains, size)
-        if found := [labels for chains in sets if (labels := _best_labels(skeleton, candidate, chains, hints))]:
-            yield min(found, key=lambda labels: labels.cost)
+        if labellings := [labels for chains in sets if (labels := _best_labels(skeleton, candidate, chains, hints))]:
+            yield min(labellings, key=lambda labels: labels.cost)
 
 
 def _best_labels(
     skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]], hints: NameHints
 ) -> DigitLabels | None:
-    """Return the best labels of all these chains: each is tried as the thumb, with the fingers in both orders."""
+    """Return the best labels of all chains. Each chain is tried as the thumb, with the fingers in both orders."""
     best: list[DigitLabels] = []
     for thumb, chain in enumerate(chains):
-        fingers = [other for number, other in enumerate(chains) if number != thumb]
-        found = sorted(_both_orders(skeleton, _Split(hand, chain, fingers), hints), key=lambda labels: labels.cost)
-        if found:
-            other = found[1].cost if len(found) > 1 else np.inf
-            best.append(_with_margins(found[0], order_margin=other - found[0].cost))
+        fingers = [finger for number, finger in enumerate(chains) if number != thumb]
+        labellings = sorted(_both_orders(skeleton, _Split(hand, chain, fingers), hints), key=lambda labels: labels.cost)
+        if labellings:
+            next_cost = labellings[1].cost if len(labellings) > 1 else np.inf
+            best.append(_with_margins(labellings[0], order_margin=next_cost - labellings[0].cost))
     best.sort(key=lambda labels: labels.cost)
     if not best:
         return None
@@ -97,19 +97,21 @@ def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: NameHints) -> Dig
     named = [_named_digit(skeleton, chain, hints) for chain in chains]
     if not 3 <= len(chains) <= 4 or None in named or "thumb" in named:
         return None
-    found: list[DigitLabels] = []
+    labellings: list[DigitLabels] = []
     for in_palm in _palm_bones(skeleton, hand.wrist_position, chains, hints):
         knuckles = skeleton.heads[[chain[bones] for chain, bones in zip(chains, in_palm, strict=True)]]
         for order in ((line := _along_line(knuckles)), line[::-1]):
             names = [named[row] for row in order]
-            cost = _misfit_of_fingers(np.vstack([hand.wrist_position, knuckles[order]]))
+            cost = _misfit_without_thumb(np.vstack([hand.wrist_position, knuckles[order]]))
             cost += _proportion_cost(skeleton, _Split(hand, (), chains), in_palm)
             if tuple(names) == _finger_names(names):
                 digits = {str(name): chains[row] for name, row in zip(names, order, strict=True)}
                 palm_bones = {str(name): in_palm[row] for name, row in zip(names, order, strict=True)}
                 # Only the names say at which end of the row the index finger is.
-                found.append(DigitLabels(hand.wrist, hand.wrist_position, digits, palm_bones, cost, np.inf, NAME_COST))
-    return min(found, key=lambda labels: labels.cost, default=None)
+                labellings.append(
+                    DigitLabels(hand.wrist, hand.wrist_position, digits, palm_bones, cost, np.inf, NAME_COST)
+                )
+    return min(labellings, key=lambda labels: labels.cost, default=None)
 
 
 def _with_margins(labels: DigitLabels, margin: float | None = None, order_margin: float | None = None) -> DigitLabels:
@@ -133,8 +135,8 @@ def _both_orders(skeleton: Skeleton, split: _Split, hints: NameHints) -> Iterato
     """Yield labels with the fingers in both orders, each with the best choice of bones in the palm."""
     options = _palm_bones(skeleton, split.hand.wrist_position, split.fingers, hints)
     for direction in (1, -1) if len(split.fingers) > 1 else (1,):
-        found = [_labels_in_order(skeleton, split, in_palm, direction, hints) for in_palm in options]
-        yield min(found, key=lambda labels: labels.cost)
+        labellings = [_labels_in_order(skeleton, split, in_palm, direction, hints) for in_palm in options]
+        yield min(labellings, key=lambda labels: labels.cost)
 
 
 def _labels_in_order(
@@ -147,8 +149,8 @@ def _labels_in_order(
     names = _finger_names(named)
     points = np.vstack([hand.wrist_position, skeleton.heads[list(thumb[:2])], knuckles[order]])
     agree = [
-        one == named_digit
-        for one, named_digit in zip(["thumb", *names], [_named_digit(skeleton, thumb, hints), *named], strict=True)
+        name == named_digit
+        for name, named_digit in zip(["thumb", *names], [_named_digit(skeleton, thumb, hints), *named], strict=True)
     ]
     # A thumb of two bones may begin at its CMC or, more often, at its MCP.
     misfit = min(_misfit(points, len(names), first) for first in range(2 if len(thumb) == 2 else 1))
@@ -165,13 +167,13 @@ def _labels_in_order(
 
 
 def _named_digit(skeleton: Skeleton, chain: tuple[int, ...], hints: NameHints) -> str | None:
-    """Return the digit by which a chain's outermost named bone is named."""
+    """Return the digit that the name of a chain's most distal named bone suggests."""
     named = [hints.digits.get(skeleton.bones[bone].name) for bone in chain]
     return next((digit for digit in reversed(named) if digit), None)
 
 
 def _finger_names(named: list[str | None]) -> tuple[str, ...]:
-    """Return the fingers in this order: as their bones are named, if that is in order, else by number of fingers."""
+    """Return the fingers by the names of their bones if these are in order, else by the number of fingers."""
     numbers = [DIGITS.index(digit) for digit in named if digit]
     if len(numbers) == len(named) and numbers == sorted(set(numbers)) and numbers[0] > 0:
         return tuple(DIGITS[digit] for digit in numbers)
@@ -183,8 +185,9 @@ def _palm_bones(
 ) -> set[tuple[int, ...]]:
     """Return candidates for the number of each finger's bones in the palm.
 
-    One by where the bones begin, with the same number for fingers of equally many bones; one so that all fingers have
-    equally many phalanges. A last bone that is named as an end is not counted: some exporters add it to some fingers.
+    The first is by the positions of the bones' heads, with the same number for fingers that have equally many bones.
+    With the second, all fingers have equally many phalanges. Last bones whose name marks an end are not counted, as
+    some exporters add them to some fingers.
     """
     sizes = [len(chain) - (len(chain) > 2 and skeleton.bones[chain[-1]].name in hints.ends) for chain in fingers]
     nearness: dict[int, list[float]] = {}
@@ -210,7 +213,7 @@ def _along_line(points: Floats) -> list[int]:
 
 @cache
 def _mean_palm(fingers: int, first: int) -> Floats:
-    """Return a mean hand's wrist, thumb joints `first` (0 is CMC) and next, and N knuckles: (3 + N, 3) palm lengths."""
+    """Return a mean palm (3 + N, 3) in palm lengths: wrist, thumb joints `first` (0 is CMC) and next, N knuckles."""
     frames = rest_frames_in_wrist(adult("right"))[:, :3, 3]
     knuckles = frames[[JOINT_INDEX[name] for name in KNUCKLES]]
     share = np.linspace(0, 3, fingers) if fingers > 1 else np.array([1.5])
@@ -225,7 +228,7 @@ def _misfit(points: Floats, fingers: int, first: int) -> float:
     return _fit_error(points, _mean_palm(fingers, first), np.array([1.0, 1.0, 0.5, *[1.0] * fingers]))
 
 
-def _misfit_of_fingers(points: Floats) -> float:
+def _misfit_without_thumb(points: Floats) -> float:
     """Return the same for a palm without a thumb: wrist and N knuckles (1 + N, 3)."""
     mean = np.delete(_mean_palm(len(points) - 1, 0), (1, 2), axis=0)
     return _fit_error(points, mean, np.ones(len(points)))
@@ -247,7 +250,10 @@ def _fit_error(points: Floats, mean: Floats, weights: Floats) -> float:
 
 
 def _proportion_cost(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...]) -> float:
-    """Return the cost of lengths and numbers of bones unlike a hand's: toes are short, a thumb has no extra bones."""
+    """Return the cost of lengths and numbers of bones that differ from a hand's.
+
+    For example, toes are short, and a thumb has no extra bones.
+    """
     lengths, counts = [], []
     for chain, palm_bones in zip(split.fingers, in_palm, strict=True):
         bones = list(chain[palm_bones:])

@@ -1,6 +1,6 @@
-"""Rejection of structures that only look like hands, and the choice among several hands of one side."""
+"""Reject structures that only look like hands, and choose among several hands of the same side."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations
 
@@ -17,15 +17,15 @@ from .skeleton import Skeleton
 Floats = NDArray[np.float64]
 
 MIRROR_TOLERANCE = 0.02
-"""Chains are mirror images if they match within this share of their reach."""
+"""Chains are mirror images if they match within this fraction of their reach."""
 MIN_CONFIDENCE_RATIO = 0.5
-"""Of several hands of a side, those with less than this share of the greatest confidence are rejected."""
+"""Hands of the same side are rejected if their confidence is below this fraction of the highest one."""
 ARM_LENGTH_TOLERANCE = 0.1
-"""A body's hands are equally far from where its arms part, up to this share."""
+"""Fraction by which the distances of a body's hands from the common ancestor of its arms may differ."""
 
 
 def is_symmetric(skeleton: Skeleton, hand: Candidate) -> bool:
-    """Whether a mirror plane maps the chains onto each other, as for ears and a jaw, wings, legs or a gripper.
+    """Return whether a mirror plane maps the chains onto each other, as for ears and a jaw, wings, legs or a gripper.
 
     No hand is symmetric in this way.
     """
@@ -48,21 +48,22 @@ def _match(points: Floats, image: Floats, reach: float) -> bool:
 
 
 def one_per_side(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str) -> tuple[DetectedHand, ...]:
-    """Return at most one hand for each side, from pairs of wrist and hand: the clear ones, of these one body's pair.
+    """Return at most one hand for each side, from pairs of wrist and hand.
 
-    Of two hands of the same side, one with little confidence in its side is switched to the other.
+    Hands with little confidence are rejected, then those outside of the only pair that belongs to one body. If two
+    hands have the same side, one with little confidence in its side is switched to the other side.
     """
     if _share_a_side(hands):
-        least = MIN_CONFIDENCE_RATIO * max(_confidence(hand) for _, hand in hands)
-        hands = [(wrist, hand) for wrist, hand in hands if _confidence(hand) >= least]
+        min_confidence = MIN_CONFIDENCE_RATIO * max(_confidence(hand) for _, hand in hands)
+        hands = [(wrist, hand) for wrist, hand in hands if _confidence(hand) >= min_confidence]
     if len(hands) == 2 and _share_a_side(hands):
         weaker = min((hand for _, hand in hands), key=lambda hand: hand.side_confidence)
         if weaker.side_confidence < MIN_SIDE_CONFIDENCE:
-            other = mirror.other_side(weaker.side)
-            hands = [(wrist, replace(hand, side=other) if hand is weaker else hand) for wrist, hand in hands]
+            other_side = mirror.other_side(weaker.side)
+            hands = [(wrist, replace(hand, side=other_side) if hand is weaker else hand) for wrist, hand in hands]
     if _share_a_side(hands):
         hands = _pair_of_one_body(skeleton, hands, where)
-    return tuple(hand for wanted in SIDES for _, hand in hands if hand.side == wanted)
+    return tuple(hand for side in SIDES for _, hand in hands if hand.side == side)
 
 
 def _share_a_side(hands: list[tuple[int, DetectedHand]]) -> bool:
@@ -77,33 +78,35 @@ def _confidence(hand: DetectedHand) -> float:
 def _pair_of_one_body(
     skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str
 ) -> list[tuple[int, DetectedHand]]:
-    """Return the only two hands that belong to one body, with the others noted as doubts.
+    """Return the only two hands that belong to one body. The others are noted as doubts.
 
     Raises RigError if there is no such pair.
     """
     chosen = _find_pair(skeleton, [(wrist, hand.side) for wrist, hand in hands])
     if chosen is None:
-        wanted = next(side for side in SIDES if sum(hand.side == side for _, hand in hands) > 1)
-        carriers = sorted(hand.carrier for _, hand in hands if hand.side == wanted)
+        ambiguous_side = next(side for side in SIDES if sum(hand.side == side for _, hand in hands) > 1)
+        carriers = sorted(hand.carrier for _, hand in hands if hand.side == ambiguous_side)
         raise RigError(
-            f"{where} has {len(carriers)} {wanted} hands, at bones {' and '.join(map(repr, carriers))}: "
+            f"{where} has {len(carriers)} {ambiguous_side} hands, at bones {' and '.join(map(repr, carriers))}: "
             f"pick the bones of the one to drive {PICK_WHERE}"
         )
-    others = [hand for number, (_, hand) in enumerate(hands) if number not in chosen]
+    other_hands = [hand for number, (_, hand) in enumerate(hands) if number not in chosen]
     return [
-        (wrist, replace(hand, doubts=(*hand.doubts, *(_other(one) for one in others if one.side == hand.side))))
+        (wrist, replace(hand, doubts=(*hand.doubts, *_doubts_of_others(hand, other_hands))))
         for wrist, hand in (hands[number] for number in chosen)
     ]
 
 
-def _other(hand: DetectedHand) -> str:
-    return f"there is another {hand.side} hand at bone '{hand.carrier}'"
+def _doubts_of_others(hand: DetectedHand, other_hands: Iterable[DetectedHand]) -> Iterator[str]:
+    for other_hand in other_hands:
+        if other_hand.side == hand.side:
+            yield f"there is another {hand.side} hand at bone '{other_hand.carrier}'"
 
 
 def _find_pair(skeleton: Skeleton, wrists: Sequence[tuple[int, str]]) -> tuple[int, int] | None:
     """Return the indices of the left and right hand (wrist, side) of one body; None if there is not exactly one pair.
 
-    Their arms have equally many bones, and equal distances from where they part.
+    Their arms have equally many bones, and their wrists are equally far from the common ancestor.
     """
     pairs = [
         (left, right)

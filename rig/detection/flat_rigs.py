@@ -1,9 +1,9 @@
-"""Hands whose bones have no hierarchy, such as headset joints in glTF, where only bone heads are meaningful.
+"""Hands whose bones have no hierarchy, such as headset joints in glTF, in which only bone heads are meaningful.
 
 A mean hand in a few poses is fitted to the points by soft assignment: each point belongs to every joint with a weight
-that falls with distance; the width of the weights shrinks while the hand is fitted again, in the last steps with
-shear, as hands differ (after Gold et al., New algorithms for 2D and 3D point matching, 1998). The bones are then given
-the hierarchy of the joints.
+that decreases with distance. The hand is fitted repeatedly with narrower weights, in the last steps with shear, as
+hands differ (after Gold et al., New algorithms for 2D and 3D point matching, 1998). The bones then get the hierarchy
+of the joints.
 """
 
 from collections.abc import Sequence
@@ -22,43 +22,46 @@ from .skeleton import Bone, Point
 Floats = NDArray[np.float64]
 
 CURLS = (0.0, 0.25, 0.6)
-"""Poses tried, as shares of the flexion limit of all joints."""
+"""Poses that are tried, as fractions of the flexion limit of all joints."""
 ASSIGNMENT_WIDTHS = np.geomspace(0.35, 0.03, 16)
 """Decreasing standard deviations of the assignment weights, in hand sizes."""
 FIRST_SHEAR_STEP = 8
-"""The step from which the fit may shear."""
+"""The first step in which the fit may shear."""
 MAX_DISTANCE = 0.2
-"""Greatest rms distance of a hand's points from their joints, in hand sizes."""
+"""Maximum rms distance of a hand's points from their joints, in hand sizes."""
 MIN_JOINTS = 16
 """Number of joints of a flat hand without metacarpals and tips."""
 HAND_GAP = 0.5
-"""Two groups of points are two hands if the gap between them is wider than this share of a group's extent."""
+"""Two groups of points are two hands if the gap between them is wider than this fraction of a group's extent."""
 
 
 def with_hand_hierarchy(bones: Sequence[Bone], by_name: bool) -> list[Bone]:
-    """Return all bones, those of flat hands with the hierarchy of a hand's joints.
+    """Return all bones. Those of flat hands have the hierarchy of a hand's joints.
 
-    By shape, names do not matter, but the hand must not be bent far. By name, a family of rigs must know the names.
+    by_name: whether joints are recognised by names that a family of rigs uses. Otherwise names do not matter, but the
+    hand must not be bent far.
     """
     unparented = _unparented(bones)
-    found: dict[str, Bone] = {}
+    rebuilt: dict[str, Bone] = {}
     for group in _groups(unparented):
         joints = _joints_by_name(group) if by_name else _joints_by_shape(group)
-        found |= {bone.name: bone for bone in _with_parents(joints)}
-    return [found.get(bone.name, bone) for bone in bones]
+        rebuilt |= {bone.name: bone for bone in _with_parents(joints)}
+    return [rebuilt.get(bone.name, bone) for bone in bones]
 
 
 def _unparented(bones: Sequence[Bone]) -> list[Bone]:
     """Return the bones without parents, and without children other than one end bone added by an importer."""
-    hung: dict[str | None, list[str]] = {}
+    child_names: dict[str | None, list[str]] = {}
     for bone in bones:
-        hung.setdefault(bone.parent, []).append(bone.name)
-    ends = {name for name, children in hung.items() if len(children) == 1 and children[0] not in hung}
-    return [bone for bone in bones if bone.parent is None and (bone.name not in hung or bone.name in ends)]
+        child_names.setdefault(bone.parent, []).append(bone.name)
+    single_children = {name: names[0] for name, names in child_names.items() if len(names) == 1}
+    with_end_bone = {name for name, child in single_children.items() if child not in child_names}
+    roots = [bone for bone in bones if bone.parent is None]
+    return [bone for bone in roots if bone.name not in child_names or bone.name in with_end_bone]
 
 
 def with_loose_wrist(bones: Sequence[Bone]) -> list[Bone]:
-    """Return the bones with parentless chains parented to the only bone without parent and child: a loose wrist."""
+    """Return the bones with parentless chains parented to a loose wrist, the only bone without parent and children."""
     has_child = {bone.parent for bone in bones}
     roots = [bone for bone in bones if bone.parent is None]
     candidates = [bone for bone in roots if bone.name not in has_child]
@@ -91,7 +94,7 @@ def _joints_by_name(bones: list[Bone]) -> dict[str, Bone]:
 
 
 def _joints_by_shape(bones: list[Bone]) -> dict[str, Bone]:
-    """Return joint -> bone, without bones that lie apart; empty if the bones do not lie like a hand's joints."""
+    """Return joint -> bone, without outliers; empty if the bones are not arranged like a hand's joints."""
     bones = _without_outliers(bones)
     for joints in _joint_sets():
         if len(joints) == len(bones):
@@ -101,7 +104,7 @@ def _joints_by_shape(bones: list[Bone]) -> dict[str, Bone]:
 
 
 def _without_outliers(bones: list[Bone]) -> list[Bone]:
-    """Return the bones without outliers: those further from every other bone than the others' rms size."""
+    """Return the bones without outliers, whose distance from every other bone exceeds the rms size of the others."""
     while len(bones) > MIN_JOINTS:
         points = np.array([bone.head for bone in bones])
         outlier = int(np.linalg.norm(points - np.median(points, axis=0), axis=-1).argmax())
@@ -115,7 +118,7 @@ def _without_outliers(bones: list[Bone]) -> list[Bone]:
 
 @cache
 def _joint_sets() -> tuple[tuple[int, ...], ...]:
-    """Return the sets of joints that flat rigs have: with or without metacarpals and tips."""
+    """Return the sets of joints that flat rigs have, with or without metacarpals and tips."""
     sets = []
     for metacarpals, tips in product((True, False), repeat=2):
         joints = [
@@ -139,7 +142,7 @@ def _models() -> Floats:
 
 
 def _match(points: Floats, joints: tuple[int, ...]) -> list[int] | None:
-    """Return the row of each joint's point among points (N, 3), None if they do not lie like a hand's joints."""
+    """Return the row of each joint's point among points (N, 3), None if they are not arranged like a hand's."""
     centred = points - points.mean(axis=0)
     size = float(np.sqrt((centred**2).sum(axis=-1).mean()))
     if not size > 1e-12:
@@ -185,7 +188,7 @@ def _fitted(points: Floats, model: Floats, starts: Floats) -> Floats:
 
 
 def _fit_similarity(model: Floats, targets: Floats) -> Floats:
-    """Return the model fitted to the wanted positions (S, N, 3) by a similarity transform, mirrored or not."""
+    """Return the model fitted to target positions (S, N, 3) by a similarity transform, mirrored or not."""
     centre = targets.mean(axis=1, keepdims=True)
     u, stretch, vt = np.linalg.svd(np.swapaxes(targets - centre, 1, 2) @ model)
     scale = stretch.sum(axis=-1) / (model**2).sum(axis=(1, 2))
@@ -194,7 +197,7 @@ def _fit_similarity(model: Floats, targets: Floats) -> Floats:
 
 
 def _fit_affine(model: Floats, targets: Floats) -> Floats:
-    """Return the model fitted to the wanted positions (S, N, 3) by a regularised affine transform."""
+    """Return the model fitted to target positions (S, N, 3) by a regularised affine transform."""
     centre = targets.mean(axis=1, keepdims=True)
     spread = np.swapaxes(model, 1, 2) @ model + 0.05 * model.shape[1] / 3 * np.eye(3)
     fitted = _fit_similarity(model, targets) - centre
@@ -222,7 +225,7 @@ def _assigned(points: Floats, positions: Floats) -> tuple[list[int], float]:
 
 
 def _with_parents(joints: dict[str, Bone]) -> list[Bone]:
-    """Return the bones, each parented to the bone of the joint before it and ending at the next; a last one goes on."""
+    """Return the bones, each parented to the bone of the previous joint and ending at the next, if any."""
     parents: dict[str, str] = {}
     for number, joint in enumerate(JOINTS):
         above = PARENTS[number]

@@ -1,14 +1,14 @@
-"""Detection of an armature's hands: candidates, their labels, sides and joints, and the confidence in them.
+"""Detect an armature's hands: candidates, their labels, sides and joints, and the confidence in them.
 
 The confidence of a digit is
 
     c = g + (1 − g) · 2/3   if its bones' names agree,
-        g                   if they say nothing,
+        g                   if they suggest nothing,
         g / 2               if they disagree,      with  g = fit · clear,
 
-where fit = 1 − cost / MAX_COST says how well the palm fits a mean hand's (`digit_labels.py`), and clear, by how much
-the next best labels are worse, 1 from MARGIN on: for the thumb another digit as the thumb, for a finger the reverse
-order.
+where fit = 1 − cost / MAX_COST measures how well the palm fits a mean hand's (`digit_labels.py`), and clear measures
+how much worse the second best labels are (1 from MARGIN on): for the thumb, those with another digit as the thumb, for
+a finger, those in reverse order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,19 +34,19 @@ from .skeleton import Bone, Skeleton
 Floats = NDArray[np.float64]
 
 MAX_COST = 0.32
-"""Greatest cost of a hand's palm: feet are at 0.5, faces higher."""
+"""Maximum cost of a hand's palm. Feet cost 0.5, faces more."""
 FEW_COST = 0.22
-"""The same for a thumb and one or two fingers, which more things resemble."""
+"""The same for a thumb and one or two fingers, which more structures resemble."""
 MARGIN = 0.1
 """Labels that cost this much less than the next best are unambiguous."""
 OTHER_NAMES_COST = 0.4
-"""The cost of names of feet or hair, if at least half of the bones have one."""
+"""The cost if at least half of the bones have names of feet or hair."""
 MIN_THUMB_CONFIDENCE = 0.1
-"""Least confidence in a hand's thumb: paws, fins and the legs of a spider have less."""
+"""Minimum confidence in a hand's thumb. Paws, fins and the legs of a spider have less."""
 MAX_HELPERS = 4
-"""With more descendants than this for each bone of two or three digits, it is a body, not a hand."""
+"""A candidate with more descendants than this for each bone of two or three digits is a body, not a hand."""
 FLATNESS = 1e-3
-"""Points whose thickness is less than this share of their spread lie in a plane."""
+"""Points whose thickness is below this fraction of their spread lie in a plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class _LabelledHand:
 
 
 def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = False) -> tuple[DetectedHand, ...]:
-    """Return the hands in an armature's bones in world space; at least one, left before right.
+    """Return the hands in an armature's bones in world space, at least one, left before right.
 
     mirrored: whether the armature is mirrored in the world, so that its names suggest the other side. Raises RigError,
-    in a sentence that begins with `where`, if there is no hand, if several could be the same one, if digits are
+    in a sentence that starts with `where`, if there is no hand, if several could be the same one, if digits are
     missing, or if the hand has no bones that can be keyed.
     """
     if not bones:
@@ -102,7 +102,7 @@ def _no_controls_message(where: str, side: Side, bones: list[str]) -> str:
 
 
 def _no_hand_message(bones: Sequence[Bone], where: str) -> str:
-    """Return the error message for an armature without a hand; it names digits with too few bones."""
+    """Return the error message for an armature without a hand. It names the digits that have too few bones."""
     named = hints(bone.name for bone in bones)
     counts = {digit: sum(1 for digit_of_bone in named.digits.values() if digit_of_bone == digit) for digit in DIGITS}
     if named.family and (short := [digit for digit in DIGITS if counts[digit] < MIN_BONES]):
@@ -119,24 +119,26 @@ def _no_hand_message(bones: Sequence[Bone], where: str) -> str:
 
 def _labelled_hands(skeleton: Skeleton) -> list[_LabelledHand]:
     """Return everything that looks like a hand, best first, without shared bones."""
-    found: list[_LabelledHand] = []
+    labelled_hands: list[_LabelledHand] = []
     for candidate in candidates(skeleton):
         name_hints = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
-        named_other = name_hints.others / (1 + sum(map(len, candidate.chains)))
+        other_names_share = name_hints.others / (1 + sum(map(len, candidate.chains)))
         for labels in label_digits(skeleton, candidate, name_hints):
             left_out = tuple(chain[0] for chain in candidate.chains if chain not in labels.digits.values())
             labelled = _LabelledHand(
-                replace(labels, cost=labels.cost + OTHER_NAMES_COST * min(2 * named_other, 1.0)), name_hints, left_out
+                replace(labels, cost=labels.cost + OTHER_NAMES_COST * min(2 * other_names_share, 1.0)),
+                name_hints,
+                left_out,
             )
             if _is_hand(skeleton, candidate, labelled):
-                found.append(labelled)
+                labelled_hands.append(labelled)
                 break
-    if sum(_has_few(labelled) and not labelled.hints.digits for labelled in found) > len(SIDES):
-        found = [labelled for labelled in found if not _has_few(labelled) or labelled.hints.digits]
-    found.sort(key=lambda labelled: (-len(labelled.labels.digits), labelled.labels.cost))
+    if sum(_has_few(labelled) and not labelled.hints.digits for labelled in labelled_hands) > len(SIDES):
+        labelled_hands = [labelled for labelled in labelled_hands if not _has_few(labelled) or labelled.hints.digits]
+    labelled_hands.sort(key=lambda labelled: (-len(labelled.labels.digits), labelled.labels.cost))
     chosen: list[_LabelledHand] = []
     used: set[int] = set()
-    for labelled in found:
+    for labelled in labelled_hands:
         own = {bone for chain in labelled.labels.digits.values() for bone in chain} | {labelled.labels.wrist}
         if not own & used:
             chosen.append(labelled)
@@ -145,7 +147,7 @@ def _labelled_hands(skeleton: Skeleton) -> list[_LabelledHand]:
 
 
 def _is_hand(skeleton: Skeleton, candidate: Candidate, labelled: _LabelledHand) -> bool:
-    """Whether a candidate is similar enough to a hand, its thumb (or fingers) distinct, and it is not symmetric."""
+    """Return whether a candidate is similar to a hand, not symmetric, and its thumb (or fingers) is distinct."""
     labels, few = labelled.labels, _has_few(labelled)
     if (
         labels.cost >= (FEW_COST if few else MAX_COST)
@@ -160,19 +162,19 @@ def _is_hand(skeleton: Skeleton, candidate: Candidate, labelled: _LabelledHand) 
 
 
 def _has_few(labelled: _LabelledHand) -> bool:
-    """Whether it has only two or three digits; so have forks in faces, which come in large numbers."""
+    """Return whether a hand has only two or three digits. So do forks in faces, of which there are many."""
     return len(labelled.labels.digits) < 4
 
 
 def _is_flat(skeleton: Skeleton, candidate: Candidate) -> bool:
-    """Whether all bones lie in a plane, like a fin's."""
+    """Return whether all bones lie in a plane, like a fin's."""
     points = skeleton.heads[list(sum(candidate.chains, ()))] - candidate.wrist_position
     stretch = np.linalg.svd(points, compute_uv=False)
     return bool(stretch[-1] < FLATNESS * stretch[0])
 
 
 def _detected_hand(skeleton: Skeleton, labelled: _LabelledHand, mirrored: bool) -> tuple[DetectedHand, list[str]]:
-    """Return a hand, and those of its bending bones that cannot be keyed."""
+    """Return a hand, and its bending bones that cannot be keyed."""
     labels, name_hints = labelled.labels, labelled.hints
     joints = joints_of(skeleton, labels, name_hints)
     positions = {joint: skeleton.heads[bone] for joint, bone in joints.items()} | {"wrist": labels.wrist_position}
@@ -181,15 +183,15 @@ def _detected_hand(skeleton: Skeleton, labelled: _LabelledHand, mirrored: bool) 
         if not last.endswith("-tip"):
             positions[f"{digit}-tip"] = skeleton.ends[joints[last]]
     named_side = name_hints.side if name_hints.side is None or not mirrored else mirror.other_side(name_hints.side)
-    sided, sure, doubt = side_guess.decide_side(
+    side, side_confidence, doubt = side_guess.decide_side(
         side_guess.right_hand_evidence(positions), named_side, _body_side(skeleton, labels.wrist)
     )
     bones, driven = _bones_to_key(skeleton, joints)
     hand = DetectedHand(
-        side=sided,
+        side=side,
         bones=bones,
         confidence={digit: _confidence(skeleton, labelled, digit) for digit in labels.digits},
-        side_confidence=sure,
+        side_confidence=side_confidence,
         carrier=skeleton.bones[labels.wrist].name,
         family=name_hints.family,
         doubts=(*([doubt] if doubt else []), *_label_doubts(skeleton, labelled)),
@@ -200,7 +202,7 @@ def _detected_hand(skeleton: Skeleton, labelled: _LabelledHand, mirrored: bool) 
 def _bones_to_key(skeleton: Skeleton, joints: dict[str, int]) -> tuple[dict[str, str], list[str]]:
     """Return joint -> the bone to key, and the bending bones that cannot be keyed.
 
-    A bone in the palm without a control of its own is left out.
+    Bones in the palm without a control of their own are omitted.
     """
     bones: dict[str, str] = {}
     driven: list[str] = []
@@ -226,7 +228,7 @@ def _confidence(skeleton: Skeleton, labelled: _LabelledHand, digit: str) -> floa
 
 
 def _named_digit(skeleton: Skeleton, labelled: _LabelledHand, digit: str) -> str | None:
-    """Return the digit by which most of a digit's bones are named."""
+    """Return the digit that the names of most bones of a digit suggest."""
     names = [skeleton.bones[bone].name for bone in labelled.labels.digits[digit]]
     named = [labelled.hints.digits[name] for name in names if name in labelled.hints.digits]
     return max(named, key=named.count) if named else None
@@ -244,10 +246,10 @@ def _label_doubts(skeleton: Skeleton, labelled: _LabelledHand) -> list[str]:
     if labels.order_margin < MARGIN:
         doubts.append("its fingers could be in the reverse order")
     if labelled.left_out:
-        others = " and ".join(f"'{skeleton.bones[bone].name}'" for bone in labelled.left_out)
+        unlabelled_roots = " and ".join(f"'{skeleton.bones[bone].name}'" for bone in labelled.left_out)
         doubts.append(
-            f"{len(labels.digits) + len(labelled.left_out)} chains of bones branch off it: {others} was not taken "
-            "for a digit and is not keyed"
+            f"{len(labels.digits) + len(labelled.left_out)} chains of bones branch off it: {unlabelled_roots} was not "
+            "taken for a digit and is not keyed"
         )
     if len(labels.digits) < len(DIGITS) and not labelled.hints.digits:
         doubts.append(f"it has {len(labels.digits)} digits, taken as {', '.join(labels.digits)}")
@@ -260,7 +262,7 @@ def _label_doubts(skeleton: Skeleton, labelled: _LabelledHand) -> list[str]:
 
 
 def _body_side(skeleton: Skeleton, wrist: int) -> Side | None:
-    """Return the side of the body on which an arm ends: bodies face −Y in Blender, so their left is at +X."""
+    """Return the side of the body on which an arm ends. Bodies face −Y in Blender, so their left is at +X."""
     ancestors = list(skeleton.ancestors(wrist))
     if len(ancestors) < 3:
         return None

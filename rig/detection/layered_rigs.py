@@ -1,4 +1,4 @@
-"""Layered rigs: deforming bones are parented to controls and mechanisms; their own hierarchy is rebuilt by position.
+"""Rebuild the hierarchy of layered rigs, whose deforming bones are parented to controls and mechanisms, by position.
 
 A deforming bone becomes a child of the deforming bone that ends at its head, else of its nearest ancestor that deforms
 or coincides with a deforming bone. If no bone deforms (they were deleted, or their flag is off), the bones driven by
@@ -16,11 +16,11 @@ from .skeleton import Bone
 Floats = NDArray[np.float64]
 
 COINCIDENT = 0.02
-"""Points nearer than this share of a bone's length coincide."""
+"""Points within this fraction of a bone's length coincide."""
 
 
 def has_layers(bones: Sequence[Bone]) -> bool:
-    """Whether constraints drive deforming bones, or any bones if none deforms."""
+    """Return whether constraints drive deforming bones, or any bones if none deforms."""
     return any(bone.driven for bone in _deforming_bones(bones))
 
 
@@ -29,17 +29,18 @@ def _deforming_bones(bones: Sequence[Bone]) -> list[Bone]:
 
 
 def with_skin_hierarchy(bones: Sequence[Bone]) -> list[Bone]:
-    """Return all bones, the deforming ones parented to each other and marked as deforming."""
+    """Return all bones. The deforming ones are parented to each other and marked as deforming."""
     deform = _deforming_bones(bones)
     by_name = {bone.name: bone for bone in bones}
-    ends: Floats = np.array([[bone.head for bone in deform], [bone.tail for bone in deform]], float).reshape(2, -1, 3)
+    heads, tails = [bone.head for bone in deform], [bone.tail for bone in deform]
+    endpoints: Floats = np.array([heads, tails], float).reshape(2, -1, 3)
     deforming = {bone.name for bone in deform}
     parents: dict[str, str] = {}
     roots: dict[str, str] = {}
     for bone in deform:
         for parent in (
-            _bone_ending_at(bone, deform, ends[1]),
-            _deforming_ancestor(bone, by_name, deforming, deform, ends),
+            _bone_ending_at(bone, deform, endpoints[1]),
+            _deforming_ancestor(bone, by_name, deforming, deform, endpoints),
         ):
             if parent and _root(parent, roots) != bone.name:
                 parents[bone.name] = roots[bone.name] = parent
@@ -60,18 +61,18 @@ def _bone_ending_at(bone: Bone, deform: list[Bone], tails: Floats) -> str | None
 
 
 def _deforming_ancestor(
-    bone: Bone, by_name: dict[str, Bone], deforming: set[str], deform: list[Bone], ends: Floats
+    bone: Bone, by_name: dict[str, Bone], deforming: set[str], deform: list[Bone], endpoints: Floats
 ) -> str | None:
-    """Return the nearest ancestor that deforms, or the deforming bone that coincides with the nearest such ancestor."""
+    """Return the nearest ancestor that deforms or coincides with a deforming bone, in the latter case that bone."""
     ancestor, visited = by_name.get(bone.parent or ""), {bone.name}
     while ancestor is not None and ancestor.name not in visited:
         visited.add(ancestor.name)
         if ancestor.name in deforming:
             return ancestor.name
         tolerance = COINCIDENT * _length(ancestor)
-        distances = np.linalg.norm(ends - np.array([[ancestor.head], [ancestor.tail]]), axis=-1)
-        same = np.all(distances < tolerance, axis=0)
-        coincident = [deform[row].name for row in np.flatnonzero(same) if deform[row] != bone]
+        distances = np.linalg.norm(endpoints - np.array([[ancestor.head], [ancestor.tail]]), axis=-1)
+        is_coincident = np.all(distances < tolerance, axis=0)
+        coincident = [deform[row].name for row in np.flatnonzero(is_coincident) if deform[row] != bone]
         if coincident:
             return coincident[0]
         ancestor = by_name.get(ancestor.parent or "")

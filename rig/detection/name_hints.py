@@ -1,4 +1,4 @@
-"""Hints from bone names: joint, digit and side. The geometry decides."""
+"""Hints from bone names about joint, digit and side. The geometry decides."""
 
 import re
 import unicodedata
@@ -29,26 +29,26 @@ class NameHints:
     joints: Mapping[str, str] = field(default_factory=dict)
     """bone -> joint, if a family knows the names"""
     ends: frozenset[str] = frozenset()
-    """Bones that only mark an end."""
+    """Bones that only mark the end of a chain."""
     others: int = 0
-    """Number of bones named as parts of something else."""
+    """Number of bones whose names are of parts of something else."""
 
 
 def hints(names: Iterable[str]) -> NameHints:
     """Return the hints from the names of a wrist and of all bones of its chains."""
     names = list(names)
     parts = {name: _name_parts(name) for name in names}
-    ends = frozenset(name for name in names if _any_begins(parts[name], WORDS.ends))
-    others = sum(_any_begins(parts[name], WORDS.others) for name in names)
-    spoken = [_side_in(parts[name]) for name in names]
-    left, right = (spoken.count(side) for side in SIDES)
+    ends = frozenset(name for name in names if _any_starts_with(parts[name], WORDS.ends))
+    others = sum(_any_starts_with(parts[name], WORDS.others) for name in names)
+    name_sides = [_side_in(parts[name]) for name in names]
+    left, right = (name_sides.count(side) for side in SIDES)
     side: Side | None = None if left == right else "left" if left > right else "right"
     digits = {name: digit for name in names if (digit := _digit_in(parts[name]))}
-    known = _best_family({normalised(name): name for name in names})
-    if known is None:
+    best = _best_family({normalised(name): name for name in names})
+    if best is None:
         return NameHints(None, side, digits, {}, ends, others)
-    family, family_side, joints = known
-    # Rigs of a family have bones of their own, too: words say what those are.
+    family, family_side, joints = best
+    # Rigs of a family have bones of their own, too, which the words in their names identify.
     digits |= {name: digit for name, joint in joints.items() if (digit := digit_of(joint))}
     names_sides = len(set(family.sides.values())) > 1
     return NameHints(family.name, family_side if names_sides else side, digits, joints, ends, others)
@@ -61,19 +61,19 @@ def arm_part(name: str) -> Part | None:
 
 
 def normalised(name: str) -> str:
-    """Return a name without its namespace, in lower case, full-width characters replaced by normal ones."""
+    """Return a name in lower case without its namespace, with normal instead of full-width characters."""
     return unicodedata.normalize("NFKC", name).rsplit(":", 1)[-1].lower()
 
 
 def _best_family(names: Mapping[str, str]) -> tuple[BoneNaming, Side, dict[str, str]] | None:
-    """Return the family and side with the most of the given plain names -> names, and bone -> joint."""
+    """Return the family and side that know the most of plain name -> name, and bone -> joint; None if they know few."""
     best: tuple[BoneNaming, Side, dict[str, str]] | None = None
     for family in FAMILIES:
         for side in SIDES:
             table = _plain_table(family.name, side)
-            known = {names[bone]: joint for bone, joint in table.items() if bone in names}
-            if len(known) >= MIN_KNOWN_NAMES and (best is None or len(known) > len(best[2])):
-                best = family, side, known
+            matches = {names[bone]: joint for bone, joint in table.items() if bone in names}
+            if len(matches) >= MIN_KNOWN_NAMES and (best is None or len(matches) > len(best[2])):
+                best = family, side, matches
     return best
 
 
@@ -90,20 +90,20 @@ def _name_parts(name: str) -> list[str]:
     return [part.lower() for part in _PART_PATTERN.findall(plain)]
 
 
-def _any_begins(parts: list[str], words: tuple[str, ...]) -> bool:
+def _any_starts_with(parts: list[str], words: tuple[str, ...]) -> bool:
     return any(part.startswith(words) for part in parts)
 
 
 def _digit_in(parts: list[str]) -> str | None:
-    found = [digit for digit, words in WORDS.digits.items() if _any_begins(parts, words)]
-    return found[0] if len(found) == 1 else None
+    digits = [digit for digit, words in WORDS.digits.items() if _any_starts_with(parts, words)]
+    return digits[0] if len(digits) == 1 else None
 
 
 def _side_in(parts: list[str]) -> Side | None:
-    # In scripts without spaces a name begins with the side: 左人指1.
-    found = [
+    # In scripts without spaces a name starts with the side: 左人指1.
+    sides = [
         side
         for side in SIDES
         if any(part in WORDS.sides[side] or (part[:1] in WORDS.sides[side] and not part.isascii()) for part in parts)
     ]
-    return found[0] if len(found) == 1 else None
+    return sides[0] if len(sides) == 1 else None

@@ -1,4 +1,4 @@
-"""Left or right: by how fingers bend and the thumb points at rest; for a flat hand, by weaker evidence."""
+"""Decide between left and right, by how fingers bend and the thumb points at rest, or by weaker evidence if flat."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -13,9 +13,9 @@ Floats = NDArray[np.float64]
 Positions = Mapping[str, Floats]
 
 CLEAR_BEND = np.deg2rad(20.0)
-"""A finger bend at rest of this much shows clearly on which side the palm is."""
+"""Fingers that are bent this much at rest show clearly on which side the palm is."""
 CLEAR_THUMB_DROP = 0.2
-"""Equally clear evidence: a thumb whose tip is below its base by this share of its length."""
+"""Equally clear evidence: a thumb whose tip is below its base by this fraction of its length."""
 CLEAR_BASE_DROP, CLEAR_ARCH = 0.15, 0.1
 """Equally clear evidence, in distances from wrist to knuckles: a thumb base this far below the plane of the palm, or
 middle knuckles this far above the outer ones. No pose changes these, so they work for a flat hand."""
@@ -28,8 +28,8 @@ DECISIVE_SHAPE = 0.3
 def right_hand_evidence(positions: Positions) -> float:
     """Return evidence from joint positions (joint -> (3,)) for a right hand: −1 surely left, 1 surely right.
 
-    With the fingers up and the index finger on the left we see the back of a right hand or the palm of a left one.
-    Fingers bend towards the palm, the thumb begins and points on the palm's side, and the knuckles arch away from it.
+    With the fingers up and the index finger on the left, we see the back of a right hand or the palm of a left one.
+    Fingers bend towards the palm, the thumb starts and points on the side of the palm, and the knuckles arch away.
     """
     knuckles = [positions[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:] if CHAIN_JOINTS[digit][0] in positions]
     thumb = [positions[joint] for joint in CHAIN_JOINTS["thumb"] if joint in positions]
@@ -67,7 +67,7 @@ def _length(chain: list[Floats]) -> float:
 
 
 def decide_side(shape: float, named: Side | None, body: Side | None) -> tuple[Side, float, str | None]:
-    """Return the side, its confidence (0..1) and any doubt, from the shape, a name and the side of the body."""
+    """Return the side, the confidence in it (0..1) and any doubt, by the shape, a name and the side of the body."""
     hints = NAME_WEIGHT * _sign(named) + BODY_WEIGHT * _sign(body)
     total = shape if abs(shape) > DECISIVE_SHAPE else shape + hints
     side: Side = "right" if total > 0 or (total == 0 and named == "right") else "left"

@@ -14,9 +14,9 @@ Floats = NDArray[np.float64]
 
 MAX_BONES = 20_000
 COINCIDENT = 1e-3
-"""Heads nearer than this share of a bone's length coincide."""
+"""Heads within this fraction of a bone's length coincide."""
 COPY_TOLERANCE = 0.02
-"""The head and tail of a copy are within this share of the bone's length from the bone's own, along each axis."""
+"""The head and tail of a copy are within this fraction of the bone's length of the bone's own, along each axis."""
 
 Point = tuple[float, float, float]
 
@@ -36,13 +36,13 @@ class Bone:
     locked: bool = False
     """Whether all its rotation axes are locked."""
     rig_parent: str | None = None
-    """Its parent in the rig, if `parent` was changed by `layered_rigs.joined`."""
+    """Its parent in the rig, if `layered_rigs.with_skin_hierarchy` changed `parent`."""
     follows: str | None = None
-    """The bone that its constraints copy, else its parent: the bone that moves it."""
+    """The bone that moves it: the one that its constraints copy, else its parent."""
 
 
 class Skeleton:
-    """Bones by index, with their children; `kept` marks those that a hand can be made of."""
+    """Bones by index, with their children. `usable` marks those that may be bones of a hand."""
 
     def __init__(self, bones: Sequence[Bone], where: str) -> None:
         _check(bones, where)
@@ -54,67 +54,67 @@ class Skeleton:
         _check_parents(self.rig_parents, bones, where)
         self.ends: Floats = bone_ends(self.heads, self.tails, self.rig_parents)
         """(B, 3) ends of bones, see bone_ends.py."""
-        self.kept = self._carrying()
+        self.usable = self._carrying()
         self.children: list[list[int]] = [[] for _ in bones]
         self.parents = list(self.rig_parents)
         self._rig_children: list[list[int]] = [[] for _ in bones]
         for number, parent in enumerate(self.rig_parents):
             if parent >= 0:
                 self._rig_children[parent].append(number)
-                if self.kept[number]:
+                if self.usable[number]:
                     self.children[parent].append(number)
         self._drop_copies()
         self._drop_helpers()
 
     def ancestors(self, bone: int) -> Iterator[int]:
-        """Yield a bone's kept ancestors, nearest first."""
+        """Yield a bone's usable ancestors, nearest first."""
         while (bone := self.parents[bone]) >= 0:
             yield bone
 
     def rig_children(self, parent: int) -> list[int]:
-        """Return all children of a bone, kept or not; none for −1."""
+        """Return all children of a bone, usable or not; none for −1."""
         return self._rig_children[parent] if parent >= 0 else []
 
     def _carrying(self) -> list[bool]:
         """Return whether each bone deforms or has a descendant that does; True for all bones if none deforms."""
-        kept = [bone.deform for bone in self.bones]
-        if not any(kept):
-            return [True] * len(kept)
-        for number in np.flatnonzero(kept):
+        usable = [bone.deform for bone in self.bones]
+        if not any(usable):
+            return [True] * len(usable)
+        for number in np.flatnonzero(usable):
             parent = self.rig_parents[number]
-            while parent >= 0 and not kept[parent]:
-                kept[parent] = True
+            while parent >= 0 and not usable[parent]:
+                usable[parent] = True
                 parent = self.rig_parents[parent]
-        return kept
+        return usable
 
     def _drop_copies(self) -> None:
-        """Remove childless bones that coincide with their parent or a sibling: they only deform in its place."""
+        """Remove childless bones that coincide with their parent or a sibling: they only deform for it."""
         siblings: dict[int, AxisOrder] = {}
         for number, parent in enumerate(self.parents):
-            if not self.kept[number] or self.children[number] or parent < 0:
+            if not self.usable[number] or self.children[number] or parent < 0:
                 continue
             if parent not in siblings:
                 siblings[parent] = AxisOrder(np.array([parent, *self.children[parent]]), self.heads, self.tails)
-            coincident = siblings[parent].near(
+            coincident = siblings[parent].find_near(
                 self.heads[number], self.tails[number], COPY_TOLERANCE * self._length(number)
             )
-            if any(self.kept[other] for other in coincident if other != number):
-                self._take_out(number)
+            if any(self.usable[other_bone] for other_bone in coincident if other_bone != number):
+                self._remove(number)
 
     def _drop_helpers(self) -> None:
-        """Remove non-deforming bones whose head coincides with that of their only child: offsets and groups."""
+        """Remove offsets and groups: non-deforming bones whose head coincides with that of their only child."""
         if not any(bone.deform for bone in self.bones):
             return
         for number, bone in enumerate(self.bones):
-            if self.kept[number] and not bone.deform and len(self.children[number]) == 1:
+            if self.usable[number] and not bone.deform and len(self.children[number]) == 1:
                 child = self.children[number][0]
                 length = float(np.linalg.norm(self.tails[child] - self.heads[child]))
                 if np.linalg.norm(self.heads[child] - self.heads[number]) < COINCIDENT * length:
-                    self._take_out(number)
+                    self._remove(number)
 
-    def _take_out(self, number: int) -> None:
+    def _remove(self, number: int) -> None:
         parent = self.parents[number]
-        self.kept[number] = False
+        self.usable[number] = False
         if parent >= 0:
             self.children[parent].remove(number)
             self.children[parent] += self.children[number]
@@ -122,9 +122,9 @@ class Skeleton:
             self.parents[child] = parent
         self.children[number] = []
 
-    def coincide(self, bone: int, other: int) -> bool:
-        """Whether the heads and the tails of two bones coincide."""
-        distance = np.abs([self.heads[bone] - self.heads[other], self.tails[bone] - self.tails[other]]).max()
+    def coincide(self, bone: int, other_bone: int) -> bool:
+        """Return whether the heads and the tails of two bones coincide."""
+        distance = np.abs([self.heads[bone] - self.heads[other_bone], self.tails[bone] - self.tails[other_bone]]).max()
         return bool(distance < COPY_TOLERANCE * self._length(bone))
 
     def _length(self, bone: int) -> float:

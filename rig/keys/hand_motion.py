@@ -116,14 +116,14 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
     moving = carried and parent_motion.carriers_move(armature)
     with playing_no_action(armature):
         if carried:
-            world, rests = parent_motion.standing(armature, bones, frames[:FRAMES_PER_PIECE])
+            world, rests = parent_motion.parents_on_frames(armature, bones, frames[:FRAMES_PER_PIECE])
         else:
             world, rests = parent_motion.parents_on_current_frame(armature, bones)
     for start in range(0, len(frames), FRAMES_PER_PIECE):
         rows, present = slice(start, start + FRAMES_PER_PIECE), still_there(reference)
         if start and moving:
             with playing_no_action(present):
-                world, rests = parent_motion.standing(present, bones, frames[rows])
+                world, rests = parent_motion.parents_on_frames(present, bones, frames[rows])
         poses = poses_on_forearms(present, movers, rows, world, rests)
         piece = [
             values
@@ -249,7 +249,7 @@ class HandMover:
     def values(
         self, armature: "Object", pose: Pose, world: Floats, rests: Mapping[str, Floats]
     ) -> Iterator[BoneValues]:
-        """Yield the values of the bones for a pose of some frames; world, rests: see parent_motion.standing."""
+        """Yield the values of the bones for a pose of some frames. world, rests: see parents_on_frames."""
         keyed = self.keyed
         held_rests = {joint: rests[name] for joint, name in self._outside.items()}
         held_rests |= parent_motion.rests_between(armature, self._between, rests)

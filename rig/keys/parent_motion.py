@@ -24,7 +24,7 @@ _PLAYED = {"TRANSFORM_CACHE", "FOLLOW_TRACK", "CAMERA_SOLVER", "OBJECT_SOLVER"}
 """Constraints that are animated without keys, by a file or a movie clip."""
 
 
-def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[Floats, dict[str, Floats]]:
+def parents_on_frames(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[Floats, dict[str, Floats]]:
     """Return T_world_armature, and each bone's rest transform as its parent moves it, in armature space.
 
     They are (F, 4, 4) at scene frames (F,), or (4, 4) each if nothing above the hand is animated. Bones without a
@@ -70,8 +70,8 @@ def rests_between(
 ) -> dict[int, Floats]:
     """Return joint -> (4, 4) or (F, 4, 4), its bone's rest transform R if the hand's bone above it were at rest.
 
-    between: see intermediate_bones.bones_between. carried: see `standing`. H is the motion from rest of the hand's bone
-    above, and C the rest transform of the first bone between. Their parents move C to H C and R to H R, so
+    between: see intermediate_bones.bones_between. carried: see `parents_on_frames`. H is the motion from rest of the
+    hand's bone above, and C the rest transform of the first bone between. Their parents move C to H C and R to H R, so
     R = C · (H C)^-1 · (H R). If no bone between has moved, R is the bone's own rest transform.
     """
     return {
@@ -106,7 +106,10 @@ def check_depth(name: str, world: Floats) -> None:
 
 
 def _evaluate(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
-    """Return (4, 4) and (B, 4, 4) on the scene's frame, see `standing`. Raises RigError for a parent scaled to zero."""
+    """Return T_world_armature (4, 4) and the rests (B, 4, 4) on the scene's frame, see `parents_on_frames`.
+
+    Raises RigError for a parent that is scaled to zero.
+    """
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     rests = np.empty((len(names), 4, 4))
     for row, name in enumerate(names):

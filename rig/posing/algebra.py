@@ -1,4 +1,4 @@
-"""Traces of the solvers' geometric algebra for a rig's hand, cached while its pose stays."""
+"""Traces of the solvers' geometric algebra for a rig's hand, cached as long as its pose does not change."""
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from ...posing.algebra_shapes import Trace, Tracer, trace_arm, trace_palm, with_
 from ...solvers import arm as arms
 from ..detection_cache import DetectedHands
 from ..keys.arm_keys import arm_following
-from .following import HandArm, standing_arm
+from .following import HandArm, current_arm
 from .posable_cache import posable_hand, posable_hand_arm
 from .rig_hand import RigHand
 
@@ -31,20 +31,20 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """The last traces."""
+    """The traces that were computed last, and what they were computed from."""
 
-    of: Hashable
+    key: Hashable
     traces: tuple[Trace, ...]
 
 
 class TraceCache:
-    """The last traces of one hand. Holds names and numbers only, and may be forgotten at any time."""
+    """Caches the last traces of one hand. It holds only names and numbers, and may be emptied at any time."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Compute them again next time."""
+        """Empty the cache: the traces are computed again on the next call."""
         self._hand: tuple[RigHand, HandArm] | None = None
         self._tracer: Tracer | None = None
         self._answer: _Answer | None = None
@@ -57,40 +57,42 @@ class TraceCache:
         parts: Collection[str],
         targets: Mapping[str, Floats] | None = None,
     ) -> tuple[Trace, ...]:
-        """Return the traces of a hand's pose as Blender evaluated it last.
+        """Return the traces of a hand in the pose that Blender evaluated last.
 
         Args:
             armature: the armature.
             known: its detected hands.
-            side: which of them.
-            parts: some of PARTS; the traces are in the order of PARTS.
-            targets: digit -> (3,) m in the world, its tip's target in the drag that made the pose.
+            side: the side of the hand.
+            parts: some of PARTS. The traces are returned in the order of PARTS.
+            targets: digit -> (3,) m in the world, the target of its tip in the drag that made the pose.
 
         Raises:
             RigError, HandError: the hand cannot be posed or solved.
         """
-        hand_arm = self._taken(armature, known, side)
-        pose, seen = hand_arm.rig_hand.read_pose(), hand_arm.rig_hand.seen_frames()[:, :3, 3]
+        hand_arm = self._cached_hand_arm(armature, known, side)
+        pose, positions = hand_arm.rig_hand.read_pose(), hand_arm.rig_hand.evaluated_frames()[:, :3, 3]
         goals = targets or {}
-        elbow = standing_arm(hand_arm) if "arm" in parts else None
-        content = [pose.root.tobytes(), seen.tobytes(), *(place.tobytes() for place in goals.values())]
-        content += [place.tobytes() for place in (elbow or ())[1:]]
-        of = (id(hand_arm), tuple(sorted(parts)), tuple(goals), *content)
-        if self._answer is None or self._answer.of != of:
-            rigid_pose = with_rigid_palm(pose, seen)
-            shown = [
+        elbow = current_arm(hand_arm) if "arm" in parts else None
+        content = [pose.root.tobytes(), positions.tobytes(), *(position.tobytes() for position in goals.values())]
+        content += [position.tobytes() for position in (elbow or ())[1:]]
+        key = (id(hand_arm), tuple(sorted(parts)), tuple(goals), *content)
+        if self._answer is None or self._answer.key != key:
+            rigid_pose = with_rigid_palm(pose, positions)
+            drawn_parts = [
                 part for part in PARTS if part in parts and (part not in DIGITS or part in hand_arm.rig_hand.digits)
             ]
-            made = [self._trace(rigid_pose, seen, part, goals.get(part)) for part in shown if part != "arm"]
+            traces = [
+                self._trace(rigid_pose, positions, part, goals.get(part)) for part in drawn_parts if part != "arm"
+            ]
             if elbow is not None:
-                made.insert(
-                    0, _arm(*elbow, rigid_pose, next((part for part in shown if part in DIGITS), "middle-finger"))
+                traces.insert(
+                    0, _arm(*elbow, rigid_pose, next((part for part in drawn_parts if part in DIGITS), "middle-finger"))
                 )
-            self._answer = _Answer(of, tuple(made))
+            self._answer = _Answer(key, tuple(traces))
         return self._answer.traces
 
-    def _taken(self, armature: "Object", known: DetectedHands, side: Side) -> HandArm:
-        """Return the hand with its arm, which is searched only if the hand is another one than before."""
+    def _cached_hand_arm(self, armature: "Object", known: DetectedHands, side: Side) -> HandArm:
+        """Return the hand with its arm. The arm is searched for only if the hand has changed."""
         rig_hand = posable_hand(armature, side, known)
         if self._hand is None or self._hand[0] is not rig_hand:
             hand_arm = posable_hand_arm(armature, side, known)
@@ -99,13 +101,13 @@ class TraceCache:
             self._tracer = None
         return self._hand[1]
 
-    def _trace(self, rigid_pose: Pose, seen: Floats, part: str, goal: Floats | None) -> Trace:
+    def _trace(self, rigid_pose: Pose, positions: Floats, part: str, goal: Floats | None) -> Trace:
         if part == "palm":
             return trace_palm(rigid_pose.hand, rigid_pose)
         hand, tracer = rigid_pose.hand, self._tracer
         if tracer is None or not np.allclose(hand.rest, tracer.hand.rest, rtol=0.0, atol=ROUNDING):
             tracer = self._tracer = Tracer(hand)
-        return tracer.digit(Pose(tracer.hand, rigid_pose.root, rigid_pose.angles), part, goal, seen)
+        return tracer.digit(Pose(tracer.hand, rigid_pose.root, rigid_pose.angles), part, goal, positions)
 
 
 def _arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, pose: Pose, digit: str) -> Trace:

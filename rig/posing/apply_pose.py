@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def begin(
+def make_driven_hand(
     armature: "Object",
     found: FoundHand | None,
     hand: HandModel,
@@ -39,20 +39,23 @@ def begin(
     drive: DriveChoice = "wrist",
     digits: Collection[str] | None = None,
 ) -> RigHand:
-    """Return a hand of an armature that a device drives; found: None for one that add_hand built.
+    """Return a hand of an armature that a device drives.
 
-    Raises RigError as bound_hand does, and if the rig does not allow what is to be driven.
+    found: the detected hand; None for an armature that add_hand built. Raises RigError as bound_hand does, and if the
+    rig does not support `drive`.
     """
     binding = bound_hand(armature, found, hand, limited=limited) if found else default_binding(armature, hand)
     keyed = KeyedHand(binding, hand, Pose(hand, np.eye(4)[None], hand.neutral[None]))
     keyed = driven(armature, found, keyed, drive, digits)
-    begun = begin_bound(armature, keyed.binding, hand)
+    rig_hand = make_bound_hand(armature, keyed.binding, hand)
     arm = {name: armature.pose.bones[name].matrix_basis.copy() for name in keyed.arm_bones}
-    return replace(begun, before=begun.before | arm, mover=HandMover(armature, keyed))
+    return replace(rig_hand, before=rig_hand.before | arm, mover=HandMover(armature, keyed))
 
 
-def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel, digits: tuple[str, ...] = DIGITS) -> RigHand:
-    """Return a hand of an armature from its binding. Raises RigError if a bone is a child of a bone further out."""
+def make_bound_hand(
+    armature: "Object", binding: RigBinding, hand: HandModel, digits: tuple[str, ...] = DIGITS
+) -> RigHand:
+    """Return a hand of an armature from its binding. Raises RigError if a bone is the child of a more distal one."""
     names = [str(binding.bones[joint]) for joint in binding.mapped]
     return RigHand(
         armature=DataReference.of(armature),
@@ -68,37 +71,37 @@ def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel, digits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShownHand:
-    """A hand of an armature, and what it is posed by: one frame in the world."""
+class RigHandPose:
+    """A hand of an armature, and the pose that it takes: one frame in the world."""
 
     rig_hand: RigHand
     pose: Pose
     forearm: Forearm | None = None
-    """The performer's, which tells how a hand at rest on it is rotated; None if it is not captured."""
+    """The performer's forearm, relative to which the hand is rotated; None if it was not captured."""
 
 
-def pose(hands: Sequence[ShownHand]) -> bool:
-    """Pose the bones of hands; whether there was any to pose.
+def pose(hands: Sequence[RigHandPose]) -> bool:
+    """Pose the bones of hands. Return whether any hand was posed.
 
     Everything is read before anything is written, since reading makes Blender evaluate what was written.
     """
     motions = []
-    for shown in hands:
-        armature = shown.rig_hand.find_armature()
+    for hand in hands:
+        armature = hand.rig_hand.find_armature()
         # In Edit Mode Blender shows no pose.
         if armature is not None and not armature.data.is_editmode:
-            motions.append((armature, _values(armature, shown)))
+            motions.append((armature, _values(armature, hand)))
     for armature, values in motions:
-        for of_bone in values:
-            location = None if of_bone.locations is None else of_bone.locations[0]
-            write_basis(armature.pose.bones[of_bone.bone], location, of_bone.rotations[0])
+        for bone_values in values:
+            location = None if bone_values.locations is None else bone_values.locations[0]
+            write_basis(armature.pose.bones[bone_values.bone], location, bone_values.rotations[0])
     return bool(motions)
 
 
-def _values(armature: "Object", shown: ShownHand) -> list[BoneValues]:
-    mover = shown.rig_hand.mover
-    assert mover is not None, "begin made it"
-    mover.show(shown.pose, shown.forearm)
+def _values(armature: "Object", hand: RigHandPose) -> list[BoneValues]:
+    mover = hand.rig_hand.mover
+    assert mover is not None, "make_driven_hand made it"
+    mover.show(hand.pose, hand.forearm)
     world, rests = parent_motion.parents_on_current_frame(armature, mover.evaluated_bones)
     (posed,) = poses_on_forearms(armature, [mover], slice(0, 1), world, rests)
     return list(mover.values(armature, posed, world, rests))
@@ -118,14 +121,14 @@ def recentred(poses: Mapping[Side, Pose], rests: Mapping[Side, Floats]) -> Float
     It rotates about the vertical only. poses: one frame of each hand. rests: (4, 4) T_world_wrist of each hand at rest.
     """
     sides = [side for side in poses if side in rests]
-    own = np.mean([poses[side].root[0, :3, 3] for side in sides], axis=0)
-    theirs = np.mean([rests[side][:3, 3] for side in sides], axis=0)
-    ahead = [np.sum([frames[side][:2, 1] for side in sides], axis=0) for frames in (rests, _roots(poses))]
-    angle = np.arctan2(ahead[0][1], ahead[0][0]) - np.arctan2(ahead[1][1], ahead[1][0])
-    place = np.eye(4)
-    place[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), angle))
-    place[:3, 3] = theirs - place[:3, :3] @ own
-    return place
+    captured_mean = np.mean([poses[side].root[0, :3, 3] for side in sides], axis=0)
+    rest_mean = np.mean([rests[side][:3, 3] for side in sides], axis=0)
+    forward = [np.sum([frames[side][:2, 1] for side in sides], axis=0) for frames in (rests, _roots(poses))]
+    angle = np.arctan2(forward[0][1], forward[0][0]) - np.arctan2(forward[1][1], forward[1][0])
+    transform = np.eye(4)
+    transform[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), angle))
+    transform[:3, 3] = rest_mean - transform[:3, :3] @ captured_mean
+    return transform
 
 
 def _roots(poses: Mapping[Side, Pose]) -> dict[Side, Floats]:

@@ -1,4 +1,4 @@
-"""The arm that carries a rig's hand to a grasp: posed by keys, or by inverse kinematics with the hand's control."""
+"""The arm that carries a rig's hand to a grasp. Keys pose it, or inverse kinematics with the hand's control."""
 
 from typing import TYPE_CHECKING
 
@@ -28,15 +28,15 @@ SAMPLE_REACH = 0.35, 0.95
 """Arm lengths from the shoulder between which these wrists are; a stretched arm bends to no side."""
 
 
-def carrier(hand_arm: HandArm, found: FoundHand, near: Floats) -> CarryingArm | None:
-    """Return the arm that carries a hand; None without one.
+def carrier(hand_arm: HandArm, found: FoundHand, near_point: Floats) -> CarryingArm | None:
+    """Return the arm that carries a hand; None if there is none.
 
-    near: (3,) m, the nearest point of the object. The elbow of an arm in IK is decided by the rig, so the hand is moved
-    around this point to sample it, and back. Raises RigError where the hand is gone.
+    near_point: (3,) m, the nearest point of the object. The rig decides where the elbow of an arm in IK is, so the hand
+    is moved around this point to sample the elbow, and then moved back. Raises RigError if the hand no longer exists.
     """
     if hand_arm.arm is None:
         bones = arm_following(hand_arm.rig_hand.armature_object(), found)
-        return _sampled(hand_arm, bones, near) if bones else None
+        return _sampled(hand_arm, bones, near_point) if bones else None
     shoulder = following.shoulder(hand_arm, None)
     assert shoulder is not None, "it has an arm"
     base = arms.shoulder_frames(shoulder.base, 1)[0, :3, 3]
@@ -45,13 +45,13 @@ def carrier(hand_arm: HandArm, found: FoundHand, near: Floats) -> CarryingArm | 
     )
 
 
-def _sampled(hand_arm: HandArm, bones: ArmBones, near: Floats) -> CarryingArm | None:
+def _sampled(hand_arm: HandArm, bones: ArmBones, near_point: Floats) -> CarryingArm | None:
     armature, wrist = hand_arm.rig_hand.armature_object(), hand_arm.rig_hand.binding.rest[0, :3, 3]
     world = np.array(armature.matrix_world)
     rests = np.array([armature.data.bones[name].head_local for name in (bones.upper, bones.fore)])
     upper, fore = np.linalg.norm(np.diff([*rests, wrist], axis=0) @ world[:3, :3].T, axis=1)
     base = _heads(armature, bones)[0]
-    around = near + SAMPLE_DISTANCE * hand_length(hand_arm.rig_hand.hand) * _directions()
+    around = near_point + SAMPLE_DISTANCE * hand_length(hand_arm.rig_hand.hand) * _directions()
     from_shoulder = (around - base).reshape(-1, 3)
     distances = np.maximum(np.linalg.norm(from_shoulder, axis=1, keepdims=True), 1e-9)
     directions = from_shoulder / distances
@@ -63,7 +63,7 @@ def _sampled(hand_arm: HandArm, bones: ArmBones, near: Floats) -> CarryingArm | 
 
 
 def _evaluated_elbows(hand_arm: HandArm, bones: ArmBones, wrists: Floats) -> Floats:
-    """Return the rig's elbow (K, 3) m for wrist positions (K, 3). The hand's pose is restored."""
+    """Return the rig's elbow (K, 3) m for wrist positions (K, 3) m. The hand's pose is restored."""
     armature, state = hand_arm.rig_hand.armature_object(), hand_arm.rig_hand.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(hand_arm)])
     elbows, wrist = np.empty_like(wrists), hand_arm.rig_hand.only([0])

@@ -26,7 +26,7 @@ POSED_MARK = "knuckle_poses"
 
 def identifier(armature: "Object") -> str:
     """Return the identifier of an armature, which it keeps from the first call on."""
-    own = _own(armature) or _left_behind(armature.name) or uuid4().hex
+    own = _own(armature) or _missing_identifier(armature.name) or uuid4().hex
     armature[POSED_MARK] = {"id": own, "name": armature.name}
     return own
 
@@ -40,7 +40,7 @@ def mark(action: "Action", armature: "Object", pose: str, side: Side) -> None:
 def made_before(own: str, pose: str, side: Side) -> "Action | None":
     """Return the unchanged asset of a pose of the armature with an identifier, even if it was renamed.
 
-    None where there is none, or where it cannot be told from a copy.
+    None if there is none, or if it cannot be distinguished from a copy.
     """
     made_for = pose, side, own
     marked = {action: stamp for action, stamp in _marked() if (stamp["pose"], stamp["side"], stamp["of"]) == made_for}
@@ -56,12 +56,12 @@ def _own(armature: "Object") -> str | None:
     own = _table(armature, POSED_MARK)
     if own is None:
         return None
-    others = (_table(obj, POSED_MARK) for obj in bpy.data.objects if obj != armature and obj.name == own["name"])
-    copied = any(other is not None and other["id"] == own["id"] for other in others)
+    tables = (_table(obj, POSED_MARK) for obj in bpy.data.objects if obj != armature and obj.name == own["name"])
+    copied = any(table is not None and table["id"] == own["id"] for table in tables)
     return None if copied and armature.name != own["name"] else str(own["id"])
 
 
-def _left_behind(name: str) -> str | None:
+def _missing_identifier(name: str) -> str | None:
     """Return the identifier of a missing armature of this name: library overrides lose theirs on loading."""
     present = {own["id"] for obj in bpy.data.objects if (own := _table(obj, POSED_MARK)) is not None}
     missing = (str(stamp["of"]) for _, stamp in _marked() if stamp["armature"] == name and stamp["of"] not in present)
@@ -90,7 +90,7 @@ def _keys(action: "Action") -> str:
     for curve in (curve for bag in bags for curve in bag.fcurves):
         kinds = [key.interpolation for key in curve.keyframe_points]
         digest.update(repr((curve.data_path, curve.array_index, curve.mute, len(curve.modifiers), kinds)).encode())
-        places = np.empty(2 * len(curve.keyframe_points), np.float32)
-        curve.keyframe_points.foreach_get("co", places)
-        digest.update(places.tobytes())
+        coordinates = np.empty(2 * len(curve.keyframe_points), np.float32)
+        curve.keyframe_points.foreach_get("co", coordinates)
+        digest.update(coordinates.tobytes())
     return digest.hexdigest()

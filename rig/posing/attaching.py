@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bpy.types import Constraint, FCurve, Object
 
 NAME = "Held"
-"""Prefix of the constraint's name; others are left alone."""
+"""Prefix of the constraint's name; constraints with other names are left alone."""
 
 
 def check_attachable(hand_arm: HandArm, obj: "Object", frame: float) -> None:
@@ -26,17 +26,17 @@ def check_attachable(hand_arm: HandArm, obj: "Object", frame: float) -> None:
         raise RigError(f"'{obj.name}' is linked from another file, make a library override of it first to attach it")
     if obj in _above(armature):
         raise RigError(f"'{armature.name}' moves with '{obj.name}', which therefore cannot be attached to its hand")
-    if _bone_of(hand_arm) is None:
+    if _carrying_bone(hand_arm) is None:
         raise RigError(f"'{armature.name}' has no bone of this hand's wrist that '{obj.name}' could be attached to")
     holds = _holding_constraints(obj)
-    later = {_path(constraint) for constraint in holds} & {
+    keyed_later = {_path(constraint) for constraint in holds} & {
         curve.data_path for curve in played(obj) if changes(curve, frame)
     }
-    if later or any(constraint.influence > 0 for constraint in holds):
+    if keyed_later or any(constraint.influence > 0 for constraint in holds):
         raise RigError(f"'{obj.name}' is attached to a hand already, release it first")
     check_still(obj, frame, holds)
-    now = bpy.context.scene.frame_current_final
-    if any(differ(curve.evaluate(now), _value(obj, curve)) for curve in transform_curves(obj)):
+    frame_now = bpy.context.scene.frame_current_final
+    if any(differ(curve.evaluate(frame_now), _value(obj, curve)) for curve in transform_curves(obj)):
         raise RigError(f"'{obj.name}' is not where its own keys have it, key it where it is first")
     # An ancestor of both would move the object twice.
     shared = [parent for _, parent in ancestors(obj) if parent == armature or parent in _above(armature)]
@@ -46,17 +46,17 @@ def check_attachable(hand_arm: HandArm, obj: "Object", frame: float) -> None:
 
 
 def has_keys(obj: "Object") -> bool:
-    """Whether keys of its own move an object."""
+    """Return whether an object's own keys move it."""
     return any(changes(curve, curve.range()[0]) for curve in transform_curves(obj))
 
 
 def attach(hand_arm: HandArm, obj: "Object", frames: tuple[float, float] | None = None) -> "Constraint":
     """Attach an object to a hand in its present pose.
 
-    frames: the last one on which it is not attached yet, and the first one on which it is; always by default. Raises
-    RigError where the hand is gone.
+    frames: the last frame on which it is not attached yet, and the first one on which it is. By default it is attached
+    on all frames. Raises RigError if the hand no longer exists.
     """
-    armature, bone = hand_arm.rig_hand.armature_object(), _bone_of(hand_arm)
+    armature, bone = hand_arm.rig_hand.armature_object(), _carrying_bone(hand_arm)
     assert bone is not None, "check_attachable"
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     constraint: Any = obj.constraints.new("CHILD_OF")
@@ -71,8 +71,8 @@ def attach(hand_arm: HandArm, obj: "Object", frames: tuple[float, float] | None 
 
 
 def attached_objects(hand_arm: HandArm) -> "Iterator[tuple[Object, Constraint]]":
-    """Yield the objects that are attached to a hand with their constraints. Raises RigError where the hand is gone."""
-    armature, bone = hand_arm.rig_hand.armature_object(), _bone_of(hand_arm)
+    """Yield the objects attached to a hand with their constraints. Raises RigError if the hand no longer exists."""
+    armature, bone = hand_arm.rig_hand.armature_object(), _carrying_bone(hand_arm)
     for obj in bpy.context.view_layer.objects:
         for constraint in _holding_constraints(obj):
             if constraint.target == armature and constraint.subtarget == bone and constraint.influence > 0:
@@ -109,32 +109,31 @@ def release(obj: "Object", constraint: "Constraint", frame: float) -> None:
     _key_constraint(obj, constraint, frame)
 
 
-def _bone_of(hand_arm: HandArm) -> str | None:
-    """Return the bone that carries a hand: not its control, which stays aside where another one moves the hand."""
+def _carrying_bone(hand_arm: HandArm) -> str | None:
+    """Return the bone that carries a hand. It is not its control, which stays if another bone moves the hand."""
     binding = hand_arm.rig_hand.binding
     return binding.carrier or binding.bones[0]
 
 
 def _holding_constraints(obj: "Object") -> "list[Constraint]":
-    return [
-        each for each in obj.constraints if each.type == "CHILD_OF" and each.name.startswith(NAME) and not each.mute
-    ]
+    child_of = (constraint for constraint in obj.constraints if constraint.type == "CHILD_OF")
+    return [constraint for constraint in child_of if constraint.name.startswith(NAME) and not constraint.mute]
 
 
 def _above(armature: "Object") -> "set[Object]":
     """Return the objects that move an armature: its ancestors, and targets of its and its bones' constraints."""
-    found: set[Object] = set()
-    left: list[Any] = [armature]
-    while left:
-        obj = left.pop()
+    ancestors_found: set[Object] = set()
+    remaining: list[Any] = [armature]
+    while remaining:
+        obj = remaining.pop()
         bones = obj.pose.bones if obj.pose else ()
         constraints = [*obj.constraints, *(constraint for bone in bones for constraint in bone.constraints)]
         movers = [obj.parent, *(getattr(constraint, "target", None) for constraint in constraints)]
         movers += [target.target for constraint in constraints for target in getattr(constraint, "targets", ())]
-        fresh = {other for other in movers if other is not None} - found
-        found |= fresh
-        left += fresh
-    return found
+        fresh = {mover for mover in movers if mover is not None} - ancestors_found
+        ancestors_found |= fresh
+        remaining += fresh
+    return ancestors_found
 
 
 def _path(constraint: "Constraint") -> str:
@@ -150,7 +149,7 @@ def _is_keyed(obj: "Object", constraint: "Constraint") -> bool:
 
 
 def _keep_before(obj: "Object", path: str, frame: float) -> None:
-    """Keep the values of a channel before a frame, whatever is keyed on the frame."""
+    """Preserve the values of a channel before a frame, whatever is keyed on the frame."""
     curves = {curve.array_index: curve for curve in played(obj) if curve.data_path == path}
     for index in range(len(getattr(obj, path))):
         if index not in curves:

@@ -17,54 +17,58 @@ REST = {"QUATERNION": (1.0, 0.0, 0.0, 0.0), "AXIS_ANGLE": (0.0, 0.0, 1.0, 0.0)}
 """Rotation mode -> its values at rest; Euler angles are zero."""
 
 
-def turn(bone: "PoseBone", values: Floats) -> Floats:
-    """Return a rotation (4,) or (3,) in a bone's own mode with the locked components as they are now.
+def with_locked_channels(bone: "PoseBone", values: Floats) -> Floats:
+    """Return a rotation (4,) or (3,) in a bone's own mode, with the locked components at their present values.
 
-    In modes of four numbers Blender locks the XYZ angles, or with *4D* the components of the quaternion; the others are
-    then scaled so that it has unit length.
+    In modes with four numbers Blender locks the XYZ angles, or with *4D* the components of the quaternion. The free
+    components are then scaled so that the quaternion has unit length.
     """
     mode, locked = bone.rotation_mode, np.array(bone.lock_rotation)
     whole = bone.lock_rotation_w if bone.lock_rotations_4d else False
     if not locked.any() and not whole:
         return values
-    now = np.array(getattr(bone, rotation_channels.channel(mode)))
+    present = np.array(getattr(bone, rotation_channels.channel(mode)))
     if mode in rotation_channels.EULER_ORDERS:
-        return _kept(now, values, locked)
-    before, wanted = _turn(now, mode), _turn(values, mode)
+        return _with_locked(present, values, locked)
+    before, target = _unit_quaternion(present, mode), _unit_quaternion(values, mode)
     if bone.lock_rotations_4d:
-        # Axis and angle has its axis along Y at rest, so that a locked Y constrains nothing.
-        merged = _merged(before, wanted, np.array([whole, locked[0], locked[1] and mode == "QUATERNION", locked[2]]))
+        # At rest, the axis of an axis-angle rotation is Y, so a locked Y constrains nothing.
+        merged = _merged(before, target, np.array([whole, locked[0], locked[1] and mode == "QUATERNION", locked[2]]))
     else:
-        turned = rotation_channels.smallest_eulers(rot.to_matrix(before[None]), "XYZ")
-        meant = rotation_channels.eulers(rot.to_matrix(wanted[None]), "XYZ", turned[0])
-        merged = rot.from_matrix(rotation_channels.from_eulers(np.where(locked, turned, meant), "XYZ"))[0]
-    return rotation_channels.nearest_values(merged, mode, now)
+        current_angles = rotation_channels.smallest_eulers(rot.to_matrix(before[None]), "XYZ")
+        target_angles = rotation_channels.eulers(rot.to_matrix(target[None]), "XYZ", current_angles[0])
+        merged = rot.from_matrix(rotation_channels.from_eulers(np.where(locked, current_angles, target_angles), "XYZ"))[
+            0
+        ]
+    return rotation_channels.nearest_values(merged, mode, present)
 
 
 def to_rest(bone: "PoseBone") -> None:
     """Put a bone back to rest, as Blender's Clear Transforms does."""
     mode = bone.rotation_mode
-    bone.location = _kept(bone.location, np.zeros(3), bone.lock_location).tolist()
-    bone.scale = _kept(bone.scale, np.ones(3), bone.lock_scale).tolist()
-    setattr(bone, rotation_channels.channel(mode), turn(bone, np.array(REST.get(mode, (0.0, 0.0, 0.0)))))
+    bone.location = _with_locked(bone.location, np.zeros(3), bone.lock_location).tolist()
+    bone.scale = _with_locked(bone.scale, np.ones(3), bone.lock_scale).tolist()
+    setattr(
+        bone, rotation_channels.channel(mode), with_locked_channels(bone, np.array(REST.get(mode, (0.0, 0.0, 0.0))))
+    )
 
 
-def _kept(now: Any, values: Floats, locked: Any) -> Floats:
-    result: Floats = np.where(np.array(locked), np.array(now), values)
+def _with_locked(present: Any, values: Floats, locked: Any) -> Floats:
+    result: Floats = np.where(np.array(locked), np.array(present), values)
     return result
 
 
-def _merged(before: Floats, wanted: Floats, locked: NDArray[np.bool_]) -> Floats:
-    """Return a unit quaternion (4,) with the locked components of one, and the others in the ratio of another."""
-    wanted = wanted * (-1.0 if wanted @ before < 0 else 1.0)
-    free = np.where(locked, 0.0, wanted)
-    size, left = np.linalg.norm(free), 1.0 - float(np.sum(before[locked] ** 2))
-    if not size > 1e-9 or not left > 0:
+def _merged(before: Floats, target: Floats, locked: NDArray[np.bool_]) -> Floats:
+    """Return a unit quaternion (4,): locked components are those of `before`, the others in the ratio of `target`."""
+    target = target * (-1.0 if target @ before < 0 else 1.0)
+    free = np.where(locked, 0.0, target)
+    size, free_norm_squared = np.linalg.norm(free), 1.0 - float(np.sum(before[locked] ** 2))
+    if not size > 1e-9 or not free_norm_squared > 0:
         return before
-    return _kept(before, free * (np.sqrt(left) / size), locked)
+    return _with_locked(before, free * (np.sqrt(free_norm_squared) / size), locked)
 
 
-def _turn(values: Floats, mode: str) -> Floats:
+def _unit_quaternion(values: Floats, mode: str) -> Floats:
     """Return the unit quaternion (4,) of a quaternion or an angle and axis (4,)."""
     if mode == "AXIS_ANGLE":
         angle, axis = values[0], values[1:] / max(float(np.linalg.norm(values[1:])), 1e-9)

@@ -14,21 +14,21 @@ Channels = tuple[tuple[float, ...], ...]
 
 
 def channels_of(armature: "Object", bones: Iterable[str]) -> dict[str, Channels]:
-    """Return bone -> its channels, to be read before posing and compared by `moved_since` after it."""
+    """Return bone -> its channels. Call it before posing; `moved_since` compares afterwards."""
     return {name: _channels(armature.pose.bones[name]) for name in bones}
 
 
 def moved_since(armature: "Object", before: Mapping[str, Channels]) -> tuple[list[str], list[str]]:
-    """Return the bones whose channels differ from those before, and those of them whose location differs."""
-    now = channels_of(armature, before)
-    moved = [name for name in before if any(map(_differ, now[name], before[name]))]
-    return moved, [name for name in moved if _differ(now[name][0], before[name][0])]
+    """Return the bones whose channels differ from `before`, and those among them whose location differs."""
+    present = channels_of(armature, before)
+    moved = [name for name in before if any(map(_differ, present[name], before[name]))]
+    return moved, [name for name in moved if _differ(present[name][0], before[name][0])]
 
 
 def scaled_since(armature: "Object", before: Mapping[str, Channels]) -> list[str]:
-    """Return the bones whose scale differs from that before."""
-    now = channels_of(armature, before)
-    return [name for name in before if _differ(now[name][-1], before[name][-1])]
+    """Return the bones whose scale differs from `before`."""
+    present = channels_of(armature, before)
+    return [name for name in before if _differ(present[name][-1], before[name][-1])]
 
 
 def restore_channels(armature: "Object", before: Mapping[str, Channels]) -> None:
@@ -40,8 +40,8 @@ def restore_channels(armature: "Object", before: Mapping[str, Channels]) -> None
                 setattr(bone, channel, value)
 
 
-def _differ(values: tuple[float, ...], others: tuple[float, ...]) -> bool:
-    return any(abs(value - other) > TOLERANCE for value, other in zip(values, others, strict=True))
+def _differ(values: tuple[float, ...], other_values: tuple[float, ...]) -> bool:
+    return any(abs(value - other) > TOLERANCE for value, other in zip(values, other_values, strict=True))
 
 
 def _channels(bone: "PoseBone") -> Channels:

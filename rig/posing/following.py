@@ -1,4 +1,4 @@
-"""Move a rig's hand so that its wrist or a fingertip touches a point or follows a path, by its arm."""
+"""Move a rig's hand by its arm so that its wrist or a fingertip touches a point or follows a path."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 PathMaker = Callable[[Tool], HandPath]
-"""Makes the path of a hand from its present pose."""
+"""Returns the path of a hand from its present pose."""
 
 NO_ROTATIONS: Mapping[str, Floats] = MappingProxyType({})
 ROUNDS = 3
-"""Iterations of posing an arm in which other bones than shoulder and elbow shift the wrist."""
+"""Iterations of posing an arm if bones other than shoulder and elbow shift the wrist."""
 REACHED = 1e-5
-"""m between a wrist and its goal at which it is reached."""
+"""m between a wrist and its goal below which the goal counts as reached."""
 MIN_ELBOW_OFFSET = 0.01
 """Arm lengths from the line between shoulder and wrist within which an elbow has no side."""
 POLE_DISTANCE = 20.0
@@ -49,9 +49,9 @@ class HandArm:
 
     rig_hand: RigHand
     arm: ArmBones | None
-    """The arm that carries its wrist; None without one that keys move."""
+    """The arm that carries its wrist; None if keys move no arm."""
     fixed: str
-    """Why its wrist cannot be moved, a sentence; empty if it can."""
+    """A sentence that says why its wrist cannot be moved; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class Followed:
 def hand_arm_of(
     armature: "Object", found: FoundHand, *, limited: bool = True, rig_hand: RigHand | None = None
 ) -> HandArm:
-    """Return a detected hand with its arm; rig_hand: its RigHand, if there is one already.
+    """Return a detected hand with its arm; rig_hand: its RigHand, if one exists already.
 
     Raises RigError and HandError as make_rig_hand does.
     """
@@ -92,7 +92,7 @@ def follow_path(
         hand_arm: the hand with its arm.
         joint: the wrist, or a tip.
         make_path: makes the path.
-        frames: (N,) scene frames; by default the present one.
+        frames: (N,) scene frames; the current one by default.
         alone: whether only the digit moves.
 
     Raises:
@@ -104,7 +104,7 @@ def follow_path(
         raise RigError(f"armature '{rig_hand.binding.armature}' has no {joint} on this hand, choose another digit")
     state = rig_hand.read()
     root, angles = state.pose.root[0], state.pose.angles[0]
-    tool, end = _tool_of(rig_hand, state, joint)
+    tool, end = _tool(rig_hand, state, joint)
     path = make_path(tool)
     if digit is not None and (alone or hand_arm.fixed):
         return Followed(reach_with_digit(rig_hand.hand, root, angles, end, path.ends), state)
@@ -113,16 +113,16 @@ def follow_path(
     return Followed(solve_path(rig_hand.hand, angles, end, path, shoulder(hand_arm, frames)), state)
 
 
-def standing_arm(hand_arm: HandArm) -> tuple[arms.Arm, Floats, Floats] | None:
-    """Return the arm in world size, and its shoulder and elbow (3,) m; None without an arm."""
-    carried = shoulder(hand_arm, None)
-    if carried is None:
+def current_arm(hand_arm: HandArm) -> tuple[arms.Arm, Floats, Floats] | None:
+    """Return the present arm in world size, with its shoulder and elbow (3,) m; None without an arm."""
+    shoulder_arm = shoulder(hand_arm, None)
+    if shoulder_arm is None:
         return None
-    return carried.arm, carried.base, elbow(hand_arm)[1]
+    return shoulder_arm.arm, shoulder_arm.base, elbow(hand_arm)[1]
 
 
 def pose(hand_arm: HandArm, followed: Followed) -> None:
-    """Pose arm and hand at the first step, without keys. Raises RigError where the hand is gone."""
+    """Pose arm and hand at the first step, without keys. Raises RigError if the hand no longer exists."""
     rig_hand, first = hand_arm.rig_hand, followed.path.pose
     goal = Pose(rig_hand.hand, first.root[:1], first.angles[:1])
     if hand_arm.arm:
@@ -147,7 +147,7 @@ def key(hand_arm: HandArm, followed: Followed, frames: Floats, name: str) -> "Ac
     return key_hands(rig_hand.armature_object(), [keyed], frames, name)
 
 
-def _tool_of(rig_hand: RigHand, state: HandState, joint: str) -> tuple[Tool, End]:
+def _tool(rig_hand: RigHand, state: HandState, joint: str) -> tuple[Tool, End]:
     """Return the hand as a tool in its present pose, and its end; a tip is the end of the rig's last bone."""
     root, angles = state.pose.root[0], state.pose.angles
     model = joint_position(Pose.at_origin(rig_hand.hand, angles), joint)[0]
@@ -159,31 +159,31 @@ def _tool_of(rig_hand: RigHand, state: HandState, joint: str) -> tuple[Tool, End
 
 
 def shoulder(hand_arm: HandArm, frames: Floats | None) -> Shoulder | None:
-    """Return the arm in world size and its base, now or at scene frames (N,); None without an arm."""
+    """Return the arm in world size and its base, on the current frame or scene frames (N,); None without an arm."""
     if hand_arm.arm is None:
         return None
-    world, carried = _carried(hand_arm, frames)
+    world, carried_rest = _carried_rest(hand_arm, frames)
     armature = hand_arm.rig_hand.armature_object()
     fitted = rest_arm(armature, hand_arm.arm, hand_arm.rig_hand.binding, world)
     size = float(np.cbrt(abs(np.linalg.det(world.reshape(-1, 4, 4)[0, :3, :3]))))
     arm = replace(fitted.arm, upper=size * fitted.arm.upper, fore=size * fitted.arm.fore)
-    return Shoulder(arm, (world @ carried)[..., :3, 3])
+    return Shoulder(arm, (world @ carried_rest)[..., :3, 3])
 
 
-def _carried(hand_arm: HandArm, frames: Floats | None = None) -> tuple[Floats, Floats]:
+def _carried_rest(hand_arm: HandArm, frames: Floats | None = None) -> tuple[Floats, Floats]:
     """Return T_world_armature and the upper arm's rest as its parents carry it: (4, 4), or (N, 4, 4) if they move."""
     assert hand_arm.arm is not None
     armature, name = hand_arm.rig_hand.armature_object(), hand_arm.arm.upper
     rest = np.array(armature.data.bones[name].matrix_local)
     if frames is None:
-        world, carried = parent_motion.parents_on_current_frame(armature, [name])
+        world, carried_rest = parent_motion.parents_on_current_frame(armature, [name])
     else:
-        world, carried = parent_motion.standing(armature, [name], frames)
-    return world, carried.get(name, rest)
+        world, carried_rest = parent_motion.parents_on_frames(armature, [name], frames)
+    return world, carried_rest.get(name, rest)
 
 
 def with_present_pole(hand_arm: HandArm) -> ArmBones:
-    """Return the arm with a pole that keeps its elbow on the present side; a pole that is set stays.
+    """Return the arm with a pole that keeps its elbow on the present side. A pole that is already set is used.
 
     The arm's own pole points down and to the side of the little finger. It is rotated about the line from shoulder to
     wrist by the angle between its elbow and the present one, and moved far away, so that a natural elbow stays natural
@@ -192,10 +192,10 @@ def with_present_pole(hand_arm: HandArm) -> ArmBones:
     assert hand_arm.arm is not None
     if hand_arm.arm.pole is not None:
         return hand_arm.arm
-    armature, (world, carried) = hand_arm.rig_hand.armature_object(), _carried(hand_arm)
+    armature, (world, carried_rest) = hand_arm.rig_hand.armature_object(), _carried_rest(hand_arm)
     fitted = rest_arm(armature, hand_arm.arm, hand_arm.rig_hand.binding, world)
     unrest: Floats = np.linalg.inv(np.array(armature.data.bones[hand_arm.arm.upper].matrix_local, float))
-    base = carried @ unrest @ fitted.base
+    base = carried_rest @ unrest @ fitted.base
     own: Floats = base[:3, :3] @ np.array(fitted.arm.pole, float)
     wrist = (np.linalg.inv(world) @ np.array([*_evaluated_wrist(hand_arm.rig_hand), 1.0]))[:3]
     axis, to_elbow = rot.unit_vector(wrist - base[:3, 3]), elbow(hand_arm)[0] - base[:3, 3]
@@ -217,24 +217,24 @@ def elbow(hand_arm: HandArm) -> tuple[Floats, Floats]:
 
 
 def pose_arm(hand_arm: HandArm, arm: ArmBones, goal: Pose, beyond: Mapping[str, Floats] = NO_ROTATIONS) -> Floats:
-    """Rotate the arm's bones so that the wrist reaches its position in a pose; return where it is, (3,) m in the world.
+    """Rotate the arm's bones so that the wrist reaches its position in a pose.
 
-    beyond: bone -> (4,) wxyz, its rotation on top of that.
+    beyond: bone -> (4,) wxyz, its rotation on top of that. Returns the evaluated wrist, (3,) m in the world.
     """
     rig_hand, armature = hand_arm.rig_hand, hand_arm.rig_hand.armature_object()
-    world, carried = _carried(hand_arm)
+    world, carried_rest = _carried_rest(hand_arm)
     aimed_at = goal.root[0, :3, 3].copy()
     for _ in range(ROUNDS):
         aim = Pose(rig_hand.hand, _with_position(goal.root, aimed_at), goal.angles)
-        motion = move_arm(armature, arm, rig_hand.binding, aim, world=world, shoulder_rest=carried)
+        motion = move_arm(armature, arm, rig_hand.binding, aim, world=world, shoulder_rest=carried_rest)
         for name, rotations in motion.rotations.items():
             bone = armature.pose.bones[name]
-            turned = rot.multiply(rotations, beyond.get(name, rot.IDENTITY))
+            rotation = rot.multiply(rotations, beyond.get(name, rot.IDENTITY))
             path = rotation_channels.channel(bone.rotation_mode)
             setattr(
                 bone,
                 path,
-                rotation_channels.nearest_values(turned[0], bone.rotation_mode, np.array(getattr(bone, path))),
+                rotation_channels.nearest_values(rotation[0], bone.rotation_mode, np.array(getattr(bone, path))),
             )
         bpy.context.view_layer.update()
         wrist = _evaluated_wrist(rig_hand)
@@ -246,13 +246,15 @@ def pose_arm(hand_arm: HandArm, arm: ArmBones, goal: Pose, beyond: Mapping[str, 
 
 
 def arm_beyond(hand_arm: HandArm, arm: ArmBones, pose: Pose) -> dict[str, Floats]:
-    """Return bone -> (4,) wxyz, the rotation of an arm's bone on top of what brings the wrist to a pose."""
+    """Return bone -> (4,) wxyz, the rotation of an arm's bone on top of the one that brings the wrist to a pose."""
     armature = hand_arm.rig_hand.armature_object()
-    world, carried = _carried(hand_arm)
-    motion = move_arm(armature, arm, hand_arm.rig_hand.binding, pose, world=world, shoulder_rest=carried)
+    world, carried_rest = _carried_rest(hand_arm)
+    motion = move_arm(armature, arm, hand_arm.rig_hand.binding, pose, world=world, shoulder_rest=carried_rest)
     return {
-        name: rot.multiply(rot.conjugate(turned[0]), np.array(armature.pose.bones[name].matrix_basis.to_quaternion()))
-        for name, turned in motion.rotations.items()
+        name: rot.multiply(
+            rot.conjugate(rotations[0]), np.array(armature.pose.bones[name].matrix_basis.to_quaternion())
+        )
+        for name, rotations in motion.rotations.items()
     }
 
 

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MAX_DEPTH = 0.9e-3
-"""m: if the evaluated skin is deeper inside the object, the hand is closed again."""
+"""m: the hand is closed again if the evaluated skin is deeper than this inside the object."""
 ROUNDS = 3
-"""The most times that it is closed."""
+"""Maximum number of times that the hand is closed."""
 REACH_TOLERANCE = 2e-3
-"""m: an arm that is too short by less than this reaches."""
+"""m: an arm that is too short by less than this still reaches the object."""
 STRAIGHT, CLOSING = 0.25, 0.25
-"""Parts of the approach in which the open hand moves straight to the object, and in which it then closes."""
+"""Fractions of the approach: the open hand moves straight to the object, then it closes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,15 +53,15 @@ class Grasped:
     hand_arm: HandArm
     hold: Grasp
     approach: Pose
-    """From the hand's pose before, by the open hand in front of the object, to the hold."""
+    """From the hand's previous pose, through the open hand in front of the object, to the hold."""
     times: Floats
     """(N,) 0..1, the time of each pose."""
     distance: float
     """m, the least signed distance of the evaluated skin from the object; negative inside."""
     before: dict[str, Channels]
-    """Bone of hand or arm -> its channels before."""
+    """Bone of hand or arm -> its channels before the grasp."""
     elbow: tuple[float, float, float] | None
-    """Position of the arm's elbow before, in armature space."""
+    """Position of the arm's elbow before the grasp, in armature space."""
 
 
 def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None = None, *, steps: int = 8) -> Grasped:
@@ -72,7 +72,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
         found: its hand.
         obj: a mesh object.
         grip: the grip; None for the one that suits the object.
-        steps: number of poses before the object.
+        steps: number of poses until the hand is in front of the object.
 
     Raises:
         RigError, HandError: the object cannot be held, is too large or out of reach, or the wrist cannot be moved.
@@ -128,9 +128,9 @@ def approach(start: Pose, hold: Grasp, roots: Floats) -> tuple[Pose, Floats]:
 
 
 def pose(grasped: Grasped, step: int) -> None:
-    """Pose arm and hand at a step of the approach, without keys; step 0 is the pose before.
+    """Pose arm and hand at a step of the approach, without keys; step 0 is the pose before the grasp.
 
-    Raises RigError where the hand is gone.
+    Raises RigError if the hand no longer exists.
     """
     if step == 0:
         restore_channels(grasped.hand_arm.rig_hand.armature_object(), grasped.before)
@@ -147,7 +147,8 @@ def pose(grasped: Grasped, step: int) -> None:
 def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
     """Key steps of the approach on their frames, in the action that the armature plays.
 
-    Other keys of its bones between the first frame and the last are removed. Raises RigError where the hand is gone.
+    Other keys of its bones between the first frame and the last are removed. Raises RigError if the hand no longer
+    exists.
     """
     armature = grasped.hand_arm.rig_hand.armature_object()
     _clear_between(grasped, min(frames.values()), max(frames.values()))
@@ -183,8 +184,8 @@ def _pose(hand_arm: HandArm, root: Floats, angles: Floats) -> None:
 def _settled(hand_arm: HandArm, found: FoundHand, solid: Solid, task: GraspTask, hold: Grasp) -> tuple[Grasp, float]:
     """Return the hold corrected for the evaluated skin, and its least distance in m.
 
-    The effect of the skin's other modifiers is known only in the pose itself, so the hand is closed again with the skin
-    that is seen there.
+    The effect of the skin's other modifiers is known only in the pose itself, so the hand is closed again with the
+    evaluated skin.
     """
     armature = hand_arm.rig_hand.armature_object()
     distance = -np.inf
@@ -204,7 +205,7 @@ def _settled(hand_arm: HandArm, found: FoundHand, solid: Solid, task: GraspTask,
 
 
 def _with_elbow(hand_arm: HandArm, carrier: CarryingArm | None, root: Floats) -> HandArm:
-    """Return the hand on an arm whose elbow is where the wrist bends least."""
+    """Return the hand on an arm with the elbow at the position at which the wrist bends least."""
     if carrier is None or hand_arm.arm is None:
         return hand_arm
     elbow = carrier.strain(root[None])[1][0]

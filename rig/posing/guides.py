@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 UNEVEN = 0.01
-"""Relative difference of an empty's scales above which it is no sphere."""
+"""Relative difference of an empty's scales above which it is not a sphere."""
 
 
 def origins(obj: "Object", frames: Floats) -> Floats:
     """Return the positions (N, 3) m of an object at scene frames (N,). The scene's frame is restored."""
     with unkeyed_changes_restored(), current_frame_restored():
-        places = []
+        positions = []
         for frame in frames:
             whole = int(np.floor(frame))
             bpy.context.scene.frame_set(whole, subframe=float(frame) - whole)
-            places.append(_world(obj)[:3, 3])
-    return np.stack(places)
+            positions.append(_world(obj)[:3, 3])
+    return np.stack(positions)
 
 
 def origin(obj: "Object") -> Floats:
-    """Return the position (3,) m of an object now."""
-    place: Floats = _world(obj)[:3, 3]
-    return place
+    """Return the present position (3,) m of an object."""
+    position: Floats = _world(obj)[:3, 3]
+    return position
 
 
 def path_of(obj: "Object") -> Floats:
@@ -50,35 +50,37 @@ def path_of(obj: "Object") -> Floats:
     if obj.type == "MESH":
         local = _edge(obj)
     else:
-        with _as_seen(obj) as mesh:
+        with _evaluated_mesh(obj) as mesh:
             # A curve without splines, or of single points, has no mesh.
             local = np.empty((0, 3)) if mesh is None else _spline(obj) if len(mesh.polygons) else _chain(mesh)
     if len(local) < 2:
         raise RigError(f"'{obj.name}' has no path to follow, expected at least two points")
-    return _placed(_world(obj), local)
+    return _in_world(_world(obj), local)
 
 
-def line_between(one: "Object", other: "Object", near: Floats) -> tuple[Floats, Floats]:
+def line_between(first_obj: "Object", second_obj: "Object", near: Floats) -> tuple[Floats, Floats]:
     """Return the start (3,) m and the vector (3,) m of the segment in which the planes of two objects meet.
 
-    It is as long as both objects reach, and starts at the end nearer to a point (3,). Raises RigError for objects that
-    do not reach it side by side, SolverError for parallel planes.
+    The segment is the part of the line that both objects cover. It starts at the end nearer to a point (3,). Raises
+    RigError for objects that cover different parts of the line, SolverError for parallel planes.
     """
-    line = meet_of(plane_of(_three(one)), plane_of(_three(other)))
-    way, foot = direction_of(line), on_line(line, near)
-    reaches = [np.sort(((_corners(obj) - foot) @ way)[:, None], axis=0)[[0, -1], 0] for obj in (one, other)]
+    line = meet_of(plane_of(_three_points(first_obj)), plane_of(_three_points(second_obj)))
+    direction, foot = direction_of(line), on_line(line, near)
+    reaches = [
+        np.sort(((_corners(obj) - foot) @ direction)[:, None], axis=0)[[0, -1], 0] for obj in (first_obj, second_obj)
+    ]
     low, high = max(reach[0] for reach in reaches), min(reach[1] for reach in reaches)
     if not high > low:
         raise RigError(
-            f"'{one.name}' and '{other.name}' reach different parts of the line in which their planes meet, "
+            f"'{first_obj.name}' and '{second_obj.name}' reach different parts of the line in which their planes meet, "
             "bring them together"
         )
     first, last = (low, high) if abs(low) <= abs(high) else (high, low)
-    return foot + first * way, (last - first) * way
+    return foot + first * direction, (last - first) * direction
 
 
 def ball_of(obj: "Object") -> Ball:
-    """Return the sphere of an empty or around a mesh. Raises RigError for others, SolverError without a size."""
+    """Return the sphere of an empty or around a mesh. Raises RigError for other types, SolverError for zero size."""
     world = _world(obj)
     scale = np.linalg.norm(world[:3, :3], axis=0)
     if obj.type == "EMPTY":
@@ -87,8 +89,8 @@ def ball_of(obj: "Object") -> Ball:
         return _ball(world[:3, 3], float(obj.empty_display_size * scale.mean()))
     if obj.type != "MESH":
         raise RigError(f"'{obj.name}' is neither an empty nor a mesh, choose one of these as the sphere")
-    with _as_seen(obj) as mesh:
-        points = _placed(world, _points(mesh.vertices))
+    with _evaluated_mesh(obj) as mesh:
+        points = _in_world(world, _points(mesh.vertices))
     if not len(points):
         raise RigError(f"'{obj.name}' has no vertices, choose another object as the sphere")
     middle = (points.min(axis=0) + points.max(axis=0)) / 2
@@ -108,11 +110,11 @@ def ball_through_selected(obj: "Object") -> Ball:
     chosen = [vertex.index for vertex in obj.data.vertices if vertex.select]
     if len(chosen) != 4:
         raise RigError(f"'{obj.name}' has {len(chosen)} selected vertices, select four of the sphere in its Edit Mode")
-    return ball_through(_placed(_world(obj), _own_vertices(obj, chosen)))
+    return ball_through(_in_world(_world(obj), _own_vertices(obj, chosen)))
 
 
 def axis_of(obj: "Object", number: int) -> Floats:
-    """Return an object's axis, a unit vector (3,) in the world."""
+    """Return an axis of an object, a unit vector (3,) in the world."""
     column: Floats = _world(obj)[:3, number]
     length = float(np.linalg.norm(column))
     return column / length if length > 0 else np.eye(3)[number]
@@ -127,14 +129,14 @@ def _world(obj: "Object") -> Floats:
     return np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world)
 
 
-def _placed(world: Floats, points: Floats) -> Floats:
-    placed: Floats = points @ world[:3, :3].T + world[:3, 3]
-    return placed
+def _in_world(world: Floats, points: Floats) -> Floats:
+    transformed: Floats = points @ world[:3, :3].T + world[:3, 3]
+    return transformed
 
 
 @contextmanager
-def _as_seen(obj: "Object") -> "Iterator[bpy.types.Mesh]":
-    """The mesh of a mesh or a curve with its shape keys and modifiers, also in Edit Mode; None of an empty curve."""
+def _evaluated_mesh(obj: "Object") -> "Iterator[bpy.types.Mesh]":
+    """Yield the mesh of a mesh or curve with shape keys and modifiers, also in Edit Mode; None for an empty curve."""
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     try:
         yield evaluated.to_mesh()
@@ -143,11 +145,11 @@ def _as_seen(obj: "Object") -> "Iterator[bpy.types.Mesh]":
 
 
 def _own_vertices(obj: "Object", indices: "Iterable[int]") -> Floats:
-    """Return where vertices of a mesh, by their indices without modifiers, are seen (N, 3), in its own space.
+    """Return the evaluated positions (N, 3) of vertices of a mesh in its own space, by their indices without modifiers.
 
-    Raises RigError if modifiers add or remove vertices, as the indices then name others.
+    Raises RigError if modifiers add or remove vertices, as the indices then refer to other vertices.
     """
-    with _as_seen(obj) as mesh:
+    with _evaluated_mesh(obj) as mesh:
         points = _points(mesh.vertices)
     own = len(obj.data.vertices)
     if len(points) != own:
@@ -165,16 +167,16 @@ def _points(vertices: "bpy.types.MeshVertices") -> Floats:
 
 
 def _chain(mesh: "bpy.types.Mesh") -> Floats:
-    """Return the vertices (P, 3) of the first chain of edges, open or closed, in the order that curves make."""
+    """Return the vertices (P, 3) of the first chain of edges, open or closed, ordered as in a curve's mesh."""
     points = _points(mesh.vertices)
     joined = {tuple(sorted(edge.vertices)) for edge in mesh.edges}
-    many = next((k + 1 for k in range(len(points)) if (k, k + 1) not in joined), 0)
-    chain = points[:many]
-    return np.concatenate([chain, chain[:1]]) if many > 2 and (0, many - 1) in joined else chain
+    count = next((k + 1 for k in range(len(points)) if (k, k + 1) not in joined), 0)
+    chain = points[:count]
+    return np.concatenate([chain, chain[:1]]) if count > 2 and (0, count - 1) in joined else chain
 
 
 def _edge(obj: "Object") -> Floats:
-    """Return the ends (2, 3) of the selected or only edge, where they are seen."""
+    """Return the evaluated ends (2, 3) of the selected or only edge."""
     if obj.data.is_editmode:
         obj.update_from_editmode()
     edges = obj.data.edges
@@ -200,22 +202,22 @@ def _spline(obj: "Object") -> Floats:
     return np.array([point.co[:3] for point in spline.points])
 
 
-def _three(obj: "Object") -> Floats:
-    """Return three points (3, 3) m of an object's plane: of a mesh's largest face as seen, else of its X and Y axes."""
+def _three_points(obj: "Object") -> Floats:
+    """Return three points (3, 3) m of an object's plane: a mesh's largest evaluated face, or else its X and Y axes."""
     world = _world(obj)
     if obj.type == "MESH":
-        with _as_seen(obj) as mesh:
+        with _evaluated_mesh(obj) as mesh:
             if len(mesh.polygons):
                 face = max(mesh.polygons, key=lambda polygon: polygon.area)
                 corners, normal = _points(mesh.vertices)[list(face.vertices)], np.array(face.normal)
                 middle = corners.mean(axis=0)
                 across = corners[0] - middle
-                return _placed(world, np.stack([middle, middle + across, middle + np.cross(normal, across)]))
-    return _placed(world, np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
+                return _in_world(world, np.stack([middle, middle + across, middle + np.cross(normal, across)]))
+    return _in_world(world, np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
 
 
 def _corners(obj: "Object") -> Floats:
     """Return the corners (N, 3) m of an object's bounding box, or of the square of an empty's size."""
     size = obj.empty_display_size
     square = size * np.array([[-1.0, -1, 0], [-1, 1, 0], [1, -1, 0], [1, 1, 0]])
-    return _placed(_world(obj), square if obj.type == "EMPTY" else np.array(obj.bound_box))
+    return _in_world(_world(obj), square if obj.type == "EMPTY" else np.array(obj.bound_box))

@@ -38,8 +38,8 @@ def posed_joints(rig_hand: RigHand) -> list[int]:
 def apply_pose(rig_hand: RigHand, name: str | poses.NamedPose, factor: float = 1.0) -> None:
     """Pose the bones, without keys, between their present pose at a factor of 0 and the named pose at 1.
 
-    Rotations on top of the hand's angles vanish towards 1. Raises HandError for an unknown name, RigError where the
-    hand is gone.
+    Rotations on top of the hand's angles vanish towards 1. Raises HandError for an unknown name, RigError if the
+    hand no longer exists.
     """
     angles, joints = poses.angles(rig_hand.hand, name), posed_joints(rig_hand)
     if factor > 0:
@@ -50,13 +50,13 @@ def pose_curves(armature: "Object", rig_hand: RigHand, name: str | poses.NamedPo
     """Return the keys of a named pose in the bones' present rotation modes, independent of the armature's pose.
 
     The wrist and the palm are assumed to be at rest, which does not matter for fingers that are their children. Bones
-    without a parent are keyed where they are then.
+    without a parent are keyed at their positions in that state.
     """
     binding = rig_hand.binding
     world = np.array(armature.matrix_world)
-    seen = world[:3, :3] @ binding.rest[0, :3, :3]
+    rotation = world[:3, :3] @ binding.rest[0, :3, :3]
     root = np.eye(4)
-    root[:3, :3] = rot.orthonormal(seen)
+    root[:3, :3] = rot.orthonormal(rotation)
     root[:3, 3] = world[:3, :3] @ binding.rest[0, :3, 3] + world[:3, 3]
     pose = Pose(rig_hand.hand, root[None], poses.angles(rig_hand.hand, name)[None])
     motion = transfer(binding, rig_hand.hand, pose, world, {}, hierarchy=rig_hand.wiring)

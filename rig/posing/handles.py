@@ -22,23 +22,23 @@ POINTS: tuple[str, ...] = (
     *KNUCKLES,
     WRIST,
 )
-"""Fingertips, the joints that bend most, knuckles, and the palm, which stands for the wrist."""
+"""Fingertips, the joints that bend most, knuckles, and the palm, which represents the wrist."""
 
 
 def grab_points(armature: "Object", binding: RigBinding) -> dict[str, Floats]:
-    """Return joint -> its point (3,) m in the world, for joints with visible bones: hidden bones are not posed.
+    """Return joint -> its point (3,) m in the world, for joints with visible bones. Hidden bones are not posed.
 
     The palm's point is its middle.
     """
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     frames = np.array(evaluated.matrix_world) @ posed_frames(evaluated, binding)
-    places = frames[:, :3, 3]
-    shown = {joint for joint in binding.mapped if is_bone_visible(armature, str(binding.bones[joint]))}
+    positions = frames[:, :3, 3]
+    visible = {joint for joint in binding.mapped if is_bone_visible(armature, str(binding.bones[joint]))}
     points = {}
     for joint in POINTS:
-        if np.isfinite(places[JOINT_INDEX[joint]]).all() and shown & _rotated(joint):
-            points[joint] = places[JOINT_INDEX[joint]]
-    knuckles = [places[JOINT_INDEX[joint]] for joint in KNUCKLES if joint in points]
+        if np.isfinite(positions[JOINT_INDEX[joint]]).all() and visible & _rotated(joint):
+            points[joint] = positions[JOINT_INDEX[joint]]
+    knuckles = [positions[JOINT_INDEX[joint]] for joint in KNUCKLES if joint in points]
     if WRIST in points and knuckles:
         points[WRIST] = (points[WRIST] + np.mean(knuckles, axis=0)) / 2
     return points
@@ -49,4 +49,4 @@ def _rotated(joint: str) -> set[int]:
     if joint == WRIST or joint in KNUCKLES:
         return {JOINT_INDEX[WRIST]}
     chain = next(joints for joints in CHAIN_JOINTS.values() if joint in joints)
-    return {JOINT_INDEX[each] for each in chain[: chain.index(joint)]}
+    return {JOINT_INDEX[name] for name in chain[: chain.index(joint)]}

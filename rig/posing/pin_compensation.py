@@ -1,4 +1,4 @@
-"""Pose a rig's hand by its angles while pinned fingertips stay: their digits compensate for the others."""
+"""Pose a rig's hand by its angles while pinned fingertips stay, since their digits compensate."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
 from ...posing.dragging import WRIST, DragStep, Pin, start_drag
-from .posable_model import bent_as_seen
+from .posable_model import fitted_to_evaluated
 from .rig_hand import HandState, RigHand
 
 Floats = NDArray[np.float64]
@@ -20,11 +20,11 @@ class PinnedHand:
     """A hand with pinned fingertips before its angles change."""
 
     rig_hand: RigHand
-    """With a model bent as the bones are, so that its fingertips are those of the rig."""
+    """With a model fitted to the bones, so that its fingertips are those of the rig."""
     state: HandState
     pins: tuple[Pin, ...]
     driven: str | None
-    """The digit that is posed, whose pin moves with it; None for the whole hand, whose pinned digits stay."""
+    """The digit that is posed, which takes its pin along; None for the whole hand, whose pinned digits stay."""
     coupled: bool
     """Whether a finger's last joint follows its middle one."""
 
@@ -32,35 +32,41 @@ class PinnedHand:
 def pinned_hand(
     rig_hand: RigHand, state: HandState, pins: Sequence[Pin], driven: str | None, *, coupled: bool
 ) -> PinnedHand:
-    """Return a hand with the pins that hold while it is posed. Raises RigError where the hand is gone."""
-    there = [
+    """Return a hand with the pins that apply while it is posed. Raises RigError if the hand no longer exists."""
+    present_pins = [
         pin for pin in pins if pin.digit in rig_hand.digits and (pin.other is None or pin.other in rig_hand.digits)
     ]
-    taken, stood = bent_as_seen(rig_hand, state)
-    return PinnedHand(taken, stood, tuple(pin for pin in there if pin.other or pin.digit != driven), driven, coupled)
+    fitted_hand, fitted_state = fitted_to_evaluated(rig_hand, state)
+    return PinnedHand(
+        fitted_hand,
+        fitted_state,
+        tuple(pin for pin in present_pins if pin.other or pin.digit != driven),
+        driven,
+        coupled,
+    )
 
 
 def pose_pinned(pinned: PinnedHand, pose: Pose, joints: Collection[int]) -> frozenset[int]:
     """Pose the bones of joints by a pose of one frame, and those of the digits that compensate for it.
 
-    Returns the joints that were posed. Raises RigError where the hand is gone.
+    Returns the joints that were posed. Raises RigError if the hand no longer exists.
     """
     hand, before = pinned.rig_hand.hand, pinned.state.pose.angles
     staying = set() if pinned.driven else {pin.digit for pin in pinned.pins}
     stays = np.isin(hand.axis_joint, _joints(staying))
     start = Pose(hand, pose.root, np.where(stays, before, pose.angles))
     compensating = _compensating_digits(pinned, start)
-    held = [pin for pin in pinned.pins if {pin.digit, pin.other} & compensating]
-    of = replace(start_drag(start, WRIST, held, coupled=pinned.coupled), digits=tuple(compensating))
+    active_pins = [pin for pin in pinned.pins if {pin.digit, pin.other} & compensating]
+    drag = replace(start_drag(start, WRIST, active_pins, coupled=pinned.coupled), digits=tuple(compensating))
     posed = pinned.rig_hand.only(set(joints) - set(_joints(staying)) | set(_joints(compensating)))
-    posed.write(HandState(of.hold_pins(start.root[0], DragStep(start)).pose, pinned.state.beyond))
+    posed.write(HandState(drag.hold_pins(start.root[0], DragStep(start)).pose, pinned.state.beyond))
     return frozenset(posed.posed)
 
 
 def _compensating_digits(pinned: PinnedHand, start: Pose) -> set[str]:
-    """Return the digits whose pins would break; of two pinned to each other, the one that is not posed itself."""
-    turned = np.abs(start.angles - pinned.state.pose.angles)[0] > 0
-    moved = {digit for digit in CHAIN_JOINTS if np.any(turned & np.isin(start.hand.axis_joint, _carriers(digit)))}
+    """Return the digits whose pins would break. Of two digits pinned together, it is the one that is not posed."""
+    changed = np.abs(start.angles - pinned.state.pose.angles)[0] > 0
+    moved = {digit for digit in CHAIN_JOINTS if np.any(changed & np.isin(start.hand.axis_joint, _carriers(digit)))}
     result: set[str] = set()
     while True:
         broken = [pin for pin in pinned.pins if {pin.digit, pin.other} & (moved | result)]
@@ -71,7 +77,7 @@ def _compensating_digits(pinned: PinnedHand, start: Pose) -> set[str]:
 
 
 def _carriers(digit: str) -> list[int]:
-    """Return the joints that move a digit's tip, with its metacarpal."""
+    """Return the joints that move a digit's tip, including its metacarpal."""
     return [index for joint, index in JOINT_INDEX.items() if digit_of(joint) == digit]
 
 

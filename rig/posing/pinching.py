@@ -20,16 +20,16 @@ Floats = NDArray[np.float64]
 SPACING = 0.008
 """Hand lengths between the skin points that are used."""
 ROUNDS = 4
-"""Iterations: how a fingertip lies depends on where it is."""
+"""Iterations: the rotation of a fingertip depends on its position."""
 DEPTH_TOLERANCE = 5e-4
 """Hand lengths, a tenth of a millimetre of an adult's: the change of depth at which the iteration ends."""
 REACH_TOLERANCE = 0.003
-"""Hand lengths, half a millimetre of an adult's: a tip that stays farther from its goal does not touch."""
+"""Hand lengths, half a millimetre of an adult's: a tip that ends farther from its goal does not touch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OtherTip:
-    """A fingertip that stays where it is."""
+    """A fingertip that does not move."""
 
     position: Floats
     """(3,) m in the world."""
@@ -41,7 +41,7 @@ class OtherTip:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pinching:
-    """A dragged fingertip, and those that it can pinch with: the thumb's for a finger, the fingers' for a thumb."""
+    """A dragged fingertip and its possible partners: the thumb's tip for a finger, the fingers' tips for a thumb."""
 
     dragged: RigDrag
     skin: SkinPoints
@@ -51,48 +51,49 @@ class Pinching:
         """Pose the hand with the skin of the dragged tip on that of another digit.
 
         Args:
-            digit: the other one.
+            digit: the other digit.
             goal: (3,) m in the world, under the mouse.
-            along: (3,) unit direction of the view. The tip comes from the side where it began, or the other one.
-            last: the step before.
+            along: (3,) unit direction of the view. The tip approaches from the side on which it started, or else
+                from the other.
+            last: the previous step.
 
-        Returns the step and the goal (3,) m in the world; None where the tips do not meet under the mouse.
+        Returns the step and the goal (3,) m in the world; None if the tips do not meet under the mouse.
         """
-        of, other = self.dragged.drag, self.others[digit]
-        beside = goal + ((other.position - goal) @ along) * along
-        towards = along if (other.position - of.position) @ along >= 0.0 else -along
+        drag, tip = self.dragged.drag, self.others[digit]
+        goal_at_depth = goal + ((tip.position - goal) @ along) * along
+        towards = along if (tip.position - drag.position) @ along >= 0.0 else -along
         for direction in (towards, -towards):
-            found = self._touching(other, beside, direction, last)
-            if found is not None:
-                return move(self.dragged, found, last), found
+            contact_goal = self._touching(tip, goal_at_depth, direction, last)
+            if contact_goal is not None:
+                return move(self.dragged, contact_goal, last), contact_goal
         return None
 
-    def _touching(self, other: OtherTip, goal: Floats, towards: Floats, last: DragStep | None) -> Floats | None:
-        """The goal (3,) m in the world at which the skins touch; None where they do not, or it is out of reach."""
-        of, step = self.dragged.drag, last
-        size, change = hand_length(of.hand), np.inf
+    def _touching(self, tip: OtherTip, goal: Floats, towards: Floats, last: DragStep | None) -> Floats | None:
+        """Return the goal (3,) m in the world at which the skins touch; None if they do not or it is out of reach."""
+        drag, step = self.dragged.drag, last
+        size, change = hand_length(drag.hand), np.inf
         for _ in range(ROUNDS):
             distance = distance_to_contact(
-                goal + self._skin_about_tip(step.pose if step else of.start), other.skin, other.normals, towards, size
+                goal + self._skin_about_tip(step.pose if step else drag.start), tip.skin, tip.normals, towards, size
             )
             if distance is None:
                 return None
             goal, change = goal + distance * towards, abs(distance)
-            step = of.step(goal, step)
+            step = drag.step(goal, step)
             if change < DEPTH_TOLERANCE * size:
                 break
-        off = float(np.linalg.norm(joint_position(step.pose, of.joint)[0] - goal)) if step else np.inf
+        off = float(np.linalg.norm(joint_position(step.pose, drag.joint)[0] - goal)) if step else np.inf
         return goal if off < REACH_TOLERANCE * size and change < REACH_TOLERANCE * size else None
 
     def _skin_about_tip(self, pose: Pose) -> Floats:
-        """(N, 3) m in the world, the skin of the dragged tip, relative to the tip."""
+        """Return the skin (N, 3) m of the dragged tip in world axes, relative to the tip."""
         points = self.skin.posed(joint_frames(pose.hand, pose))[0]
         about_tip: Floats = points - joint_position(pose, self.dragged.drag.joint)[0]
         return about_tip
 
 
 def pinching(dragged: RigDrag, found: FoundHand) -> Pinching:
-    """Return a dragged fingertip with the others. Raises RigError where the hand is gone."""
+    """Return a dragged fingertip with its partners. Raises RigError if the hand no longer exists."""
     rig_hand, start = dragged.hand_arm.rig_hand, dragged.start.pose
     flesh = flesh_of(rig_hand.armature_object(), found, rig_hand)
     own, spacing = str(digit_of(dragged.drag.joint)), SPACING * hand_length(rig_hand.hand)

@@ -26,7 +26,7 @@ class SurfaceAnchor:
     """A point of an object that moves with its surface."""
 
     home: tuple[float, float, float]
-    """Its first position in the object's local space, used where the surface is gone or not evaluated."""
+    """Its first position in the object's local space, used if the surface is missing or not evaluated."""
     corners: tuple[int, int, int] = NOWHERE
     """Vertex indices of a triangle of the evaluated mesh; NOWHERE without a surface."""
     barycentric: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -34,11 +34,11 @@ class SurfaceAnchor:
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """m, offset from the surface in the triangle's axes."""
     vertices: int = 0
-    """Number of vertices of the mesh. If that changes, the triangle is another one."""
+    """Number of vertices of the mesh. If it changes, the indices refer to another triangle."""
 
 
 def is_in_view_layer(obj: "Object | None") -> bool:
-    """Whether an object is in the view layer. A deleted object stays in the file while something refers to it."""
+    """Return whether an object is in the view layer. A deleted object stays in the file while in use."""
     objects = bpy.context.view_layer.objects
     found = None if obj is None else objects.get(obj.name)
     # A linked object may have the same name.
@@ -61,8 +61,8 @@ def anchor_on(obj: "Object", position: Floats) -> SurfaceAnchor:
     mesh = _surface(evaluated)
     if mesh is None or not len(mesh.polygons):
         return home
-    there, at, _, face = evaluated.closest_point_on_mesh(local)
-    if not there:
+    is_found, at, _, face = evaluated.closest_point_on_mesh(local)
+    if not is_found:
         return home
     first, *ring = mesh.polygons[face].vertices
     fans = [(first, b, c) for b, c in pairwise(ring)]
@@ -103,8 +103,8 @@ def nearest_surface(objects: "Iterable[Object]", position: Floats, reach: float)
         if mesh is None or not len(mesh.polygons):
             continue
         local = evaluated.matrix_world.inverted_safe() @ Vector(position.tolist())
-        there, at, _, _ = evaluated.closest_point_on_mesh(local)
-        distance = float(np.linalg.norm(np.array(evaluated.matrix_world @ at) - position)) if there else np.inf
+        is_found, at, _, _ = evaluated.closest_point_on_mesh(local)
+        distance = float(np.linalg.norm(np.array(evaluated.matrix_world @ at) - position)) if is_found else np.inf
         if distance <= best:
             best, nearest = distance, obj
     return nearest
@@ -115,11 +115,11 @@ def _evaluated(obj: "Object") -> "Object":
 
 
 def _surface(evaluated: "Object") -> "Mesh | None":
-    """Return the evaluated mesh of an object; None if it is disabled in viewports, since it is not evaluated then."""
-    seen: Any = evaluated.data
-    if evaluated.type != "MESH" or seen.original == evaluated.original.data:
+    """Return the evaluated mesh of an object; None if it is disabled in viewports and therefore not evaluated."""
+    data: Any = evaluated.data
+    if evaluated.type != "MESH" or data.original == evaluated.original.data:
         return None
-    mesh: Mesh = seen
+    mesh: Mesh = data
     return mesh
 
 
@@ -131,10 +131,10 @@ def _corners(evaluated: "Object", corners: Iterable[int]) -> Floats:
 
 def _axes(corners: Floats) -> Floats:
     """Return the axes (3, 3) of a triangle in columns, the normal last; the identity for one without area."""
-    along, other = corners[1] - corners[0], corners[2] - corners[0]
-    normal = np.cross(along, other)
+    along, second_edge = corners[1] - corners[0], corners[2] - corners[0]
+    normal = np.cross(along, second_edge)
     size = float(np.linalg.norm(along))
-    if not np.linalg.norm(normal) > 1e-9 * size * float(np.linalg.norm(other)):
+    if not np.linalg.norm(normal) > 1e-9 * size * float(np.linalg.norm(second_edge)):
         return np.eye(3)
     axes: Floats = rot.frame_from_yz(along, normal)
     return axes

@@ -1,4 +1,4 @@
-"""The hands of armatures as RigHands, cached: making one takes too long while drawing and dragging."""
+"""A cache of RigHands of armatures, as making one takes too long while drawing and dragging."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
 
 CACHE_SIZE = 32
-"""Hands that are cached, those that were used last."""
+"""Maximum number of cached hands. Those used least recently are dropped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Entry:
     found: FoundHand
-    key: Hashable
-    """All that the answer depends on besides the hand found."""
+    dependencies: Hashable
+    """Everything that the answer depends on besides the detected hand."""
     answer: RigHand | str
-    """The hand, or why it cannot be posed, a sentence."""
+    """The hand, or a sentence that says why it cannot be posed."""
 
 
 _cached: OrderedDict[int, _Entry] = OrderedDict()
-"""By the identity of the hand found."""
+"""By the identity of the detected hand."""
 
 
 def posable_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> RigHand:
-    """Return the hand of a side with all joints that it can move, metacarpals as well.
+    """Return the hand of a side with all joints that it can move, including metacarpals.
 
-    known: the armature's present detection. Raises RigError where there is no hand that can be posed.
+    known: the armature's present detection. Raises RigError if it has no hand that can be posed.
     """
     known = known or detection_cache.now(armature)
     found = detection_cache.found(armature, side, known)
-    key, entry = tuple(_depends_on(armature, found)), _cached.get(id(found))
-    if entry is None or entry.found is not found or entry.key != key:
-        entry = _cached[id(found)] = _Entry(found, key, _build(armature, found))
+    dependencies, entry = tuple(_depends_on(armature, found)), _cached.get(id(found))
+    if entry is None or entry.found is not found or entry.dependencies != dependencies:
+        entry = _cached[id(found)] = _Entry(found, dependencies, _build(armature, found))
     _cached.move_to_end(id(found))
     while len(_cached) > CACHE_SIZE:
         _cached.popitem(last=False)
@@ -64,7 +64,7 @@ def forget() -> None:
 
 
 def posable_hand_arm(armature: "Object", side: Side, known: DetectedHands | None = None) -> HandArm:
-    """Return the same hand with what carries it. Raises RigError as posable_hand does."""
+    """Return the same hand with the arm that carries it. Raises RigError as posable_hand does."""
     known = known or detection_cache.now(armature)
     rig_hand = posable_hand(armature, side, known)
     return hand_arm_of(armature, known.hands[side], rig_hand=rig_hand)
@@ -79,7 +79,7 @@ def _build(armature: "Object", found: FoundHand) -> RigHand | str:
 
 def _depends_on(armature: "Object", found: FoundHand) -> Iterator[Hashable]:
     """Yield what a hand depends on besides its detection: the armature object, its size, and its bones' limits."""
-    # The same armature in another file, or opened again, is another object.
+    # The same armature is another object in another file, or when its file is opened again.
     yield armature.session_uid
     world = np.array(armature.matrix_world)[:3, :3]
     yield float(f"{np.trace(world.T @ world):.4g}")

@@ -1,7 +1,7 @@
 """Make named poses pose assets of the open file, which Blender's pose library shows, applies, blends and flips.
 
 A pose asset is an action with one keyed frame that is marked as an asset; the asset shelf of Pose Mode finds those of
-the open file. Catalogs belong to the file's asset library and have names only there.
+the open file. Catalogs belong to the file's asset library, which alone knows their names.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -106,7 +106,7 @@ def _catalog(armature: "Object", side: Side) -> str:
 
 @contextmanager
 def _in_pose_mode(armature: "Object") -> Iterator[None]:
-    """Enter Pose Mode on an armature; modes, selection and active object are restored afterwards."""
+    """Enter Pose Mode on an armature, and restore modes, selection and active object afterwards."""
     layer = bpy.context.view_layer
     active, selected = layer.objects.active, [obj for obj in layer.objects if obj.select_get()]
     if active == armature and armature.mode == "POSE":
@@ -126,7 +126,7 @@ def _in_pose_mode(armature: "Object") -> Iterator[None]:
         for obj in sorted(modes, key=lambda obj: obj == active):
             if obj.mode != modes[obj]:
                 layer.objects.active = obj
-                _select(layer, [other for other in modes if modes[other] == modes[obj]])
+                _select(layer, [obj for obj in modes if modes[obj] == modes[obj]])
                 bpy.ops.object.mode_set(mode=modes[obj])
         layer.objects.active = active
         _select(layer, selected)
@@ -138,7 +138,7 @@ def _select(layer: "ViewLayer", objects: "Collection[Object]") -> None:
 
 
 def pictures() -> dict[str, Floats]:
-    """Return pose -> its preview (N, N, 4), bottom row first as in Blender; empty without the file."""
+    """Return pose -> its preview (N, N, 4), bottom row first as in Blender; an empty dictionary without the file."""
     if not PREVIEWS.is_file():
         return {}
     image = bpy.data.images.load(str(PREVIEWS), check_existing=False)
@@ -154,10 +154,10 @@ def pictures() -> dict[str, Floats]:
 
 
 def _show(action: "Action", picture: NDArray[Any] | None, side: Side) -> None:
-    """Set the preview of an asset; that of a left hand is mirrored."""
+    """Set the preview of an asset, mirrored for a left hand."""
     if picture is None:
         return
     preview: Any = action.preview_ensure()
     preview.image_size = picture.shape[:2]
-    seen = picture if side == "right" else picture[:, ::-1]
-    preview.image_pixels_float.foreach_set(np.ascontiguousarray(seen, np.float32).ravel())
+    pixels = picture if side == "right" else picture[:, ::-1]
+    preview.image_pixels_float.foreach_set(np.ascontiguousarray(pixels, np.float32).ravel())

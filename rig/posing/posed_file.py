@@ -40,24 +40,24 @@ class PosedFile:
 
 
 def new_file_posed(
-    rig: str, wanted: RigChoice, sides: Sequence[Side], name: str | None, *, all_assets: bool = False
+    rig: str, choice: RigChoice, sides: Sequence[Side], name: str | None, *, all_assets: bool = False
 ) -> PosedFile:
-    """Replace the open file by a rig's, with its hands in a named pose. For Blender without windows only.
+    """Replace the open file by a rig's, with its hands in a named pose. Only for Blender in the background.
 
     The pose becomes a pose asset for each hand, and one action for each armature, of one frame, which the armature
     plays.
 
     Args:
         rig: see open_rig.
-        wanted: see open_rig.
-        sides: the hands. A hand that the rig lacks is an error only if it is the only one.
+        choice: see open_rig.
+        sides: the hands. It is an error only if the rig has none of them.
         name: the pose; None for no pose.
         all_assets: whether every named pose becomes an asset.
 
     Raises:
         RigError: as open_rig and make_rig_hand do.
     """
-    found, notes = open_rig(rig, wanted)
+    found, notes = open_rig(rig, choice)
     scene = bpy.context.scene
     with editable(found, scene, bpy.context.view_layer) if found else nullcontext() as armature:
         if armature is not None:
@@ -69,7 +69,9 @@ def new_file_posed(
     if rig == DEFAULT_RIG:
         add_surroundings(scene)
     scene.frame_set(scene.frame_current)
-    return PosedFile(tuple((owner, one.hand.side) for owner, rig_hands in hands.items() for one in rig_hands), notes)
+    return PosedFile(
+        tuple((owner, rig_hand.hand.side) for owner, rig_hands in hands.items() for rig_hand in rig_hands), notes
+    )
 
 
 def posable_hands_of(armature: "Object", sides: Sequence[Side]) -> list[RigHand]:
@@ -78,8 +80,8 @@ def posable_hands_of(armature: "Object", sides: Sequence[Side]) -> list[RigHand]
     found = find_hands(armature, sides)
     rig_hands = [make_rig_hand(armature, hand) for hand in found if hand.side in sides]
     if not rig_hands:
-        has = " and a ".join(hand.side for hand in found)
-        raise RigError(f"armature '{armature.name}' has no {sides[0]} hand, only a {has} one")
+        sides_found = " and a ".join(hand.side for hand in found)
+        raise RigError(f"armature '{armature.name}' has no {sides[0]} hand, only a {sides_found} one")
     return rig_hands
 
 

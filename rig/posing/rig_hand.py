@@ -1,4 +1,4 @@
-"""A hand of an armature: its model, reading its state and writing it."""
+"""A hand of an armature: its model, and how its state is read and written."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -39,10 +39,10 @@ class HandState:
     """One frame: the wrist in the world, and the angles nearest to the bones' rotations."""
     beyond: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
     """Joint -> (3,) and (4,) wxyz, the translation and rotation of its bone on top of the pose: a person may pose bones
-    as no hand moves."""
+    in ways in which no hand moves."""
 
     def toward(self, angles: Floats, factor: float, joints: Collection[int]) -> "HandState":
-        """The state with some joints moved by a factor 0..1 to angles (D,) with nothing on top."""
+        """Return the state with some joints moved by a factor 0..1 towards angles (D,) with nothing on top."""
         pose = self.pose
         factors = np.where(np.isin(pose.hand.axis_joint, list(joints)), factor, 0.0)
         beyond = dict(self.beyond)
@@ -54,7 +54,7 @@ class HandState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParentFrames:
-    """What carries the bones of a hand, as Blender evaluated it last."""
+    """The transforms that carry the bones of a hand, as Blender evaluated them last."""
 
     world: Floats
     """(4, 4) T_world_armature."""
@@ -64,14 +64,14 @@ class ParentFrames:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigHand:
-    """A hand of an armature. Holds names and numbers, so that it stays valid after undo."""
+    """A hand of an armature. It holds only names and numbers, so it stays valid after undo."""
 
     armature: DataReference
     binding: RigBinding
     hand: HandModel
     """With the rig's size, palm, bone lengths and limits."""
     before: BasisOf
-    """The state of its bones when it was made."""
+    """The transforms of its bones when this object was made."""
     wiring: RigHierarchy
     hanging: dict[int, str]
     """Joint -> its bone, where the parent is not a bone of the hand."""
@@ -80,67 +80,67 @@ class RigHand:
     posed: tuple[int, ...]
     """The joints whose bones `write` poses, parents first."""
     digits: tuple[str, ...] = DIGITS
-    """Those that the rig has, thumb first."""
+    """The digits that the rig has, thumb first."""
     mover: HandMover | None = None
-    """Moves the bones of a hand that a device drives; None for others."""
+    """Moves the bones of a hand that a device drives; None for other hands."""
 
     @property
     def side(self) -> Side:
-        """Which hand it is."""
+        """The side of the hand."""
         return self.binding.side
 
     def find_armature(self) -> "Object | None":
-        """The armature; None where it or a bone of the hand is gone."""
+        """Return the armature; None if it or a bone of the hand no longer exists."""
         armature: Object | None = bpy.data.objects.get(self.armature.name)
         if armature is None or armature.session_uid != self.armature.uid:
-            # It has another name now, or is gone.
+            # It was renamed or deleted.
             armature = self.armature.among(bpy.data.objects)
         if armature is None or any(name not in armature.pose.bones for name in self.before):
             return None
         return armature
 
     def armature_object(self) -> "Object":
-        """The armature. Raises RigError where it or a bone of the hand is gone."""
+        """Return the armature. Raises RigError if it or a bone of the hand no longer exists."""
         armature: Object | None = self.find_armature()
         if armature is None:
             raise RigError(f"armature '{self.binding.armature}' or bones of its hand are gone, detect the hand again")
         return armature
 
     def read(self) -> HandState:
-        """The state as Blender evaluated it last. Raises RigError where the hand is gone."""
+        """Return the state as Blender evaluated it last. Raises RigError if the hand no longer exists."""
         pose = self.read_pose()
         return HandState(pose, self.beyond(pose))
 
     def read_pose(self) -> Pose:
-        """The pose of `read` alone, which is quicker."""
-        frames = self.seen_frames()
+        """Return only the pose of `read`, which is quicker."""
+        frames = self.evaluated_frames()
         moving = {0, *self.hand.axis_joint.tolist()}
         known = np.array([joint in moving and bool(np.isfinite(frames[joint]).all()) for joint in range(len(JOINTS))])
-        turned = np.tile(rot.IDENTITY, (len(JOINTS), 1))
-        turned[known] = rot.from_matrix(frames[known, :3, :3])
-        found = joint_rotations.angles_from_rotations(self.hand, turned[None], known)
-        return Pose(self.hand, frames[:1], np.where(np.isfinite(found), found, self.hand.neutral))
+        rotations = np.tile(rot.IDENTITY, (len(JOINTS), 1))
+        rotations[known] = rot.from_matrix(frames[known, :3, :3])
+        angles = joint_rotations.angles_from_rotations(self.hand, rotations[None], known)
+        return Pose(self.hand, frames[:1], np.where(np.isfinite(angles), angles, self.hand.neutral))
 
-    def seen_frames(self) -> Floats:
-        """(J, 4, 4) T_world_joint as Blender evaluated the bones last, NaN where there is no joint.
+    def evaluated_frames(self) -> Floats:
+        """Return (J, 4, 4) T_world_joint as Blender evaluated the bones last, NaN for missing joints.
 
-        Raises RigError where the hand is gone.
+        Raises RigError if the hand no longer exists.
         """
         armature = self.armature_object()
         evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         frames: Floats = np.array(evaluated.matrix_world) @ posed_frames(evaluated, self.binding)
         known = np.isfinite(frames).all(axis=(1, 2))
-        # A stretched or mirrored armature has the frames of the hand that is seen.
+        # For a stretched or mirrored armature these are the frames of the hand as it is displayed.
         frames[known, :3, :3] = rot.orthonormal(frames[known, :3, :3])
         return frames
 
     def beyond(self, pose: Pose) -> dict[int, tuple[Floats, Floats]]:
-        """Translations and rotations on top of a pose, see HandState. Raises RigError where the hand is gone."""
+        """Return translations and rotations on top of a pose, see HandState. Raises RigError as `read` does."""
         armature, binding = self.armature_object(), self.binding
         motion = self.motion(armature, pose)
         result = {}
         for joint in binding.mapped:
-            basis = _seen_basis(armature.pose.bones[str(binding.bones[joint])], joint in binding.limits)
+            basis = _evaluated_basis(armature.pose.bones[str(binding.bones[joint])], joint in binding.limits)
             location, rotation, _ = basis.decompose()
             further = rot.multiply(rot.conjugate(motion.rotations[0, joint]), np.array(rotation))
             result[joint] = np.array(location) - motion.locations[0, joint], further
@@ -149,7 +149,7 @@ class RigHand:
     def write(self, state: HandState, parents: ParentFrames | None = None) -> None:
         """Pose the bones of `posed`, without keys.
 
-        parents: those of `parent_frames`, read now by default. Raises RigError where the hand is gone.
+        parents: the result of `parent_frames`, read now by default. Raises RigError if the hand no longer exists.
         """
         armature = self.armature_object()
         beyond = {joint: state.beyond[joint] for joint in self.posed if joint in state.beyond}
@@ -157,8 +157,8 @@ class RigHand:
         self.write_motion(armature, motion, self.posed)
 
     def only(self, joints: Collection[int]) -> "RigHand":
-        """The same hand, with `write` posing and computing only the bones of some joints, see `reached`."""
-        posed = self.reached(joints)
+        """Return the same hand with a `write` that poses only the bones of some joints, see `dependent_joints`."""
+        posed = self.dependent_joints(joints)
         needed: set[int] = set()
         waiting = list(posed)
         while waiting:
@@ -175,8 +175,8 @@ class RigHand:
             posed=tuple(posed),
         )
 
-    def reached(self, joints: Collection[int]) -> list[int]:
-        """The joints whose bones must be posed to move `joints`: these, and those further out that no bone carries."""
+    def dependent_joints(self, joints: Collection[int]) -> list[int]:
+        """Return the joints whose bones are posed to move `joints`: these, and distal ones that no bone carries."""
         binding, follows = self.binding, self.wiring.hand_parents
         loose = binding.location_keyed | ~binding.inherits_rotation | (binding.mapped_parents != follows)
         result: list[int] = []
@@ -186,14 +186,14 @@ class RigHand:
         return result
 
     def parent_frames(self, armature: "Object") -> ParentFrames:
-        """What carries the bones on the armature as it was evaluated last."""
+        """Return the transforms that carry the bones, as Blender evaluated the armature last."""
         inner = [name for pair in self.between.values() for name in pair]
-        world, carried = parent_motion.parents_on_current_frame(armature, [*self.hanging.values(), *inner])
-        rests = {joint: carried[name] for joint, name in self.hanging.items()}
-        return ParentFrames(world, rests | parent_motion.rests_between(armature, self.between, carried))
+        world, carried_rests = parent_motion.parents_on_current_frame(armature, [*self.hanging.values(), *inner])
+        rests = {joint: carried_rests[name] for joint, name in self.hanging.items()}
+        return ParentFrames(world, rests | parent_motion.rests_between(armature, self.between, carried_rests))
 
     def motion(self, armature: "Object", pose: Pose, parents: ParentFrames | None = None) -> BoneMotion:
-        """The motion of the bones for a pose of one frame in the world; parents: see `write`."""
+        """Return the motion of the bones for a pose of one frame in the world. parents: see `write`."""
         parents = parents or self.parent_frames(armature)
         return transfer(self.binding, self.hand, pose, parents.world, parents.rests, hierarchy=self.wiring)
 
@@ -205,7 +205,7 @@ class RigHand:
             write_basis(bones[str(self.binding.bones[joint])], location, motion.rotations[0, joint])
 
     def put_back(self) -> None:
-        """Restore the bones to `before`, where they are still there."""
+        """Restore the bones to `before`, if they still exist."""
         armature = self.find_armature()
         if armature is not None:
             for name, basis in self.before.items():
@@ -213,17 +213,17 @@ class RigHand:
 
 
 def write_basis(bone: "PoseBone", location: Floats | None, rotation: Floats) -> None:
-    """Pose a bone, without keys: its location (3,), unless None, and its rotation (4,) wxyz."""
+    """Pose a bone without keys, by its location (3,), unless None, and its rotation (4,) wxyz."""
     if location is not None:
         bone.location = location.tolist()
     channel = rotation_channels.channel(bone.rotation_mode)
-    now = np.array(getattr(bone, channel))
-    setattr(bone, channel, rotation_channels.nearest_values(rotation, bone.rotation_mode, now))
+    present = np.array(getattr(bone, channel))
+    setattr(bone, channel, rotation_channels.nearest_values(rotation, bone.rotation_mode, present))
 
 
-def _seen_basis(bone: "PoseBone", limited: bool) -> Matrix:
-    """The transform of a bone relative to its rest; of one with limit constraints, as they leave it."""
+def _evaluated_basis(bone: "PoseBone", limited: bool) -> Matrix:
+    """Return the transform of a bone relative to its rest, after its limit constraints if `limited`."""
     if not limited:
         return bone.matrix_basis
-    seen: Matrix = bone.id_data.convert_space(pose_bone=bone, matrix=bone.matrix, from_space="POSE", to_space="LOCAL")
-    return seen
+    basis: Matrix = bone.id_data.convert_space(pose_bone=bone, matrix=bone.matrix, from_space="POSE", to_space="LOCAL")
+    return basis

@@ -23,15 +23,15 @@ Ints = NDArray[np.int64]
 def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoints:
     """Return the evaluated skin of a hand from all meshes that the armature deforms.
 
-    Without one it is Knuckle's own skin, fitted to the bones. Raises RigError where the hand is gone.
+    Without such meshes it is Knuckle's own skin, fitted to the bones. Raises RigError if the hand no longer exists.
     """
     frames = joint_frames(rig_hand.hand, rig_hand.read_pose())[0]
     bones = joints_of_bones(armature, found)
     points, weights, dual = [], [], False
     for mesh in skins(armature):
-        seen, shares = _seen(mesh, bones)
-        points.append(seen)
-        weights.append(shares)
+        vertices, own_weights = _evaluated_vertices(mesh, bones)
+        points.append(vertices)
+        weights.append(own_weights)
         dual = dual or preserves_volume(mesh, armature)
     if sum(map(len, points)) < MIN_POINTS:
         return fitted_skin(rig_hand.hand)
@@ -44,13 +44,13 @@ def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoi
     return flesh.rebound(all_points, frames)
 
 
-def _seen(obj: "Object", bones: dict[str, int]) -> tuple[Floats, Floats]:
+def _evaluated_vertices(obj: "Object", bones: dict[str, int]) -> tuple[Floats, Floats]:
     """Return the vertices (V, 3) m of a hand in the world, and their weights (V, J)."""
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     mesh: Any = evaluated.data
-    kept, own = weights_in_hand(obj, mesh, bones)
-    places = np.empty(3 * len(mesh.vertices), np.float32)
-    mesh.vertices.foreach_get("co", places)
+    rows, own = weights_in_hand(obj, mesh, bones)
+    coordinates = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", coordinates)
     world = np.array(evaluated.matrix_world)
-    seen: Floats = places.reshape(-1, 3)[kept].astype(float) @ world[:3, :3].T + world[:3, 3]
-    return seen, own
+    vertices: Floats = coordinates.reshape(-1, 3)[rows].astype(float) @ world[:3, :3].T + world[:3, 3]
+    return vertices, own

@@ -1,4 +1,4 @@
-"""Check that nothing but the hand moves an object: anything else would move it within the hand, or out of it."""
+"""Check that nothing but the hand moves an object. Anything else would move it within the hand, or out of it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from bpy.types import AnimData, Constraint, FCurve, Object
 
 ROTATIONS = ("rotation_euler", "rotation_quaternion", "rotation_axis_angle")
-PLACED = ("location", *ROTATIONS, "scale")
-TRANSFORM = {*PLACED, *(f"delta_{path}" for path in PLACED)}
+TRANSFORM_PATHS = ("location", *ROTATIONS, "scale")
+TRANSFORM = {*TRANSFORM_PATHS, *(f"delta_{path}" for path in TRANSFORM_PATHS)}
 """The channels of an object's transform."""
 TOLERANCE = 1e-5
 """m or rad, relative for values above 1: values that differ by less are equal in single precision."""
@@ -23,7 +23,7 @@ TOLERANCE = 1e-5
 def check_still(obj: "Object", frame: float, own: "list[Constraint]") -> None:
     """Raise RigError for an object that cannot be keyed, or that something moves from a frame on.
 
-    Its parent and the constraints in `own` may move it.
+    Its parent and the constraints in `own` may move the object.
     """
     animation = obj.animation_data
     if animation is not None:
@@ -54,9 +54,14 @@ def moving_parent(obj: "Object", frame: float) -> "Object | None":
     for child, parent in ancestors(obj):
         animation = parent.animation_data
         by_keys = any(changes(curve, frame) for curve in transform_curves(parent))
-        other = animation is not None and (_is_driven(animation) or _plays_strips(animation))
-        # A bone or vertices as a parent move with the pose or the mesh.
-        if child.parent_type != "OBJECT" or by_keys or other or any(not one.mute for one in parent.constraints):
+        other_value = animation is not None and (_is_driven(animation) or _plays_strips(animation))
+        # A parent bone moves with the pose, parent vertices with the mesh.
+        if (
+            child.parent_type != "OBJECT"
+            or by_keys
+            or other_value
+            or any(not constraint.mute for constraint in parent.constraints)
+        ):
             return parent
     return None
 
@@ -72,7 +77,7 @@ def played(obj: "Object") -> "Iterator[FCurve]":
 
 
 def changes(curve: "FCurve", frame: float) -> bool:
-    """Whether an F-curve changes its value after a frame."""
+    """Return whether an F-curve changes its value after a frame."""
     if any(not modifier.mute for modifier in curve.modifiers):
         return True
     value, last = curve.evaluate(frame), max(frame, curve.range()[1])
@@ -81,9 +86,9 @@ def changes(curve: "FCurve", frame: float) -> bool:
     return any(differ(curve.evaluate(at), value) for at in (*keys, *np.arange(frame, last), last + 1))
 
 
-def differ(value: float, other: float) -> bool:
-    """Whether two values of a channel differ."""
-    return abs(value - other) > TOLERANCE * max(1.0, abs(other))
+def differ(value: float, is_animated: float) -> bool:
+    """Return whether two values of a channel differ."""
+    return abs(value - is_animated) > TOLERANCE * max(1.0, abs(is_animated))
 
 
 def _is_driven(animation: "AnimData") -> bool:
@@ -91,7 +96,7 @@ def _is_driven(animation: "AnimData") -> bool:
 
 
 def _plays_strips(animation: "AnimData") -> bool:
-    """Whether NLA strips animate the object's transform."""
+    """Return whether NLA strips animate the object's transform."""
     return animation.use_nla and any(
         curve.data_path in TRANSFORM
         for track in animation.nla_tracks

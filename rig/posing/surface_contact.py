@@ -1,4 +1,4 @@
-"""Lay a dragged point on a surface so that its skin touches, not the bone inside."""
+"""Lay a dragged point on a surface so that the skin touches it, not the bone inside."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,10 +29,11 @@ FLAT, MET = 1e-12, 1e-4
 SPACING = 0.011
 """Hand lengths between the skin points that are used."""
 BESIDE = 0.02
-"""Hand lengths: skin so near to the line through the dragged point and its goal stays above the goal, even on a thin
-edge."""
+"""Hand lengths: skin within this distance of the line through the dragged point and its goal stays above the goal, even
+on a thin edge."""
 LIFT = 1e-3
-"""Hand lengths by which skin is lifted before it is lowered: rounding could put touching points below the surface."""
+"""Hand lengths by which skin is lifted before it is lowered, as rounding could put touching points below the
+surface."""
 ROUNDS = 4
 """Iterations: the thickness of a digit above the surface depends on its pose there."""
 STAYS = 5e-4
@@ -41,12 +42,12 @@ STAYS = 5e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurfaceHit:
-    """The surface under the mouse. Holds a Blender object, so it must not be stored."""
+    """The surface under the mouse. It holds a Blender object, so it must not be stored."""
 
     obj: "Object"
     matrix: Matrix
     """World matrix of the object, or of its instance that was hit."""
-    place: Floats
+    position: Floats
     """(3,) m in the world."""
     normal: Floats
     """(3,) unit, on the visible side."""
@@ -54,7 +55,7 @@ class SurfaceHit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Padded:
-    """A dragged point with its skin: that of the phalanx that ends there."""
+    """A dragged point with the skin of the phalanx that ends at it."""
 
     dragged: RigDrag
     skin: SkinPoints
@@ -67,11 +68,11 @@ class Padded:
         ground, step = _ground(on), last
         thick = self._thickness(last.pose if last else self.dragged.start.pose, on, ground)
         for _ in range(ROUNDS):
-            step = self.dragged.drag.step(on.place + thick * on.normal, step)
+            step = self.dragged.drag.step(on.position + thick * on.normal, step)
             before, thick = thick, self._thickness(step.pose, on, ground)
             if abs(thick - before) < STAYS * hand_length(step.pose.hand):
                 break
-        goal = on.place + thick * on.normal
+        goal = on.position + thick * on.normal
         return move(self.dragged, goal, last), goal
 
     def _thickness(self, pose: Pose, on: SurfaceHit, ground: "_Ground | None") -> float:
@@ -84,41 +85,41 @@ class Padded:
         on_plane = float(-up.min())
         if ground is None:
             return on_plane
-        beside = np.linalg.norm(away - up[:, None] * on.normal, axis=-1)
-        least_height = float(-up[beside <= max(BESIDE * size, beside.min())].min())
+        near_normal = np.linalg.norm(away - up[:, None] * on.normal, axis=-1)
+        min_height = float(-up[near_normal <= max(BESIDE * size, near_normal.min())].min())
         lifted = on_plane + LIFT * size
-        return max(least_height, lifted - ground.height(away + on.place + lifted * on.normal))
+        return max(min_height, lifted - ground.height(away + on.position + lifted * on.normal))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ground:
-    """The mesh under the mouse, valid until Blender evaluates again."""
+    """The mesh under the mouse. It is valid until Blender evaluates again."""
 
-    seen: "Object"
+    mesh: "Object"
     into: Matrix
     down: Vector
-    """In its own space, as long as a metre in the world."""
+    """Downwards in the mesh's own space, as long as a metre in the world."""
 
     def height(self, points: Floats) -> float:
-        """Return the least height in m of points (N, 3) in the world above the mesh; infinite if it is below none."""
+        """Return the minimum height in m of points (N, 3) in the world above the mesh; infinite if it is below none."""
         starts = (self.into @ Vector(point) for point in points.tolist())
-        hits = ((start, self.seen.ray_cast(start, self.down)) for start in starts)
-        found = ((hit[1] - start).length / self.down.length for start, hit in hits if hit[0])
-        return float(min(found, default=np.inf))
+        hits = ((start, self.mesh.ray_cast(start, self.down)) for start in starts)
+        heights = ((hit[1] - start).length / self.down.length for start, hit in hits if hit[0])
+        return float(min(heights, default=np.inf))
 
 
 def _ground(on: SurfaceHit) -> _Ground | None:
     """Return the mesh that was hit; None for curves, instances made by geometry nodes, and flat objects."""
-    seen = on.obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    if seen.type != "MESH" or abs(on.matrix.determinant()) < FLAT:
+    mesh = on.obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    if mesh.type != "MESH" or abs(on.matrix.determinant()) < FLAT:
         return None
     into = on.matrix.inverted()
-    ground = _Ground(seen, into, into.to_3x3() @ Vector((-on.normal).tolist()))
-    return ground if ground.height((on.place + MET * on.normal)[None]) < 2 * MET else None
+    ground = _Ground(mesh, into, into.to_3x3() @ Vector((-on.normal).tolist()))
+    return ground if ground.height((on.position + MET * on.normal)[None]) < 2 * MET else None
 
 
 def padded(dragged: RigDrag, found: FoundHand) -> Padded:
-    """Return a dragged point with its evaluated skin. Raises RigError where the hand is gone."""
+    """Return a dragged point with its evaluated skin. Raises RigError if the hand no longer exists."""
     rig_hand, joint = dragged.hand_arm.rig_hand, dragged.drag.joint
     flesh, digit = flesh_of(rig_hand.armature_object(), found, rig_hand), str(digit_of(joint))
     if joint in KNUCKLES:

@@ -11,7 +11,7 @@ import pytest
 
 from knuckle.hand.kinematics import Pose
 from knuckle.rig import detection_cache
-from knuckle.rig.posing.dragging import begin, move, put_back
+from knuckle.rig.posing.dragging import move, put_back, start_rig_drag
 from knuckle.rig.posing.posable_cache import posable_hand_arm
 from knuckle.rig.posing.rig_hand import HandState
 from knuckle.tests.blender import rigs
@@ -55,7 +55,7 @@ def test_a_step_of_a_dragged_fingertip_enters_ten_files_at_most(rig: str) -> Non
     hand, state = hand_arm.rig_hand, hand_arm.rig_hand.read()
     hand.write(HandState(Pose(hand.hand, state.pose.root, hand.hand.neutral[None]), state.beyond))
     bpy.context.view_layer.update()
-    dragged = begin(hand_arm, "index-finger-tip")
+    dragged = start_rig_drag(hand_arm, "index-finger-tip")
     step = move(dragged, dragged.position + [0.004, 0.002, -0.006])
     bpy.context.view_layer.update()
 

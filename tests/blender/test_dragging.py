@@ -13,9 +13,9 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from knuckle.hand.kinematics import Pose
 from knuckle.posing.dragging import NEAREST, WRIST, Pin
 from knuckle.rig.armature_hands import find_hands
-from knuckle.rig.posing.dragging import RigDrag, begin, move, put_back
+from knuckle.rig.posing.dragging import RigDrag, move, put_back, start_rig_drag
 from knuckle.rig.posing.following import HandArm, hand_arm_of
-from knuckle.rig.posing.posable_model import bent_as_seen
+from knuckle.rig.posing.posable_model import fitted_to_evaluated
 from knuckle.rig.posing.rig_hand import HandState
 from knuckle.tests.blender.making import Floats, motion
 from knuckle.tests.blender.test_held import armature, channels, default
@@ -56,7 +56,7 @@ def _small(rng: np.random.Generator) -> Floats:
 def place(hand_arm: HandArm, joint: str) -> Floats:
     """(3,) m, where the rig has a joint."""
     bpy.context.view_layer.update()
-    seen: Floats = hand_arm.rig_hand.seen_frames()[JOINT_INDEX[joint], :3, 3]
+    seen: Floats = hand_arm.rig_hand.evaluated_frames()[JOINT_INDEX[joint], :3, 3]
     return seen
 
 
@@ -73,7 +73,7 @@ def inwards(hand_arm: HandArm, way: tuple[float, float, float]) -> Floats:
     """A way in the wrist's frame, in hands of 100 mm, in the world."""
     hand = hand_arm.rig_hand.hand
     size = float(np.linalg.norm([hand.rest[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS["middle-finger"][1:]]))
-    turned: Floats = hand_arm.rig_hand.seen_frames()[0, :3, :3] @ np.array(way) * size
+    turned: Floats = hand_arm.rig_hand.evaluated_frames()[0, :3, :3] @ np.array(way) * size
     return turned
 
 
@@ -83,9 +83,9 @@ def test_a_drag_to_where_it_is_moves_no_bone_and_is_taken_back_exactly(hand_arm:
     for joint in (WRIST, KNUCKLES[1], "index-finger-phalanx-intermediate", *TIPS.values()):
         if joint == WRIST and hand_arm.fixed:
             with pytest.raises(RigError):
-                begin(hand_arm, joint)
+                start_rig_drag(hand_arm, joint)
             continue
-        of = begin(hand_arm, joint)
+        of = start_rig_drag(hand_arm, joint)
         np.testing.assert_allclose(of.position, place(hand_arm, joint), atol=1e-6)
         move(of, of.position)
         bpy.context.view_layer.update()
@@ -101,7 +101,7 @@ def test_a_drag_to_where_it_is_moves_no_bone_and_is_taken_back_exactly(hand_arm:
 def test_the_rigs_own_fingertip_comes_to_where_it_is_dragged(hand_arm: HandArm, solver: str) -> None:
     low, high = hand_arm.rig_hand.hand.limits.T
     for digit in DIGITS:
-        of = begin(hand_arm, TIPS[digit], solver=solver)
+        of = start_rig_drag(hand_arm, TIPS[digit], solver=solver)
         own = np.isin(of.drag.hand.axis_joint, list(of.joints))
         bends = own & (np.array(hand_arm.rig_hand.hand.movements) == "flexion")
         angles = of.start.pose.angles + np.where(bends, 0.3, 0.0)
@@ -116,7 +116,7 @@ def test_the_rigs_own_fingertip_comes_to_where_it_is_dragged(hand_arm: HandArm, 
 def test_pinned_fingertips_of_the_rig_stay_while_the_hand_moves(hand_arm: HandArm) -> None:
     places = {digit: place(hand_arm, TIPS[digit]) for digit in ("thumb", "index-finger", "ring-finger")}
     for joint in (KNUCKLES[2], WRIST) if not hand_arm.fixed else (KNUCKLES[2],):
-        of = begin(hand_arm, joint, [Pin(digit, there) for digit, there in places.items()])
+        of = start_rig_drag(hand_arm, joint, [Pin(digit, there) for digit, there in places.items()])
         dragged_to(of, of.position + inwards(hand_arm, (0.02, -0.05, 0.06)))
         for digit, there in places.items():
             off = 1000 * float(np.linalg.norm(place(hand_arm, TIPS[digit]) - there))
@@ -130,25 +130,25 @@ def test_the_palm_comes_along_with_the_arm_and_keeps_its_turn(hand_arm: HandArm)
     if hand_arm.fixed:
         pytest.skip("nothing moves its wrist")
     bones = bpy.data.objects[hand_arm.rig_hand.binding.armature].pose.bones
-    turn = hand_arm.rig_hand.seen_frames()[0, :3, :3]
+    turn = hand_arm.rig_hand.evaluated_frames()[0, :3, :3]
     shoulder = bones[hand_arm.arm.upper].matrix.translation.copy() if hand_arm.arm else None
-    of = begin(hand_arm, WRIST)
+    of = start_rig_drag(hand_arm, WRIST)
     goal = of.position + inwards(hand_arm, (-0.3, -0.4, 0.2))
     dragged_to(of, goal)
     assert 1000 * np.linalg.norm(place(hand_arm, WRIST) - goal) < 0.5
-    np.testing.assert_allclose(hand_arm.rig_hand.seen_frames()[0, :3, :3], turn, atol=2e-3)
+    np.testing.assert_allclose(hand_arm.rig_hand.evaluated_frames()[0, :3, :3], turn, atol=2e-3)
     if hand_arm.arm and shoulder:
         assert (bones[hand_arm.arm.upper].matrix.translation - shoulder).length < 1e-5
 
 
 def test_a_hand_bent_as_it_stands_is_where_the_bones_are(hand_arm: HandArm) -> None:
-    held, stands = bent_as_seen(hand_arm.rig_hand, hand_arm.rig_hand.read())
+    held, stands = fitted_to_evaluated(hand_arm.rig_hand, hand_arm.rig_hand.read())
     there = [JOINT_INDEX[TIPS[digit]] for digit in held.digits]
     for angles in (stands.pose.angles[0], *motion(held.hand, 3).angles):
         pose = Pose(held.hand, stands.pose.root, angles[None])
         held.write(HandState(pose, stands.beyond))
         bpy.context.view_layer.update()
-        frames, seen = kinematics.joint_frames(held.hand, pose)[0], hand_arm.rig_hand.seen_frames()
+        frames, seen = kinematics.joint_frames(held.hand, pose)[0], hand_arm.rig_hand.evaluated_frames()
         np.testing.assert_allclose(frames[there, :3, 3], seen[there, :3, 3], atol=1e-5)
 
 
@@ -158,4 +158,4 @@ def test_a_digit_that_the_rig_lacks_is_reported() -> None:
     lacking = {joint: bone for joint, bone in found.bones.items() if not joint.startswith("ring")}
     hand_arm = hand_arm_of(armature, replace(found, bones=lacking))
     with pytest.raises(RigError, match="no ring-finger-tip"):
-        begin(hand_arm, "ring-finger-tip")
+        start_rig_drag(hand_arm, "ring-finger-tip")

@@ -120,9 +120,9 @@ def shown_live(armature: Object, drive: DriveChoice) -> tuple[Pose, Floats, RigH
         evaluated(armature, {"wrist": name})[0, :3, 3] for name in (UPPER[armature.name], found.bones["wrist"])
     )
     pose.root[0, :3, 3] = shoulder + 0.8 * (wrist - shoulder) + [0.0, -0.05, 0.05]
-    rig_hand = apply_pose.begin(armature, found, hand, limited=False, drive=drive)
+    rig_hand = apply_pose.make_driven_hand(armature, found, hand, limited=False, drive=drive)
     for _ in range(2):
-        apply_pose.pose([apply_pose.ShownHand(rig_hand, pose)])
+        apply_pose.pose([apply_pose.RigHandPose(rig_hand, pose)])
         bpy.context.view_layer.update()
     return pose, evaluated(armature, found.bones), rig_hand
 

@@ -173,9 +173,9 @@ def test_live_twists_the_same_and_puts_back() -> None:
     names = ("lowerarm01.L", "lowerarm02.L", "wrist.L")
     keyed = np.array([rotation_of(armature, name) for name in names])
     rested(armature)
-    rig_hand = apply_pose.begin(armature, found, hand.hand, limited=False, drive="wrist")
+    rig_hand = apply_pose.make_driven_hand(armature, found, hand.hand, limited=False, drive="wrist")
     for _ in range(3):
-        apply_pose.pose([apply_pose.ShownHand(rig_hand, hand.pose)])
+        apply_pose.pose([apply_pose.RigHandPose(rig_hand, hand.pose)])
         bpy.context.view_layer.update()
     shown = np.array([rotation_of(armature, name) for name in names])
     assert np.abs(shown - keyed).max() < 1e-5

@@ -83,7 +83,7 @@ def live_take(armature: bpy.types.Object, times: np.ndarray) -> LiveTake:
     root = np.tile(np.eye(4), (len(times), 1, 1))
     root[:, 0, 3] = 0.1 * times
     pose = Pose(hand, root, low + share * (high - low))
-    rig_hand = apply_pose.begin(armature, find_hand(armature, "left"), hand)
+    rig_hand = apply_pose.make_driven_hand(armature, find_hand(armature, "left"), hand)
     return LiveTake("Live", times, {"left": pose}, {"left": rig_hand})
 
 

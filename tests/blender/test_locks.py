@@ -89,7 +89,7 @@ def test_locked_parts_of_a_quaternion_stay_and_it_stays_one_long(
     values = rotation_channels.nearest_values(
         np.array(to) / np.linalg.norm(to), mode, np.array(getattr(bone, rotation_channels.channel(mode)))
     )
-    setattr(bone, rotation_channels.channel(mode), bone_locks.turn(bone, values))
+    setattr(bone, rotation_channels.channel(mode), bone_locks.with_locked_channels(bone, values))
     after = bone.matrix_basis.to_quaternion()
     after = after if after.dot(before) >= 0 else -after
     assert after.magnitude == pytest.approx(1.0, abs=1e-5)
@@ -108,4 +108,4 @@ def test_without_locks_values_go_through() -> None:
     for mode in MODES:
         posed(bone, mode, [False] * 4, True)
         values = np.arange(1.0, 4.0 if mode in rotation_channels.EULER_ORDERS else 5.0)
-        assert bone_locks.turn(bone, values) is values
+        assert bone_locks.with_locked_channels(bone, values) is values

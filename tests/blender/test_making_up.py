@@ -73,7 +73,7 @@ def test_a_pinned_finger_makes_up_for_the_palm_that_is_cupped(hand_arm: HandArm)
 def test_a_finger_goes_along_with_the_one_that_it_is_pinned_to(hand_arm: HandArm, digit: str, other: str) -> None:
     def gap() -> Floats:
         apart = place(hand_arm, TIPS[digit]) - place(hand_arm, TIPS[other])
-        turned: Floats = apart @ hand_arm.rig_hand.seen_frames()[0, :3, :3]
+        turned: Floats = apart @ hand_arm.rig_hand.evaluated_frames()[0, :3, :3]
         return turned
 
     before = gap()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side, digit_of
 from knuckle.hand.kinematics import Pose
 from knuckle.rig.armature_hands import FoundHand, find_hands
-from knuckle.rig.posing.dragging import begin
+from knuckle.rig.posing.dragging import start_rig_drag
 from knuckle.rig.posing.following import HandArm, hand_arm_of
 from knuckle.rig.posing.rig_hand import HandState
 from knuckle.rig.posing.surface_contact import SurfaceHit, padded
@@ -80,14 +80,14 @@ def test_skin_lies_on_the_surface_and_not_in_it(rig: str, side: Side, joint: str
     found = next(found for found in find_hands(armature) if found.side == side)
     hand_arm = hand_arm_of(armature, found)
     bend(hand_arm)
-    frames, at = hand_arm.rig_hand.seen_frames(), JOINT_INDEX[joint]
+    frames, at = hand_arm.rig_hand.evaluated_frames(), JOINT_INDEX[joint]
     along, back = frames[at - 1, :3, 1], frames[at - 1, :3, 2]
     normal = (back + tilt * along) / np.hypot(1.0, tilt)
     size = np.linalg.norm(frames[at, :3, 3] - frames[at - 1, :3, 3])
     place = frames[at, :3, 3] - 0.3 * size * normal - 0.15 * size * along
-    _, goal = padded(begin(hand_arm, joint), found).lay(spot(plane(place, normal), place, normal))
+    _, goal = padded(start_rig_drag(hand_arm, joint), found).lay(spot(plane(place, normal), place, normal))
     bpy.context.view_layer.update()
-    tip = hand_arm.rig_hand.seen_frames()[at, :3, 3]
+    tip = hand_arm.rig_hand.evaluated_frames()[at, :3, 3]
     np.testing.assert_allclose(tip, goal, atol=0.1 * MM)
     chain = CHAIN_JOINTS[str(digit_of(joint))]
     bone = found.bones[chain[chain.index(joint) - 1]]
@@ -104,14 +104,14 @@ def test_skin_lies_on_a_ball_and_not_on_its_tangent(side: Side) -> None:
     found = next(found for found in find_hands(armature) if found.side == side)
     hand_arm = hand_arm_of(armature, found)
     bend(hand_arm)
-    frames, at = hand_arm.rig_hand.seen_frames(), JOINT_INDEX["index-finger-tip"]
+    frames, at = hand_arm.rig_hand.evaluated_frames(), JOINT_INDEX["index-finger-tip"]
     normal = frames[at, :3, 2] - 0.5 * frames[at, :3, 1]
     normal /= np.linalg.norm(normal)
     place = frames[at, :3, 3] - 8 * MM * normal
     ball = things.ball(0.02)
     ball.location = (place - 0.02 * normal).tolist()
     bpy.context.view_layer.update()
-    padded(begin(hand_arm, "index-finger-tip"), found).lay(spot(ball, place, normal))
+    padded(start_rig_drag(hand_arm, "index-finger-tip"), found).lay(spot(ball, place, normal))
     bpy.context.view_layer.update()
     skin = mostly_of(armature, {"index-finger-phalanx-distal"})
     gap = np.linalg.norm(skin - np.array(ball.location), axis=-1).min() - 0.02
@@ -142,7 +142,7 @@ def index() -> tuple[bpy.types.Object, FoundHand, HandArm, Floats]:
     found = find_hands(armature)[0]
     hand_arm = hand_arm_of(armature, found)
     bend(hand_arm)
-    frame = hand_arm.rig_hand.seen_frames()[JOINT_INDEX["index-finger-tip"]].copy()
+    frame = hand_arm.rig_hand.evaluated_frames()[JOINT_INDEX["index-finger-tip"]].copy()
     frame[:3, :3] = frame[:3, :3] @ Matrix.Rotation(0.4, 3, "X")
     frame[:3, 3] -= 8 * MM * frame[:3, 2]
     return armature, found, hand_arm, frame
@@ -151,7 +151,7 @@ def index() -> tuple[bpy.types.Object, FoundHand, HandArm, Floats]:
 def laid(index: tuple[bpy.types.Object, FoundHand, HandArm, Floats], on: SurfaceHit) -> Floats:
     """(V, 3) m, the skin of the last phalanx in the frame, laid on a spot."""
     armature, found, hand_arm, frame = index
-    padded(begin(hand_arm, "index-finger-tip"), found).lay(on)
+    padded(start_rig_drag(hand_arm, "index-finger-tip"), found).lay(on)
     bpy.context.view_layer.update()
     skin = mostly_of(armature, {"index-finger-phalanx-distal"})
     return (skin - frame[:3, 3]) @ frame[:3, :3]
@@ -210,12 +210,12 @@ def test_a_knuckle_lies_on_a_surface_by_the_skin_of_the_palm(side: Side) -> None
     bpy.context.view_layer.update()
     found = find_hands(armature)[0]
     hand_arm, knuckle = hand_arm_of(armature, found), "middle-finger-phalanx-proximal"
-    frames, at = hand_arm.rig_hand.seen_frames(), JOINT_INDEX[knuckle]
+    frames, at = hand_arm.rig_hand.evaluated_frames(), JOINT_INDEX[knuckle]
     wrist, normal = frames[0, :3, 3], -frames[0, :3, 2]
     place = frames[at, :3, 3] - 10 * MM * normal
-    _, goal = padded(begin(hand_arm, knuckle), found).lay(spot(plane(place, normal), place, normal))
+    _, goal = padded(start_rig_drag(hand_arm, knuckle), found).lay(spot(plane(place, normal), place, normal))
     bpy.context.view_layer.update()
-    seen = hand_arm.rig_hand.seen_frames()[at, :3, 3]
+    seen = hand_arm.rig_hand.evaluated_frames()[at, :3, 3]
     reach = np.linalg.norm(frames[at, :3, 3] - wrist)
     np.testing.assert_allclose(seen, wrist + reach * (goal - wrist) / np.linalg.norm(goal - wrist), atol=0.2 * MM)
     palm = mostly_of(

@@ -12,7 +12,7 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
 from knuckle.hand.poses import angles
 from knuckle.rig import detection_cache
-from knuckle.rig.posing.dragging import begin
+from knuckle.rig.posing.dragging import start_rig_drag
 from knuckle.rig.posing.pinching import pinching
 from knuckle.rig.posing.posable_cache import posable_hand_arm
 from knuckle.rig.posing.rig_hand import HandState, RigHand
@@ -71,9 +71,9 @@ def test_the_skins_of_a_fingertip_and_the_thumb_touch(rig: str, view: str) -> No
     posed = opposed(hand.hand)
     hand.write(HandState(Pose(hand.hand, state.pose.root, posed[None]), state.beyond))
     bpy.context.view_layer.update()
-    dragged = begin(who, CHAIN_JOINTS["index-finger"][-1])
+    dragged = start_rig_drag(who, CHAIN_JOINTS["index-finger"][-1])
     pinch = pinching(dragged, detection_cache.found(armature, "right"))
-    along = hand.seen_frames()[0, :3, :3] @ np.array(VIEWS[view])
+    along = hand.evaluated_frames()[0, :3, :3] @ np.array(VIEWS[view])
     along /= np.linalg.norm(along)
     thumb, last = pinch.others["thumb"].position, None
     for part in np.linspace(0.2, 1.0, 5):

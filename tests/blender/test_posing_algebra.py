@@ -12,7 +12,7 @@ from knuckle.rig import detection_cache
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.algebra import PARTS, TraceCache
-from knuckle.rig.posing.dragging import begin, move
+from knuckle.rig.posing.dragging import move, start_rig_drag
 from knuckle.rig.posing.posable_cache import posable_hand_arm
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.snapshot import snapshot
@@ -54,8 +54,8 @@ def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.type
 
 def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.types.Object) -> None:
     known = detection_cache.look(armature)
-    of = begin(posable_hand_arm(armature, "right", known), "index-finger-tip", solver="cga")
-    way = of.hand_arm.rig_hand.seen_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
+    of = start_rig_drag(posable_hand_arm(armature, "right", known), "index-finger-tip", solver="cga")
+    way = of.hand_arm.rig_hand.evaluated_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
     course = move(of, of.position + 0.5 * way)
     course = move(of, of.position + way, course)
     bpy.context.view_layer.update()
@@ -63,7 +63,7 @@ def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.t
     (trace,) = TraceCache().traces(armature, known, "right", ["index-finger"], goals)
     assert np.linalg.norm(named(trace, "T").centre - goals["index-finger"]) < 1e-6
     held = posable_hand_arm(armature, "right", known).rig_hand
-    stands = with_rigid_palm(held.read_pose(), held.seen_frames()[:, :3, 3])
+    stands = with_rigid_palm(held.read_pose(), held.evaluated_frames()[:, :3, 3])
     drawn = Tracer(stands.hand).solved(stands, "index-finger", goals["index-finger"])
     assert np.rad2deg(np.abs(drawn.angles - stands.angles).max()) < 0.1
 

@@ -41,7 +41,7 @@ def bend(armature: bpy.types.Object, *joints: str) -> None:
 def place(armature: bpy.types.Object, joint: str) -> Floats:
     """(3,) m"""
     bpy.context.view_layer.update()
-    found: Floats = posable_hand_arm(armature, "right").rig_hand.seen_frames()[JOINT_INDEX[joint], :3, 3]
+    found: Floats = posable_hand_arm(armature, "right").rig_hand.evaluated_frames()[JOINT_INDEX[joint], :3, 3]
     return found
 
 

@@ -95,7 +95,7 @@ def test_a_mirrored_hand_takes_its_pins_along_and_the_other_keeps_its_own(armatu
     assert operators.knuckle.pose_mirror(direction="TO_LEFT") == {"FINISHED"}
     bpy.context.view_layer.update()
     np.testing.assert_array_equal(pinned(armature)["index-finger"], right["index-finger"])
-    tips = {digit: posable_hand(left, "left").seen_frames()[_index(left, digit), :3, 3] for digit in TIPS}
+    tips = {digit: posable_hand(left, "left").evaluated_frames()[_index(left, digit), :3, 3] for digit in TIPS}
     for was, now in zip(before, pins_of(left, "left"), strict=True):
         np.testing.assert_allclose(now.position, tips[now.digit], atol=1e-6)
         if now.digit == "index-finger":

@@ -11,7 +11,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from knuckle.posing.dragging import Pin
 from knuckle.rig.posing import pin_reach
 from knuckle.rig.posing.dragging import moved_bones, put_back
-from knuckle.rig.posing.following import HandArm, standing_arm
+from knuckle.rig.posing.following import HandArm, current_arm
 from knuckle.rig.posing.pin_reach import pin_distances, pins_at_fingertips, reach_pins
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_dragging import TIPS, armature, hand_arm, inwards, place
@@ -34,17 +34,17 @@ def off(hand_arm: HandArm, pin: Pin) -> float:
 
 def test_fingers_that_reach_their_pins_leave_the_palm(hand_arm: HandArm) -> None:
     pins = pins_at(hand_arm, inwards(hand_arm, (0.0, -0.03, -0.04)))
-    wrist = hand_arm.rig_hand.seen_frames()[0]
+    wrist = hand_arm.rig_hand.evaluated_frames()[0]
     reach_pins(hand_arm, pins)
     assert max(off(hand_arm, pin) for pin in pins) < 0.5
-    np.testing.assert_allclose(hand_arm.rig_hand.seen_frames()[0], wrist, atol=1e-5)
+    np.testing.assert_allclose(hand_arm.rig_hand.evaluated_frames()[0], wrist, atol=1e-5)
 
 
 def test_what_is_beyond_the_fingers_is_reached_by_the_palm_and_its_arm(hand_arm: HandArm) -> None:
     if hand_arm.fixed:
         pytest.skip("its wrist stays")
     way = inwards(hand_arm, (0.1, -0.2, -0.6))
-    if (arm := standing_arm(hand_arm)) is not None:
+    if (arm := current_arm(hand_arm)) is not None:
         # Towards the shoulder, where there is room for the wrist.
         back = arm[1] - place(hand_arm, "wrist")
         way = 0.6 * np.linalg.norm(inwards(hand_arm, (1.0, 0.0, 0.0))) * back / np.linalg.norm(back)
@@ -66,7 +66,7 @@ def test_what_is_out_of_reach_is_reached_for_and_reported(hand_arm: HandArm) -> 
         return
     assert min(reported.values()) > 0.5
     if hand_arm.arm is not None:
-        arm = standing_arm(hand_arm)
+        arm = current_arm(hand_arm)
         assert arm is not None
         straight = np.linalg.norm(place(hand_arm, "wrist") - arm[1])
         assert straight > 0.97 * (arm[0].upper + arm[0].fore), "the arm stretches"
@@ -102,7 +102,7 @@ def test_pins_that_are_not_met_hold_fingertips_where_they_are(hand_arm: HandArm)
         np.testing.assert_allclose(pin.position, place(hand_arm, TIPS[pin.digit]), atol=1e-9)
     assert max(pin_distances(hand_arm.rig_hand, stand[1:]).values()) < 1e-9
     middle, index = (JOINT_INDEX[CHAIN_JOINTS[digit][-1]] for digit in ("middle-finger", "index-finger"))
-    seen = hand_arm.rig_hand.seen_frames()
+    seen = hand_arm.rig_hand.evaluated_frames()
     np.testing.assert_allclose(
         seen[0, :3, :3] @ stand[-1].position, seen[middle, :3, 3] - seen[index, :3, 3], atol=1e-9
     )

@@ -171,10 +171,10 @@ def test_how_much_an_arm_is_too_short_is_said_to_half_a_unit_with_its_frames(met
 def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:
     armature = rig_with_arms("MakeHuman")
     hand = proportions.build(proportions.adult("left"))
-    rig_hand = apply_pose.begin(armature, find_hand(armature, "left"), hand, drive="wrist")
+    rig_hand = apply_pose.make_driven_hand(armature, find_hand(armature, "left"), hand, drive="wrist")
     roots = placed(armature, "wrist").hands[0].pose.root
     for root, beyond in zip(roots, BEYOND, strict=True):
-        apply_pose.pose([apply_pose.ShownHand(rig_hand, Pose(hand, root[None], hand.neutral[None]))])
+        apply_pose.pose([apply_pose.RigHandPose(rig_hand, Pose(hand, root[None], hand.neutral[None]))])
         assert rig_hand.mover is not None and rig_hand.mover.strain is not None
         assert bool(rig_hand.mover.strain.excess_bend[0] > 0) == beyond
 

@@ -88,7 +88,7 @@ def bend(screen: "Screen", side: str = "right") -> None:
 def frame(screen: "Screen", joint: str, side: str = "right") -> Any:
     """(4, 4) in the world."""
     index = ours("hand.joints").JOINT_INDEX[joint]
-    return held_hand(screen, side).seen_frames()[index]
+    return held_hand(screen, side).evaluated_frames()[index]
 
 
 def place(screen: "Screen", joint: str, side: str = "right") -> Any:

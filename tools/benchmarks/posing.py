@@ -86,11 +86,11 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
     import numpy as np
     from mathutils import Vector
 
-    from knuckle.rig.posing.dragging import begin, move, put_back
+    from knuckle.rig.posing.dragging import move, put_back, start_rig_drag
     from knuckle.rig.posing.posable_cache import posable_hand_arm
 
     hand_arm = posable_hand_arm(armature, "right")
-    dragged = begin(hand_arm, joint)
+    dragged = start_rig_drag(hand_arm, joint)
     size = float(np.linalg.norm(dragged.drag.start.hand.rest[1:, :3, 3], axis=-1).max())
     ways = goals(steps, 2 * size)
     busy: list[float] = []
@@ -146,7 +146,7 @@ def wander(minutes: float) -> str:
 
     from knuckle.operators.pins import pins_of
     from knuckle.posing.dragging import DRAGGABLE
-    from knuckle.rig.posing.dragging import begin, move, put_back
+    from knuckle.rig.posing.dragging import move, put_back, start_rig_drag
     from knuckle.rig.posing.posable_cache import posable_hand_arm
 
     armature = opened("default hand")
@@ -160,7 +160,9 @@ def wander(minutes: float) -> str:
             bpy.ops.knuckle.pin_fingertip(  # type: ignore[attr-defined]
                 side="right", digit=str(rng.choice(["thumb", "ring-finger", "pinky-finger"])), toggle=True, to="WORLD"
             )
-        dragged = begin(posable_hand_arm(armature, "right"), str(rng.choice(DRAGGABLE)), pins_of(armature, "right"))
+        dragged = start_rig_drag(
+            posable_hand_arm(armature, "right"), str(rng.choice(DRAGGABLE)), pins_of(armature, "right")
+        )
         last = None
         for way in goals(30, 0.2, drags):
             last = move(dragged, dragged.position + way, last)

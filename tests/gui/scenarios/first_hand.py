@@ -263,7 +263,7 @@ def place(screen: "Screen", joint: str) -> Any:
     """(3,) m in the world."""
     screen.window.view_layer.update()
     held = ours("rig.posing.posable_cache").posable_hand(armature(screen), "right")
-    return held.seen_frames()[ours("hand.joints").JOINT_INDEX[joint], :3, 3]
+    return held.evaluated_frames()[ours("hand.joints").JOINT_INDEX[joint], :3, 3]
 
 
 def apart(one: Any, other: Any) -> float:
