@@ -1,1 +1,1 @@
-"""Joint limits that a rig states, and limits added to its bones."""
+"""Joint limits that a rig defines, and limits added to its bones."""

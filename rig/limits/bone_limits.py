@@ -14,45 +14,46 @@ from ..rotation_channels import from_eulers, smallest_eulers
 Floats = NDArray[np.float64]
 
 Order = Literal["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "SWING", "QUATERNION"]
-"""How a rotation is decomposed into an angle about each of the bone's axes: an Euler order; SWING, into swing of the
-bone and twist about it, as in Blender's inverse kinematics; QUATERNION, into the quaternion's components, as by their
-locks."""
+"""How a rotation is decomposed into an angle about each of the bone's axes: by an Euler order; SWING, into swing of the
+bone and twist about it, as in Blender's inverse kinematics; QUATERNION, into the components that Blender's locks of a
+quaternion apply to."""
 
 AXIS_TOLERANCE = np.deg2rad(2.0)
-"""rad, the accepted deviation of a joint's axes from those of a bone with fewer free axes."""
+"""rad, the tolerated deviation of a joint's axes from those of a bone with fewer free axes."""
 SIDE_EFFECT_TWIST = np.deg2rad(15.0)
-"""rad, the greatest twist that is taken for a side effect of other rotations."""
+"""rad, the maximum twist that is considered a side effect of other rotations."""
 LOCKED_RANGE = np.deg2rad(1.0)
-"""rad, an axis about which a bone rotates less than this in either direction is locked."""
+"""rad: an axis about which a bone rotates less than this in either direction is locked."""
 ROUNDING = 1e-9
 ROUNDS = 8
-"""How often all limits are applied one after the other: each may undo a little of the one before, and one limit may
-read as the second triple of Euler angles what another wrote as the first."""
+"""How often all limits are applied in sequence. Each may partly undo the previous one, and one limit may read the
+second
+triple of Euler angles where another wrote the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AxisRanges:
-    """An angle range about each of a bone's axes, on the circle: 350 degrees are −10."""
+    """An angle range about each of a bone's axes. Angles are on the circle: 350 degrees equal −10."""
 
     order: Order
     middle: Floats
     """(3,) rad."""
     half: Floats
-    """(3,) rad, greatest distance of an angle from the middle; infinite for a free axis."""
+    """(3,) rad, maximum distance of an angle from the middle; infinite for a free axis."""
 
     @classmethod
     def between(cls, order: Order, low: ArrayLike, high: ArrayLike) -> "AxisRanges":
-        """Return ranges from the lowest and highest angles (3,) rad; infinite ones are free."""
+        """Return ranges between minimum and maximum angles (3,) rad. Axes with an infinite angle are free."""
         low, high = np.asarray(low, float), np.asarray(high, float)
         is_free = np.isinf(low) | np.isinf(high) | (high - low >= 2 * np.pi)
         middle = np.where(is_free, 0.0, (np.where(is_free, 0.0, low) + np.where(is_free, 0.0, high)) / 2)
         return cls(order, middle, np.where(is_free, np.inf, high - middle))
 
     def clipped(self, matrices: Floats) -> Floats:
-        """Return rotations (F, 3, 3) with those outside the ranges clipped to them.
+        """Return rotations (F, 3, 3), clipped to the ranges.
 
-        A bone that must not twist keeps its direction as far as its swing allows: an unwanted twist arises by itself if
-        a joint rotates about two axes in another order than the bone.
+        A bone that must not twist keeps its direction as far as its swing allows, as an unwanted twist arises if a
+        joint rotates about two axes in another order than the bone.
         """
         deviations = _wrapped(_decomposed(matrices, self.order) - self.middle)
         outside = np.any(np.abs(deviations) > self.half + ROUNDING, axis=-1)
@@ -66,15 +67,17 @@ class AxisRanges:
         result[outside] = _composed(self.middle + np.clip(deviations, -self.half, self.half), self.order)
         return result
 
-    def intersection(self, other: "AxisRanges") -> "AxisRanges | None":
-        """Return the intersection, if both have the same order and on each axis one range lies within the other."""
-        if self.order != other.order:
+    def intersection(self, other_ranges: "AxisRanges") -> "AxisRanges | None":
+        """Return the intersection; None unless orders are equal and on each axis one range is within the other."""
+        if self.order != other_ranges.order:
             return None
-        distances = np.abs(_wrapped(self.middle - other.middle))
-        wide, narrow = np.maximum(self.half, other.half), np.minimum(self.half, other.half)
+        distances = np.abs(_wrapped(self.middle - other_ranges.middle))
+        wide, narrow = np.maximum(self.half, other_ranges.half), np.minimum(self.half, other_ranges.half)
         if not np.all(np.isinf(wide) | (distances + narrow <= wide + ROUNDING)):
             return None
-        return replace(self, middle=np.where(self.half <= other.half, self.middle, other.middle), half=narrow)
+        return replace(
+            self, middle=np.where(self.half <= other_ranges.half, self.middle, other_ranges.middle), half=narrow
+        )
 
     @property
     def is_twist_locked(self) -> bool:
@@ -83,7 +86,7 @@ class AxisRanges:
 
     @property
     def locked(self) -> NDArray[np.bool_]:
-        """(3,) True for locked axes."""
+        """(3,) whether each axis is locked."""
         locked: NDArray[np.bool_] = self.half < LOCKED_RANGE
         return locked
 
@@ -108,7 +111,8 @@ class BoneLimits:
     def violations(self, matrices: Floats) -> tuple[Floats, Floats, Floats]:
         """Return how far rotations (F, 3, 3) violate locked axes, other ranges, and a locked twist: (F,) rad each.
 
-        The twist of a bone that must not twist counts by itself, up to TWIST, since the bone's direction is right.
+        The twist of a bone that must not twist is returned separately, up to SIDE_EFFECT_TWIST, since the bone's
+        direction is right.
         """
         clipped = self._narrow.clipped(matrices)
         off_axis, twist = angles_between(clipped, matrices), np.zeros(len(matrices))
@@ -127,13 +131,13 @@ class BoneLimits:
         """These limits reduced to the ranges that are not narrow."""
         return self._reduced([part.half >= AXIS_TOLERANCE for part in self.parts])
 
-    def _reduced(self, kept: Sequence[NDArray[np.bool_]]) -> "BoneLimits":
-        halves = [np.where(keep, part.half, np.inf) for keep, part in zip(kept, self.parts, strict=True)]
+    def _reduced(self, masks: Sequence[NDArray[np.bool_]]) -> "BoneLimits":
+        halves = [np.where(mask, part.half, np.inf) for mask, part in zip(masks, self.parts, strict=True)]
         parts = (replace(part, half=half) for part, half in zip(self.parts, halves, strict=True))
         return BoneLimits(self.bone, tuple(part for part in parts if np.isfinite(part.half).any()))
 
     def hinge(self) -> Floats | None:
-        """Return the bone's only free axis (3,), None if it has several or none."""
+        """Return the bone's only free axis (3,); None if it has several or none."""
         at_rest = [part.locked & (np.abs(_wrapped(part.middle)) < LOCKED_RANGE) for part in self.parts]
         free: list[int] = np.flatnonzero(~np.any(at_rest, axis=0)).tolist() if at_rest else []
         axis: Floats | None = np.eye(3)[free[0]] if len(free) == 1 else None
@@ -141,13 +145,13 @@ class BoneLimits:
 
 
 def merged(parts: Sequence[AxisRanges]) -> tuple[AxisRanges, ...]:
-    """Return the same limits in as few parts as possible: ranges that contain each other are merged."""
+    """Return the same limits in as few parts as possible, by merging ranges that contain each other."""
     result: list[AxisRanges] = []
     for part in parts:
-        for index, other in enumerate(result):
-            both = other.intersection(part)
-            if both is not None:
-                result[index] = both
+        for index, existing in enumerate(result):
+            intersection = existing.intersection(part)
+            if intersection is not None:
+                result[index] = intersection
                 break
         else:
             result.append(part)
@@ -192,7 +196,8 @@ def _swing_angles(directions: Floats, order: Order) -> Floats:
 
     With Z applied first     d = Rx Rz y = (−sin z, cos z cos x, cos z sin x)
     with X applied first     d = Rz Rx y = (−sin z cos x, cos z cos x, sin x)
-    Of the two solutions, a and (pi − a, the other + pi), the one with smaller angles. For a swing, both at once.
+    Of the two solutions, which are a and (pi − a, the other + pi), the one with smaller angles is returned. A swing is
+    about both axes at once.
     """
     if order in ("SWING", "QUATERNION"):
         axis = np.cross([0.0, 1.0, 0.0], directions)
@@ -210,8 +215,8 @@ def _swing_angles(directions: Floats, order: Order) -> Floats:
     angles[1, :, second] = np.pi - angles[0, :, second]
     angles = _wrapped(angles)
     smaller = np.abs(angles).sum(axis=-1).argmin(axis=0)
-    picked: Floats = angles[smaller, np.arange(len(directions))]
-    return picked
+    smallest: Floats = angles[smaller, np.arange(len(directions))]
+    return smallest
 
 
 def _composed(angles: Floats, order: Order) -> Floats:
@@ -230,7 +235,7 @@ def _angles(parts: Floats) -> Floats:
 
 
 def _quaternions(parts: Floats) -> Floats:
-    """Return unit quaternions (F, 4), w >= 0, of vector parts (F, 3); parts longer than 1 are shortened."""
+    """Return unit quaternions (F, 4) with w >= 0 from vector parts (F, 3). Parts longer than 1 are shortened."""
     length = np.linalg.norm(parts, axis=-1, keepdims=True)
     parts = parts / np.maximum(length, 1.0)
     return np.concatenate([np.sqrt(np.maximum(1.0 - np.minimum(length, 1.0) ** 2, 0.0)), parts], axis=-1)

@@ -1,7 +1,7 @@
 """Conversion of limits on a rig's bones to angle ranges of a hand's joints.
 
-A bone's axes need not be those of its joint, so the names of axes mean nothing here: for sample angles of a joint, the
-resulting rotation of the bone is computed and checked against the bone's limits.
+The axes of a bone may differ from those of its joint, so the names of axes are meaningless here. The rotation of the
+bone is computed for sample angles of the joint, and compared with the bone's limits.
 """
 
 from collections.abc import Mapping
@@ -26,15 +26,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAN_SINE = np.sin(np.deg2rad(40.0))
-"""Sine of the greatest angle between a bone's hinge and its joint's axis, as for rest_frames.HINGE_COSINE."""
+"""Sine of the maximum angle between a bone's hinge and its joint's axis, see rest_frames.HINGE_COSINE."""
 RANGE_TOLERANCE = np.deg2rad(0.02)
 ROUNDS = 3
 PARTS = 16
-"""The ends of a range are searched in ROUNDS refinements by PARTS steps each: to a fortieth of a degree."""
+"""The bounds of a range are searched in ROUNDS refinements of PARTS steps each, to a fortieth of a degree."""
 REFINEMENTS = 7
-"""How often the pattern search for the nearest angles divides its step by three: to a hundredth of a degree."""
+"""How often the pattern search for the nearest angles divides its step by three, to a hundredth of a degree."""
 SAMPLES: dict[Movement, int] = {"flexion": 13, "abduction": 5, "twist": 5}
-"""How many angles of a range are tried. Ranges are extended in this order: flexion matters most."""
+"""Number of angles of a range that are tried. Ranges are extended in this order, as flexion matters most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,16 +42,16 @@ class JointRange:
     """The angles of a joint within its bone's limits."""
 
     ranges: Mapping[Movement, tuple[float, float]]
-    """rad, a box that is allowed as a whole."""
+    """rad, a box in which all angles are allowed."""
     outside: float
-    """rad, least distance of the bone's rotations from its limits; 0 if it gets inside."""
+    """rad, minimum distance of the bone's rotations from its limits; 0 if any rotation is within them."""
 
 
 def joint_ranges(binding: RigBinding, hand: HandModel, world: Floats) -> dict[int, JointRange]:
-    """Return joint -> range for joints whose bones are limited; within the hand's own limits where possible.
+    """Return joint -> range for joints whose bones are limited, within the hand's own limits where possible.
 
-    world: T_world_armature (4, 4). Joints are left out whose bone's rotation depends on more than the joint's own
-    angles: in hands whose bones have no parents, or other parents than the hand's joints.
+    world: T_world_armature (4, 4). Joints are omitted if the rotation of their bone depends on more than the joint's
+    own angles, as in hands whose bones have no parents, or parents other than those of the hand's joints.
     """
     joints = keyed_joints(binding, hand, world)
     return {index: _range(joint) for index, joint in joints.items() if joint.limits.parts}
@@ -59,7 +59,7 @@ def joint_ranges(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedJoint(ValueEquality):
-    """A joint with K angles and the bone that it keys: the bone's basis = before · R(angles) · after."""
+    """A joint with K angles and the bone that it keys. The bone's basis is before · R(angles) · after."""
 
     movements: tuple[Movement, ...]
     axes: Floats
@@ -75,10 +75,10 @@ class KeyedJoint(ValueEquality):
 
     def bases(self, angles: Floats) -> Floats:
         """Return the bone's basis rotations (N, 3, 3) at angles (N, K) rad."""
-        turn = np.broadcast_to(rot.IDENTITY, (len(angles), 4))
+        rotation = np.broadcast_to(rot.IDENTITY, (len(angles), 4))
         for axis, column in zip(self.axes, angles.T, strict=True):
-            turn = rot.multiply(turn, rot.from_axis_angle(axis, column))
-        bases: Floats = self.before @ rot.to_matrix(turn) @ self.after
+            rotation = rot.multiply(rotation, rot.from_axis_angle(axis, column))
+        bases: Floats = self.before @ rot.to_matrix(rotation) @ self.after
         return bases
 
     def violations(self, angles: Floats) -> Floats:
@@ -93,7 +93,7 @@ class KeyedJoint(ValueEquality):
 
 
 def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[int, KeyedJoint]:
-    """Return the moving joints with a bone whose rotation depends on the joint's own angles alone."""
+    """Return the moving joints with a bone whose rotation depends only on the joint's own angles."""
     unlimited = replace(binding, limits={})
     rng = np.random.default_rng(0)
     low, high = hand.limits.T
@@ -101,7 +101,7 @@ def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
     roots = np.tile(np.eye(4), (len(angles), 1, 1))
     roots[1:, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.eye(3), np.array([0.5, 1.0, 1.5])))
     keyed = rot.to_matrix(transfer(unlimited, hand, Pose(hand, roots, angles), world, {}).rotations)
-    # A mirrored armature shows the other hand: its bones rotate as mirror images.
+    # A mirrored armature shows the other hand, so its bones rotate as mirror images.
     mirror = np.array([1.0, -1.0, -1.0] if np.linalg.det(world[:3, :3]) < 0 else [1.0, 1.0, 1.0])
     joints: dict[int, KeyedJoint] = {}
     for index in set(hand.axis_joint.tolist()) & set(binding.mapped):
@@ -122,7 +122,7 @@ def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
 
 
 def _rounded(rotation: Floats) -> Floats:
-    """Round off the last bits, which depend on the armature's position, so that equal joints are found in the cache."""
+    """Round off the last bits, which depend on the armature's position, so that the cache finds equal joints."""
     result: Floats = np.round(rotation, 9) + 0.0
     return result
 
@@ -132,22 +132,23 @@ def _range(joint: KeyedJoint) -> JointRange:
     base, violations = _nearest_allowed(joint, joint.own_limits)
     if violations.max() > AXIS_TOLERANCE:
         # A stiff rig keeps its rest pose, even if its abduction and twist are outside a hand's limits.
-        built = joint.rest_angles()[:, None]
+        rest = joint.rest_angles()[:, None]
         widened = np.concatenate(
-            [np.minimum(joint.own_limits, built)[:, :1], np.maximum(joint.own_limits, built)[:, 1:]], axis=1
+            [np.minimum(joint.own_limits, rest)[:, :1], np.maximum(joint.own_limits, rest)[:, 1:]], axis=1
         )
         is_flexion = np.array([movement == "flexion" for movement in joint.movements])[:, None]
-        loose = replace(joint, own_limits=np.where(is_flexion, joint.own_limits, widened))
-        stiff_base, stiff_violations = _nearest_allowed(loose, loose.own_limits)
+        widened_joint = replace(joint, own_limits=np.where(is_flexion, joint.own_limits, widened))
+        stiff_base, stiff_violations = _nearest_allowed(widened_joint, widened_joint.own_limits)
         if stiff_violations.max() < violations.max() - AXIS_TOLERANCE:
-            joint, base, violations = loose, stiff_base, stiff_violations
+            joint, base, violations = widened_joint, stiff_base, stiff_violations
     return _extended(joint, base, violations)
 
 
 def _nearest_allowed(joint: KeyedJoint, limits: Floats) -> tuple[Floats, Floats]:
-    """Return the allowed angles (K,) nearest to neutral, else the nearest to allowed ones, and their violations (3,).
+    """Return the allowed angles (K,) nearest to neutral, and their violations (3,).
 
-    By a pattern search from the best point of a grid: to the best neighbour, with smaller steps when none is better.
+    If no angles are allowed, these are the angles nearest to allowed ones. A pattern search starts from the best point
+    of a grid and moves to the best neighbour. The step is reduced if no neighbour is better.
     """
     counts = [SAMPLES[movement] for movement in joint.movements]
     grid = _grid(limits, counts)
@@ -157,16 +158,16 @@ def _nearest_allowed(joint: KeyedJoint, limits: Floats) -> tuple[Floats, Floats]
     neighbours = np.array(list(product((-1.0, -1 / 3, 0.0, 1 / 3, 1.0), repeat=len(counts))))
     refinements = 0
     while refinements < REFINEMENTS:
-        found, found_cost = _cheapest(joint, np.clip(best + neighbours * step, *limits.T))
-        if found_cost < cost - 1e-6:
-            best, cost = found, found_cost
+        candidate, candidate_cost = _cheapest(joint, np.clip(best + neighbours * step, *limits.T))
+        if candidate_cost < cost - 1e-6:
+            best, cost = candidate, candidate_cost
         else:
             step, refinements = step / 3, refinements + 1
     return best, joint.violations(best[None])[:, 0]
 
 
 def _cheapest(joint: KeyedJoint, points: Floats) -> tuple[Floats, float]:
-    """Return the point (K,) of (N, K) of least violation, of allowed ones the nearest to neutral, and its cost."""
+    """Return the point (K,) of (N, K) with the least violation, or the allowed one nearest to neutral, and its cost."""
     off_axis, outside, twist = joint.violations(points)
     excess = np.maximum(off_axis - AXIS_TOLERANCE / 2, 0.0) + np.maximum(outside - RANGE_TOLERANCE / 2, 0.0)
     costs = (
@@ -174,8 +175,8 @@ def _cheapest(joint: KeyedJoint, points: Floats) -> tuple[Floats, float]:
         + 100.0 * np.maximum(twist - AXIS_TOLERANCE / 2, 0.0)
         + np.linalg.norm(points - joint.neutral, axis=-1)
     )
-    least = int(costs.argmin())
-    return points[least], float(costs[least])
+    cheapest = int(costs.argmin())
+    return points[cheapest], float(costs[cheapest])
 
 
 def _extended(joint: KeyedJoint, base: Floats, violations: Floats) -> JointRange:
@@ -193,25 +194,25 @@ def _extended(joint: KeyedJoint, base: Floats, violations: Floats) -> JointRange
 
 
 def _furthest(joint: KeyedJoint, base: Floats, violations: Floats, box: Floats, at: tuple[int, int]) -> float:
-    """Return the furthest value of one end of a box for which all of the box is allowed, up to the hand's limit."""
+    """Return the furthest value of one bound for which the whole box is allowed, up to the hand's limit."""
     inside, outside = float(box[at]), float(joint.own_limits[at])
     for _ in range(ROUNDS if inside != outside else 0):
-        ends = np.linspace(inside, outside, PARTS + 1)[1:]
+        values = np.linspace(inside, outside, PARTS + 1)[1:]
         larger = np.repeat(box[None], PARTS, axis=0)
-        larger[:, at[0], at[1]] = ends
+        larger[:, at[0], at[1]] = values
         fits = _boxes_allowed(joint, base, violations, larger)
         if fits.all():
             return outside
         count = int(fits.argmin())
-        inside, outside = float(ends[count - 1]) if count else inside, float(ends[count])
+        inside, outside = float(values[count - 1]) if count else inside, float(values[count])
     return inside
 
 
 def _boxes_allowed(joint: KeyedJoint, base: Floats, violations: Floats, boxes: Floats) -> NDArray[np.bool_]:
     """Return (B,) whether a bone's limits allow all angles of boxes (B, K, 2), in which the same axes have a width.
 
-    A bone's hinge may be inclined to the joint's flexion axis by up to LEAN: then flexion violates the locked axes in
-    proportion, and keys are clipped to the hinge. Other movements must not add to that violation.
+    A bone's hinge may be inclined to the joint's flexion axis by up to the angle of LEAN_SINE. Flexion then violates
+    the locked axes in proportion, and keys are clipped to the hinge. Other movements must not increase that violation.
     """
     counts = [SAMPLES[movement] for movement in joint.movements]
     points = np.concatenate([_grid(box, counts) for box in boxes])
@@ -230,7 +231,7 @@ def _boxes_allowed(joint: KeyedJoint, base: Floats, violations: Floats, boxes: F
 
 
 def _grid(box: Floats, counts: list[int]) -> Floats:
-    """Return a grid of angles (N, K) over a box (K, 2), including its corners; one angle for a range of no width."""
+    """Return a grid of angles (N, K) over a box (K, 2), including its corners. A range of zero width has one angle."""
     columns = [
         np.linspace(low, high, count if high > low else 1) for (low, high), count in zip(box, counts, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""A hand's limits as Limit Rotation constraints on bones: exact on Knuckle's own hand, approximate on others."""
+"""Add a hand's limits to bones as Limit Rotation constraints, exact on Knuckle's own hand, approximate on others."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +21,15 @@ _AXES = [int(np.argmax(np.abs(axis))) for axis in AXES.values()]
 EULER_ORDER = "".join("XYZ"[axis] for axis in reversed(_AXES))
 """The order of HandModel's R = R_abduction · R_twist · R_flexion: Blender names the rotation applied first first."""
 SAMPLES = 15
-"""How many angles of each range are tried."""
+"""Number of angles of each range that are tried."""
 MARGIN = np.deg2rad(0.5)
-"""rad, margin for rotations between the angles tried."""
+"""rad, margin for rotations between the angles that are tried."""
 
 
 def add_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> None:
-    """Add the limits of each joint but the wrist to its bone as a constraint, and lock the axes that do not rotate.
+    """Add the limits of each joint except the wrist to its bone as a constraint, and lock the axes that do not rotate.
 
-    The bones' rest frames must be the joint frames, as in add_hand; earlier limits are replaced.
+    The bones' rest frames must be the joint frames, as in add_hand. Earlier limits are replaced.
     """
     for joint in binding.mapped[1:]:
         bone = armature.pose.bones[str(binding.bones[joint])]
@@ -44,10 +44,10 @@ def add_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> None
 
 
 def suggest_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> int:
-    """Add the hand's limits as a constraint to each bone without limits; return the number of these bones.
+    """Add the hand's limits as a constraint to each bone without limits. Return the number of these bones.
 
-    They change no pose inside the hand's limits; if a bone's axes are not those of its joint, they also allow poses
-    outside. Locks are left as they are.
+    The constraints change no pose within the hand's limits. If a bone's axes are not those of its joint, they also
+    allow poses outside of them. Locks do not change.
     """
     joints = keyed_joints(binding, hand, np.array(armature.matrix_world))
     unlimited = [joint for joint in joints.values() if not joint.limits.parts]
@@ -58,29 +58,29 @@ def suggest_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> 
 
 
 def _ranges_around(joint: KeyedJoint) -> tuple[Floats, str]:
-    """Return ranges (3, 2) rad of X, Y and Z that hold all rotations of a joint, in the Euler order of least volume."""
+    """Return ranges (3, 2) rad of X, Y and Z that contain all rotations of a joint, and the order of least volume."""
     columns = [np.linspace(low, high, SAMPLES) for low, high in joint.own_limits]
     angles = np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(-1, len(columns))
     bases = joint.bases(angles)
-    found: dict[str, Floats] = {}
+    ranges_by_order: dict[str, Floats] = {}
     for order in EULER_ORDERS:
         eulers = smallest_eulers(bases, order)
-        found[order] = np.stack([eulers.min(axis=0) - MARGIN, eulers.max(axis=0) + MARGIN], axis=1)
-    best = min(EULER_ORDERS, key=lambda order: float(np.ptp(found[order], axis=1).prod()))
-    return found[best], best
+        ranges_by_order[order] = np.stack([eulers.min(axis=0) - MARGIN, eulers.max(axis=0) + MARGIN], axis=1)
+    best = min(EULER_ORDERS, key=lambda order: float(np.ptp(ranges_by_order[order], axis=1).prod()))
+    return ranges_by_order[best], best
 
 
 def remove_limit(bone: "PoseBone") -> bool:
-    """Remove Knuckle's limit from a bone, leaving all other constraints; return whether there was one."""
-    found: Any = bone.constraints.get(CONSTRAINT_NAME)
-    if found is not None:
-        bone.constraints.remove(found)
-    return found is not None
+    """Remove Knuckle's limit from a bone, and no other constraint. Return whether it had one."""
+    constraint: Any = bone.constraints.get(CONSTRAINT_NAME)
+    if constraint is not None:
+        bone.constraints.remove(constraint)
+    return constraint is not None
 
 
 def _lock(bone: "PoseBone", ranges: Floats) -> None:
     bone.lock_rotation = [not axis.any() for axis in ranges]
-    # By Euler angles, like the constraint: a joint with two axes changes every component of a quaternion.
+    # Locks are by Euler angles, like the constraint, as a joint with two axes changes all components of a quaternion.
     bone.lock_rotations_4d = False
     bone.lock_location = [True] * 3
 

@@ -1,4 +1,4 @@
-"""Reading a rig's own limits on bone rotations: constraints, IK limits, locks."""
+"""Read a rig's own limits on bone rotations: constraints, IK limits and locks."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,12 @@ HALF_TURN = np.pi - 1e-4
 
 
 def read_limits(armature: "Object", bones: Iterable[str]) -> dict[str, BoneLimits]:
-    """Return bone -> limits for those of the bones that have any.
+    """Return bone -> limits for the bones that have limits.
 
     Raises RigError for a constraint whose minimum is above its maximum.
     """
-    found = (_bone_limits(armature, armature.pose.bones[name]) for name in bones)
-    return {limits.bone: limits for limits in found if limits.parts}
+    bone_limits = (_bone_limits(armature, armature.pose.bones[name]) for name in bones)
+    return {limits.bone: limits for limits in bone_limits if limits.parts}
 
 
 def _bone_limits(armature: "Object", bone: "PoseBone") -> BoneLimits:
@@ -43,13 +43,13 @@ def _bone_limits(armature: "Object", bone: "PoseBone") -> BoneLimits:
 
 
 def _is_local_limit(constraint: Any) -> bool:
-    """Whether a constraint is an active Limit Rotation in the bone's local space."""
+    """Return whether a constraint is an active Limit Rotation in the bone's local space."""
     acts = constraint.type == "LIMIT_ROTATION" and constraint.enabled and not constraint.mute
     return bool(acts and constraint.influence > 0 and constraint.owner_space == "LOCAL")
 
 
 def limited_in_other_space(armature: "Object", bones: Iterable[str]) -> list[str]:
-    """Return the bones that are limited in another space than local space, which does not limit a single joint."""
+    """Return the bones with limits in a space other than local space, which do not limit a single joint."""
     return [
         name
         for name in bones
@@ -59,7 +59,7 @@ def limited_in_other_space(armature: "Object", bones: Iterable[str]) -> list[str
 
 
 def with_driven_rotation(armature: "Object", bones: Iterable[str]) -> list[str]:
-    """Return the bones whose rotation is driven: drivers override keys."""
+    """Return the bones whose rotation has a driver, which overrides keys."""
     return with_driven_channel(armature, bones, ".rotation_")
 
 
@@ -72,7 +72,7 @@ def with_driven_channel(armature: "Object", bones: Iterable[str], channel: str) 
 
 
 def _euler_order(bone: "PoseBone") -> Order:
-    """Return the Euler order in which Blender decomposes a bone's rotation: XYZ if its mode has none."""
+    """Return the Euler order in which Blender decomposes a bone's rotation. It is XYZ if its mode has no order."""
     mode: Any = bone.rotation_mode
     return mode if mode in EULER_ORDERS else "XYZ"
 
@@ -82,13 +82,13 @@ def _constraint_ranges(constraint: Any, order: Order, where: str) -> AxisRanges:
     for axis, name in enumerate("xyz"):
         if not getattr(constraint, f"use_limit_{name}"):
             continue
-        ends = getattr(constraint, f"min_{name}"), getattr(constraint, f"max_{name}")
-        if ends[0] > ends[1]:
+        bounds = getattr(constraint, f"min_{name}"), getattr(constraint, f"max_{name}")
+        if bounds[0] > bounds[1]:
             raise RigError(
                 f"{where}: its constraint '{constraint.name}' limits {name.upper()} to "
-                f"{np.degrees(ends[0]):.0f}..{np.degrees(ends[1]):.0f} degrees, the first must be the smaller"
+                f"{np.degrees(bounds[0]):.0f}..{np.degrees(bounds[1]):.0f} degrees, the first must be the smaller"
             )
-        low[axis], high[axis] = _legacy_range(*ends) if constraint.use_legacy_behavior else ends
+        low[axis], high[axis] = _legacy_range(*bounds) if constraint.use_legacy_behavior else bounds
     constraint_order = constraint.euler_order
     return AxisRanges.between(order if constraint_order == "AUTO" else constraint_order, low, high)
 
@@ -113,7 +113,7 @@ def _ik_ranges(bone: "PoseBone") -> AxisRanges:
 
 
 def _lock_ranges(bone: "PoseBone") -> AxisRanges:
-    """Return the ranges of a bone's rotation locks: locked axes stay at rest.
+    """Return the ranges of a bone's rotation locks, with which locked axes stay at rest.
 
     Quaternions and axis-angle rotations are locked by Euler angles, unless Lock Rotations 4D is on. The axis of an
     axis-angle rotation points along Y at rest, so a lock of its Y has no effect.
@@ -125,5 +125,5 @@ def _lock_ranges(bone: "PoseBone") -> AxisRanges:
         return locked_ranges("QUATERNION", [True] * 3)
     if bone.rotation_mode == "AXIS_ANGLE":
         return locked_ranges("QUATERNION", [locked[0], False, locked[2]])
-    # With Y locked, the quaternion has no twist, and the rest is the swing.
+    # With Y locked, the quaternion has no twist, so the remaining locks limit the swing.
     return locked_ranges("SWING" if locked[1] else "QUATERNION", locked)

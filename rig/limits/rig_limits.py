@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MAX_OUTSIDE = np.deg2rad(10.0)
-"""rad, greatest distance between a bone's limits and the hand's; beyond it the limits are an error."""
+"""rad, maximum distance between a bone's limits and the hand's. Limits that are further apart are an error."""
 STIFF_RANGE = np.deg2rad(10.0)
-"""rad, a joint that flexes less than this gets a note."""
+"""rad: a joint that flexes less than this gets a note."""
 
 
 def armature_limits(armature: "Object", hand: HandModel) -> RigLimits:
-    """Return the limits of an armature's hand of this side, within the hand's own; none if it has no such hand.
+    """Return the limits of an armature's hand of the same side, within the hand's own; none if it has no such hand.
 
     Raises RigError for a bone whose limits have nothing in common with the hand's, or a minimum above the maximum.
     """
@@ -37,27 +37,27 @@ def armature_limits(armature: "Object", hand: HandModel) -> RigLimits:
 
 
 def found_hand_limits(armature: "Object", found: FoundHand, hand: HandModel) -> RigLimits:
-    """Return the limits of a found hand, within the hand's own. Raises RigError as `allowed` does."""
+    """Return the limits of a found hand, within the hand's own. Raises RigError as `armature_limits` does."""
     binding = bound_hand(armature, found, hand)
     ranges = joint_ranges(binding, hand, np.array(armature.matrix_world))
-    for joint, of_joint in ranges.items():
-        if of_joint.outside > MAX_OUTSIDE:
-            raise RigError(_no_overlap_message(armature, binding.limits[joint].bone, JOINTS[joint], of_joint))
+    for joint, joint_range in ranges.items():
+        if joint_range.outside > MAX_OUTSIDE:
+            raise RigError(_no_overlap_message(armature, binding.limits[joint].bone, JOINTS[joint], joint_range))
     limits = {
         (JOINTS[joint], movement): (float(np.degrees(low)), float(np.degrees(high)))
-        for joint, of_joint in ranges.items()
-        for movement, (low, high) in of_joint.ranges.items()
+        for joint, joint_range in ranges.items()
+        for movement, (low, high) in joint_range.ranges.items()
     }
     return RigLimits(
         limits, len(ranges), tuple(_notes(armature, found.bones, binding, ranges, {0, *hand.axis_joint.tolist()}))
     )
 
 
-def _no_overlap_message(armature: "Object", bone: str, joint: str, of_joint: JointRange) -> str:
+def _no_overlap_message(armature: "Object", bone: str, joint: str, joint_range: JointRange) -> str:
     return (
-        f"armature '{armature.name}': the limits of bone '{bone}' keep it {np.degrees(of_joint.outside):.0f} degrees "
-        f"or more from every angle that the {joint} of a hand has, expected a range that holds some: widen them, or "
-        "solve without the rig's limits"
+        f"armature '{armature.name}': the limits of bone '{bone}' keep it {np.degrees(joint_range.outside):.0f} "
+        f"degrees or more from every angle that the {joint} of a hand has, expected a range that holds some: widen "
+        "them, or solve without the rig's limits"
     )
 
 
@@ -68,8 +68,8 @@ def _notes(
     ranges: Mapping[int, JointRange],
     moving: set[int],
 ) -> Iterator[str]:
-    """Yield a sentence for each kind of bone that rotates unexpectedly; moving: the joints that rotate."""
-    flexions = {joint: of_joint.ranges.get("flexion", (0.0, np.inf)) for joint, of_joint in ranges.items()}
+    """Yield a sentence for each kind of bone that rotates unexpectedly. moving: the joints that rotate."""
+    flexions = {joint: joint_range.ranges.get("flexion", (0.0, np.inf)) for joint, joint_range in ranges.items()}
     clipped = (set(binding.limits) - set(ranges)) & moving
     limited = read_limits(armature, bones.values())
     remarks = {

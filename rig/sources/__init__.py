@@ -1,1 +1,1 @@
-"""Animated armatures as captures: of the open file, and of files that Blender imports."""
+"""Animated armatures as captures, from the open file and from files that Blender imports."""

@@ -1,4 +1,4 @@
-"""Whether the rest pose of an armature is one of arms at rest, or a moment of a recording."""
+"""Distinguish rest poses in which arms are at rest from rest poses that are a moment of a recording."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MAX_FRAMES = 200_000
-"""Most frames that are read: an hour at 50 Hz."""
+"""Maximum number of frames that are read, about an hour at 50 Hz."""
 KEY_DIGITS = 3
-"""Decimals of a frame to which keys are rounded, so that those of several curves are one."""
+"""Decimals of a frame to which keys are rounded, so that keys of several curves coincide."""
 MIN_STEP = 10.0**-KEY_DIGITS
-"""Frames: keys that are nearer to each other do not say how the animation was sampled."""
+"""Frames: keys that are closer together do not show how the animation was sampled."""
 MIN_DENSE = 0.5
-"""Share of an animation's length with keys between frames that makes it a dense sampling."""
+"""Fraction of an animation's length that must have keys between frames in a dense sampling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class FrameSpan:
     first: float
     last: float
     step: float = 1.0
-    """Frames from one to the next; below 1 where the keys are denser than the scene's frames."""
+    """Spacing in scene frames; below 1 if the keys are denser than the scene's frames."""
 
     def frames(self) -> Floats:
         """Return the frames (F,)."""
@@ -46,29 +46,29 @@ class FrameSpan:
 
 @dataclass(frozen=True, slots=True)
 class _Animation:
-    """What one action or strip plays: the frames between its ends, and those of its keys."""
+    """What one action or strip plays: its range of frames, and the frames of its keys."""
 
     name: str
-    """The action's, empty for a strip without one."""
+    """The action's name; empty for a strip without an action."""
     first: float
     last: float
     keys: Floats
 
 
 def animated_span(armatures: "Iterable[Object]", scene: "Scene") -> FrameSpan:
-    """Return the frames on which armatures are to be read.
+    """Return the frames on which to read armatures.
 
     These are the frames of the actions and NLA strips that play on them, on their parents and on the targets of their
-    constraints, every key of a dense sampling among them. Armatures that only constraints or drivers move are read over
-    the scene's range. Raises CaptureError for armatures without animation, or too much of it.
+    constraints, including every key of a dense sampling. Armatures that only constraints or drivers move are read over
+    the scene's range. Raises CaptureError for armatures without animation, or with too many frames.
     """
     armatures = tuple(armatures)
     blocks = [block for armature in armatures for block in _carriers(armature)]
     played = [animation for block in blocks for animation in _animations(block)]
     if played:
-        span = FrameSpan(min(each.first for each in played), max(each.last for each in played))
+        span = FrameSpan(min(animation.first for animation in played), max(animation.last for animation in played))
         span = FrameSpan(span.first, span.last, min(map(_step, played)))
-    elif any(map(_is_moved_by_others, armatures)):
+    elif any(map(_is_moved_without_keys, armatures)):
         span = FrameSpan(scene.frame_start, scene.frame_end)
     else:
         raise CaptureError(f"{_named(armatures)} is not animated, expected an action, NLA strips or constraints")
@@ -81,14 +81,14 @@ def animated_span(armatures: "Iterable[Object]", scene: "Scene") -> FrameSpan:
 
 
 def is_animated(armature: "Object") -> bool:
-    """Whether an armature has anything that could move it."""
+    """Return whether keys, drivers or constraints could move an armature."""
     has_keys = any(True for block in _carriers(armature) for _ in _animations(block))
-    return has_keys or _is_moved_by_others(armature)
+    return has_keys or _is_moved_without_keys(armature)
 
 
 def actions_played(armature: "Object") -> set[str]:
-    """Return the names of the actions that play on an armature and on what carries it."""
-    return {each.name for block in _carriers(armature) for each in _animations(block)}
+    """Return the names of the actions that play on an armature and on the objects that carry it."""
+    return {animation.name for block in _carriers(armature) for animation in _animations(block)}
 
 
 def _named(armatures: "tuple[Object, ...]") -> str:
@@ -96,19 +96,19 @@ def _named(armatures: "tuple[Object, ...]") -> str:
 
 
 def _carriers(armature: "Object") -> "set[Object]":
-    """Return an armature with its parents, the targets of its constraints, and theirs."""
-    found: set[Object] = set()
-    waiting = [armature]
-    while waiting:
-        obj = waiting.pop()
-        if obj not in found:
-            found.add(obj)
+    """Return an armature with all its ancestors and constraint targets, and those of these."""
+    carriers: set[Object] = set()
+    pending = [armature]
+    while pending:
+        obj = pending.pop()
+        if obj not in carriers:
+            carriers.add(obj)
             targets = (getattr(constraint, "target", None) for constraint in _constraints(obj))
-            waiting += [other for other in (obj.parent, *targets) if other is not None]
-    return found
+            pending += [target for target in (obj.parent, *targets) if target is not None]
+    return carriers
 
 
-def _is_moved_by_others(armature: "Object") -> bool:
+def _is_moved_without_keys(armature: "Object") -> bool:
     animation = armature.animation_data
     return bool(animation and len(animation.drivers)) or bool(_constraints(armature))
 
@@ -116,11 +116,11 @@ def _is_moved_by_others(armature: "Object") -> bool:
 def _constraints(obj: "Object") -> "list[Constraint]":
     """Return the constraints of an object and its bones that are not muted."""
     bones = obj.pose.bones if obj.pose else ()
-    return [each for owner in (obj, *bones) for each in owner.constraints if not each.mute]
+    return [constraint for owner in (obj, *bones) for constraint in owner.constraints if not constraint.mute]
 
 
 def _animations(block: "ID") -> Iterator[_Animation]:
-    """Yield what the action and the NLA of a data-block play."""
+    """Yield the animations that the action and the NLA of a data-block play."""
     holder: Any = block
     animation = holder.animation_data
     if animation is None:
@@ -137,7 +137,7 @@ def _animations(block: "ID") -> Iterator[_Animation]:
 
 
 def _strip_keys(strip: Any) -> Floats:
-    """Return the keys (K,) of a strip's action as its scale spreads them."""
+    """Return the frames (K,) of a strip's keys, with its scale applied."""
     if strip.action is None or strip.action_slot is None:
         return np.empty(0)
     return float(strip.scale) * _keys(strip.action, strip.action_slot)
@@ -150,17 +150,17 @@ def _keys(action: Any, slot: Any) -> Floats:
 
 
 def _step(animation: _Animation) -> float:
-    """Return the spacing of keys that are denser than the scene's frames; 1 for others."""
+    """Return the spacing of keys that are denser than the scene's frames; 1 for other keys."""
     steps = np.diff(animation.keys)
     steps = steps[steps > MIN_STEP]
     dense = steps < 0.99
-    # Exporters add keys where the angles of a turning joint jump: a dense sampling goes on for most of the length.
+    # Exporters add keys where the angles of a rotating joint jump. A dense sampling extends over most of the length.
     if steps[dense].sum() <= MIN_DENSE * steps.sum():
         return 1.0
-    usual = float(np.median(steps[dense]))
-    # Each key was rounded, and some may be missing; the mean of steps between neighbours is nearer.
-    usual = float(np.sum(steps) / np.sum(np.round(steps / usual).clip(1)))
-    usual = float(np.mean(steps[steps < 1.5 * usual]))
-    # Frames are stored in 32 bits: over the whole length the spacing is known better than between two keys.
+    spacing = float(np.median(steps[dense]))
+    # Keys are rounded, and some may be missing. The mean step between neighbours is more accurate.
+    spacing = float(np.sum(steps) / np.sum(np.round(steps / spacing).clip(1)))
+    spacing = float(np.mean(steps[steps < 1.5 * spacing]))
+    # Frames are stored in 32 bits, so the spacing over the whole length is more accurate than that between two keys.
     length = float(animation.keys[-1] - animation.keys[0])
-    return length / round(length / usual)
+    return length / round(length / spacing)

@@ -1,4 +1,4 @@
-"""The unit of a scene, guessed from its hands: they are scaled by a power of ten to the size of a person's."""
+"""Guess the unit of a scene from its hands, by scaling them with a power of ten to the size of a person's."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -14,9 +14,9 @@ Floats = NDArray[np.float64]
 
 
 def scaled_to_person(recording: Recording) -> Recording:
-    """Return a recording of joints in m whose first hand is within a factor of about three of an adult's, with a note.
+    """Return a recording scaled so that its first hand is within a factor of about three of an adult's, with a note.
 
-    Programs write centimetres as metres, or metres as centimetres. Labels are `right:wrist`.
+    Some programs write centimetres as metres, or metres as centimetres. Labels are `right:wrist`, positions are in m.
     """
     length = _hand_length(recording.names, recording.positions[0])
     exponent = round(float(np.log10(length / adult("right").size))) if length > 0 else 0
@@ -28,11 +28,11 @@ def scaled_to_person(recording: Recording) -> Recording:
 
 
 def _hand_length(names: tuple[str, ...], points: Floats) -> float:
-    """Return the length (m) from the first hand's wrist along its longest digit, of points (M, 3)."""
+    """Return the length (m) from the first hand's wrist to its longest digit's tip, along the digit. points: (M, 3)."""
     hand = names[0].rpartition(":")[0]
-    places = {name.removeprefix(f"{hand}:"): point for name, point in zip(names, points, strict=True)}
+    positions = {name.removeprefix(f"{hand}:"): point for name, point in zip(names, points, strict=True)}
     lengths = []
     for joints in DIGIT_JOINTS.values():
-        chain = [places[joint] for joint in ("wrist", *joints) if joint in places]
+        chain = [positions[joint] for joint in ("wrist", *joints) if joint in positions]
         lengths.append(sum(float(np.linalg.norm(after - before)) for before, after in pairwise(chain)))
     return max(lengths)

@@ -1,7 +1,7 @@
 """The program of the Blender that imports a capture's file: `import_process.py FILE RESULT ANIMATION`.
 
-Knuckle runs it in a process of its own (`imported_file.py`): the user's file stays as it is, and a file that stops an
-importer stops that process only. It writes a recording, or the sentence that says why there is none.
+Knuckle runs it in a separate process (`imported_file.py`), so the user's file does not change, and a file that crashes
+an importer ends only that process. The program writes a recording, or a sentence that says why it has none.
 """
 
 import os
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def load_package() -> None:
-    """Load this checkout or installed extension as a package, without its extension being switched on."""
+    """Load this checkout or installed extension as a package, without enabling the extension."""
     spec = spec_from_file_location(PACKAGE, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)])
     assert spec is not None and spec.loader is not None
     sys.modules[PACKAGE] = module_from_spec(spec)
@@ -22,7 +22,7 @@ def load_package() -> None:
 
 
 def main(file: str, result_file: str, animation: str) -> None:
-    """Import a file and write what its hands do to another; animation: see `import_recording`."""
+    """Import a file and write the motion of its hands to another. animation: see `import_recording`."""
     path, result = Path(file), Path(result_file)
     load_package()
     from knuckle.errors import KnuckleError
@@ -41,5 +41,5 @@ def main(file: str, result_file: str, animation: str) -> None:
 if __name__ == "__main__":
     main(*sys.argv[-3:])
     sys.stdout.flush()
-    # Blender's module may hang where Python ends.
+    # Blender's module may hang when Python exits.
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Files of scenes as captures, imported by a Blender in a process of its own."""
+"""Read scene files as captures. A Blender in a separate process imports them."""
 
 import subprocess
 import sys
@@ -18,16 +18,16 @@ from .recording_file import read_recording
 
 PROGRAM = Path(__file__).with_name("import_process.py")
 LONGEST_SECONDS = 1800.0
-"""s after which an import is given up."""
+"""s after which an import is aborted."""
 POLL_SECONDS = 0.02
 USUAL_SECONDS = 5.0
-"""s: progress is shown as if an import took about this long."""
+"""s, an import's usual duration, by which its progress is estimated."""
 
 
 def read_scene_file(path: Path, animation: str = "") -> Steps[Recording]:
-    """Return what the hands in a scene's file do, in the world of the file.
+    """Return the motion of the hands in a scene file, in the world of the file.
 
-    animation: the name of one of the file's; empty for the one that Blender plays.
+    animation: the name of one of the file's animations; empty for the one that Blender plays.
     Closing the generator ends the import. Raises CaptureError if the file cannot be imported or has no animated hand.
     """
     check_scene_file(path)
@@ -61,7 +61,7 @@ def _command(path: Path, result: Path, animation: str) -> list[str]:
 
 @contextmanager
 def _running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command without a window; it is ended if the body ends first."""
+    """Run a command without a window. It is killed if the body ends first."""
     flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
     process = subprocess.Popen(
         command,

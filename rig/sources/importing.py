@@ -1,4 +1,4 @@
-"""Import of a scene's file into an empty file of Blender, and the hands in it."""
+"""Import a scene file into an empty file of Blender, and read the hands in it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +30,7 @@ def _import_fbx(path: str) -> set[str]:
 
 
 def _import_gltf(path: str) -> set[str]:
-    # addon_utils comes with Blender's module and can be imported only after bpy.
+    # addon_utils is part of Blender's module and can be imported only after bpy.
     import addon_utils
 
     addon_utils.enable("io_scene_gltf2")
@@ -39,7 +39,7 @@ def _import_gltf(path: str) -> set[str]:
 
 def _import_usd(path: str) -> set[str]:
     result = bpy.ops.wm.usd_import(filepath=path, import_materials=False, import_cameras=False, import_lights=False)
-    # The importer keys frames by the file's time codes, and leaves the scene's rate.
+    # The importer keys frames by the file's time codes, but does not set the scene's rate.
     bpy.utils.expose_bundled_modules()
     from pxr import Usd
 
@@ -52,12 +52,12 @@ _IMPORTERS: dict[str, Callable[[str], set[str]]] = {"FBX": _import_fbx, "glTF": 
 
 
 def import_recording(path: Path, animation: str = "") -> Steps[Recording]:
-    """Replace the open file by an empty one, import a file and return what its hands do.
+    """Replace the open file by an empty one, import a file and return the motion of its hands.
 
     animation: the name of an action that the importer makes; empty for those that play after the import.
 
-    Armatures that are animated and have hands are read, all of them. Raises CaptureError for a file that Blender cannot
-    import, and for one without such an armature.
+    All animated armatures with hands are read. Raises CaptureError for a file that Blender cannot import, and for one
+    without such an armature.
     """
     scene_format = check_scene_file(path)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
@@ -84,12 +84,12 @@ def import_recording(path: Path, animation: str = "") -> Steps[Recording]:
 
 
 def _play(animation: str, path: Path) -> None:
-    """Let all objects play an action where it has a slot for them, and nothing else. Raises CaptureError."""
+    """Let each object play only an action, if it has a slot for the object. Raises CaptureError if it is missing."""
     action: Action | None = bpy.data.actions.get(animation)
     if action is None:
         names = ", ".join(map(quoted, sorted(bpy.data.actions.keys())[:8]))
-        held = f"it holds {names}" if names else "it holds none"
-        raise CaptureError(f"{path.name}: there is no animation {quoted(animation)} in it, {held}")
+        content = f"it holds {names}" if names else "it holds none"
+        raise CaptureError(f"{path.name}: there is no animation {quoted(animation)} in it, {content}")
     slots = {slot.identifier: slot for slot in action.slots}
     for obj in bpy.context.scene.objects:
         slot = slots.get(f"OB{obj.name}")
@@ -102,13 +102,13 @@ def _play(animation: str, path: Path) -> None:
 
 
 def _sources(path: Path) -> tuple[tuple[Source, ...], tuple[str, ...]]:
-    """Return the animated armatures with hands, and notes on what is left out. Raises CaptureError without one."""
+    """Return the animated armatures with hands, and notes on those omitted. Raises CaptureError if there are none."""
     scene = bpy.context.scene
     sources, problems = _usable([obj for obj in scene.objects if is_armature(obj)])
     if not sources:
-        sources, of_objects = _usable(add_armatures_of_objects(scene))
-        # Hands of armatures that are parented to empties are read with these.
-        problems = of_objects if sources else problems + of_objects
+        sources, object_problems = _usable(add_armatures_of_objects(scene))
+        # Hands of armatures that are parented to empties are read together with the empties.
+        problems = object_problems if sources else problems + object_problems
     if not sources:
         nothing = "there is no armature in it, expected one with an animated hand"
         raise CaptureError(f"{path.name}: {problems[0] if problems else nothing}")
@@ -116,7 +116,7 @@ def _sources(path: Path) -> tuple[tuple[Source, ...], tuple[str, ...]]:
 
 
 def _usable(armatures: "list[Object]") -> tuple[list[Source], list[str]]:
-    """Return the animated armatures with hands, and why others are left out."""
+    """Return the animated armatures with hands, and the reasons why others are omitted."""
     sources: list[Source] = []
     problems: list[str] = []
     for armature in armatures:
@@ -133,11 +133,11 @@ def _usable(armatures: "list[Object]") -> tuple[list[Source], list[str]]:
 
 
 def _clips(sources: list[Source]) -> tuple[str, ...]:
-    """Return a note about the animations of the file that are not read."""
+    """Return a note about the file's animations that are not read, if any."""
     played = {name for source in sources for name in actions_played(source.find())}
-    others = sorted({action.name for action in bpy.data.actions} - played)
-    if not others:
+    unread = sorted({action.name for action in bpy.data.actions} - played)
+    if not unread:
         return ()
-    names = ", ".join(map(quoted, others[:4])) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
+    names = ", ".join(map(quoted, unread[:4])) + (f" and {len(unread) - 4} more" if len(unread) > 4 else "")
     read = ", ".join(map(quoted, sorted(played)))
     return (f"the file holds several animations: {read} was read, not {names}; choose another by its name",)

@@ -1,7 +1,7 @@
-"""Skeletons of objects, as an armature that follows them.
+"""Convert skeletons of objects to armatures that follow them.
 
-Importers make empties of a file's joints where nothing is skinned to them, and hang an armature on these for each hand
-that is.
+Importers create empties for a file's joints to which nothing is skinned, and parent an armature to these for each hand
+that is skinned.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from bpy.types import Object, Scene
 
 MIN_JOINTS = 10
-"""Hierarchies of fewer joints hold no hand."""
+"""Minimum number of joints of a hierarchy that may contain a hand."""
 LEAF_SHARE = 0.7
-"""Length of a bone without children, as a share of the distance from its parent's head."""
+"""Length of a bone without children, as a fraction of the distance from its parent's head."""
 MIN_LENGTH = 1e-5
-"""Blender removes bones of no length."""
+"""Minimum length of a bone, as Blender removes bones of zero length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,21 @@ class _Joint:
 
     @property
     def key(self) -> "tuple[Object, str]":
-        """What `parent` of others names it by."""
+        """The value of `parent` in its children."""
         return self.target, self.bone
 
     @property
     def world(self) -> Matrix:
-        """T_world_joint of the current frame."""
+        """T_world_joint on the current frame."""
         world: Matrix = self.target.matrix_world
         return world @ self.target.pose.bones[self.bone].matrix if self.bone else world.copy()
 
 
 def add_armatures_of_objects(scene: "Scene") -> "list[Object]":
-    """Add an armature for each hierarchy of empties; its bones are where the empties are, and follow them.
+    """Add an armature for each hierarchy of empties. Its bones are at the empties, and follow them.
 
-    Armatures that are parented to empties belong to it, with their bones. The bones have the names, the parents and the
-    axes of what they follow. Works in Object Mode.
+    A hierarchy includes armatures that are parented to empties, with their bones. Each bone has the name, the parent
+    and the axes of the object or bone that it follows. Blender must be in Object Mode.
     """
     empties = [obj for obj in scene.objects if obj.type == "EMPTY"]
     roots = [empty for empty in empties if not any(above.type == "EMPTY" for _, above in ancestors(empty))]
@@ -77,13 +77,13 @@ def _add_armature(joints: list[_Joint], scene: "Scene") -> "Object":
     bpy.ops.object.mode_set(mode="EDIT")
     bones = armature.data.edit_bones
     names: dict[tuple[Object, str], str] = {}
-    places = {joint.key: joint.world.translation for joint in joints}
+    positions = {joint.key: joint.world.translation for joint in joints}
     for joint in joints:
         bone = bones.new(joint.bone or joint.target.name)
         names[joint.key] = bone.name
         location, rotation, _ = joint.world.decompose()
-        below = [places[other.key] for other in joints if other.parent == joint.key]
-        above = None if joint.parent is None else places[joint.parent]
+        below = [positions[child.key] for child in joints if child.parent == joint.key]
+        above = None if joint.parent is None else positions[joint.parent]
         bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, _length(location, below, above), 0.0)
         bone.matrix = Matrix.LocRotScale(location, rotation, None)
         if joint.parent is not None:
@@ -97,13 +97,13 @@ def _add_armature(joints: list[_Joint], scene: "Scene") -> "Object":
     return armature
 
 
-def _length(place: Vector, below: list[Vector], above: Vector | None) -> float:
-    """Return the distance to the furthest child, or for a leaf a share of the distance from the parent."""
-    reach = _furthest(below, place)
-    if not reach and above is not None:
-        reach = LEAF_SHARE * _furthest([above], place)
-    return max(reach, MIN_LENGTH)
+def _length(position: Vector, below: list[Vector], above: Vector | None) -> float:
+    """Return the distance to the furthest child, or for a leaf a fraction of the distance from the parent."""
+    distance = _furthest(below, position)
+    if not distance and above is not None:
+        distance = LEAF_SHARE * _furthest([above], position)
+    return max(distance, MIN_LENGTH)
 
 
-def _furthest(points: Iterable[Vector], place: Vector) -> float:
-    return max(((point - place).length for point in points), default=0.0)
+def _furthest(points: Iterable[Vector], position: Vector) -> float:
+    return max(((point - position).length for point in points), default=0.0)

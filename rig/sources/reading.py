@@ -1,4 +1,4 @@
-"""Reading of any capture with Blender at hand: files, scenes that Blender imports, armatures of the open file."""
+"""Read any capture with Blender: files, scene files that Blender imports, and armatures of the open file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

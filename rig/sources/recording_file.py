@@ -1,4 +1,4 @@
-"""A recording in a file between two processes of Blender: arrays and texts, nothing that is executed."""
+"""Exchange a recording between two processes of Blender by a file of arrays and texts, without executable content."""
 
 import json
 from pathlib import Path
@@ -22,13 +22,13 @@ def write_recording(path: Path, recording: Recording) -> None:
 
 
 def write_problem(path: Path, sentence: str) -> None:
-    """Write why there is no recording."""
+    """Write the sentence that says why there is no recording."""
     with path.open("wb") as file:
         np.savez(file, problem=np.array(sentence))
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording. Raises CaptureError with the problem if that was written."""
+    """Read a recording. Raises CaptureError with the problem if one was written instead."""
     with np.load(path, allow_pickle=False) as content:
         if "problem" in content:
             raise CaptureError(str(content["problem"]))

@@ -1,6 +1,6 @@
-"""Sampling: armatures evaluated on each frame of their animation, as a recording of the joints of their hands.
+"""Sample armatures on each frame of their animation, and return a recording of the joints of their hands.
 
-They are evaluated in a scene of their own, which is removed afterwards. The user's scene, its frame and what was posed
+The armatures are evaluated in a separate scene, which is removed afterwards. The user's scene, its frame and poses
 without keys do not change.
 """
 
@@ -33,14 +33,14 @@ Floats = NDArray[np.float64]
 
 SCENE_NAME = "Knuckle Sampling"
 MIN_MOTION = 1e-5
-"""Share of the hand's length; hands that move less stand still."""
+"""Fraction of the hand's length: hands that move less than this do not move."""
 MAX_NAME = 40
-"""Characters of an armature's name before the labels of its joints."""
+"""Maximum number of characters of an armature's name in the labels of its joints."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An armature and the hands that are read from it. Holds names only, so it survives an undo."""
+    """An armature and the hands that are read from it. It holds only names, so it stays valid after undo."""
 
     armature: ObjectName
     hands: tuple[SourceHand, ...]
@@ -50,11 +50,11 @@ class Source:
         return [joint for hand in self.hands for joint in hand.joints]
 
     def bones(self) -> list[str]:
-        """Return the bones of its joints, then the upper arms' at its elbows."""
+        """Return the bones of its joints, then those of the upper arms at its elbows."""
         return [joint.bone for joint in self.joints()] + [joint.upper for joint in self.joints() if joint.upper]
 
     def find(self) -> "Object":
-        """Return the armature. Raises CaptureError if it is gone."""
+        """Return the armature. Raises CaptureError if it no longer exists."""
         found = self.armature.find()
         if found is None or any(name not in found.data.bones for name in self.bones()):
             raise CaptureError(f"armature '{self.armature.name}' or bones of its hands are not in this file any more")
@@ -62,54 +62,55 @@ class Source:
 
 
 def sample(sources: Sequence[Source], scene: "Scene", format_name: str) -> Steps[Recording]:
-    """Return a recording of the hands of armatures over their animation, at the rate of the scene or of its keys.
+    """Return a recording of the hands of armatures over their animation, at the rate of the scene or of dense keys.
 
-    Labels are `right:wrist`, and `NAME right:wrist` of several armatures. Positions are in the world, rotations are the
-    bones'. Raises CaptureError for armatures that are gone, hidden, not animated or do not move.
+    Labels are `right:wrist`, or `NAME right:wrist` for several armatures. Positions are in the world, rotations are
+    those of the bones. Raises CaptureError for armatures that no longer exist, are hidden or not animated, or do not
+    move.
     """
     armatures = [source.find() for source in sources]
     span, rate = animated_span(armatures, scene), scene_rate(scene)
     frames = span.frames()
-    seen = [np.empty((len(frames), 1 + len(source.bones()), 4, 4)) for source in sources]
+    transforms = [np.empty((len(frames), 1 + len(source.bones()), 4, 4)) for source in sources]
     with _sampling_scene(scene, armatures) as name:
         for row, frame in enumerate(frames):
-            for kept, now in zip(seen, _seen(sources, name, float(frame)), strict=True):
-                kept[row] = now
+            for stored, current in zip(transforms, _evaluated_transforms(sources, name, float(frame)), strict=True):
+                stored[row] = current
             yield Progress((row + 1) / len(frames), "Sampling the armature")
-    poses = np.concatenate([_joint_poses(source, of) for source, of in zip(sources, seen, strict=True)], axis=1)
+    poses = np.concatenate(list(map(_joint_poses, sources, transforms)), axis=1)
     return _recording(sources, poses, (frames - frames[0]) / rate, rate / span.step, format_name)
 
 
 @contextmanager
 def _sampling_scene(scene: "Scene", armatures: "Sequence[Object]") -> Iterator[str]:
-    """Make a scene with the rate of another that holds the armatures only; yield its name and remove it."""
-    own = bpy.data.scenes.new(SCENE_NAME)
-    name = own.name
-    own.render.fps, own.render.fps_base = scene.render.fps, scene.render.fps_base
-    own.frame_start, own.frame_end = scene.frame_start, scene.frame_end
+    """Create a scene with only the armatures and the rate of another scene, yield its name, and remove it."""
+    sampling_scene = bpy.data.scenes.new(SCENE_NAME)
+    name = sampling_scene.name
+    sampling_scene.render.fps, sampling_scene.render.fps_base = scene.render.fps, scene.render.fps_base
+    sampling_scene.frame_start, sampling_scene.frame_end = scene.frame_start, scene.frame_end
     for armature in armatures:
-        own.collection.objects.link(armature)
+        sampling_scene.collection.objects.link(armature)
     try:
         yield name
     finally:
-        # The user may have undone something or opened a file since, which removes the scene as well.
-        left: Scene | None = bpy.data.scenes.get(name)
-        if left is not None:
-            bpy.data.scenes.remove(left)
+        # Undo or opening a file may have removed the scene.
+        remaining: Scene | None = bpy.data.scenes.get(name)
+        if remaining is not None:
+            bpy.data.scenes.remove(remaining)
 
 
-def _seen(sources: Sequence[Source], scene_name: str, frame: float) -> list[Floats]:
-    """Return what is seen of each armature on a frame, see `_seen_of`. Raises CaptureError if the scene is gone."""
+def _evaluated_transforms(sources: Sequence[Source], scene_name: str, frame: float) -> list[Floats]:
+    """Return the transforms of each armature on a frame, see `_bone_transforms`. Raises CaptureError without the scene."""
     scene: Scene | None = bpy.data.scenes.get(scene_name)
     if scene is None:
         raise CaptureError(f"armature '{sources[0].armature.name}' was changed while it was read, read it again")
     whole = int(np.floor(frame))
     scene.frame_set(whole, subframe=frame - whole)
     depsgraph = scene.view_layers[0].depsgraph
-    return [_seen_of(source, depsgraph) for source in sources]
+    return [_bone_transforms(source, depsgraph) for source in sources]
 
 
-def _seen_of(source: Source, depsgraph: "Depsgraph") -> Floats:
+def _bone_transforms(source: Source, depsgraph: "Depsgraph") -> Floats:
     """Return T_world_armature and T_armature_bone (1 + B, 4, 4) of an armature's bones."""
     armature = source.find()
     if armature.hide_viewport:
@@ -119,10 +120,10 @@ def _seen_of(source: Source, depsgraph: "Depsgraph") -> Floats:
     return np.array([evaluated.matrix_world, *(bones[name].matrix for name in source.bones())])
 
 
-def _joint_poses(source: Source, seen: Floats) -> Floats:
-    """Return T_world_bone (F, M, 4, 4) of joints, at their offsets, of what `_seen_of` saw (F, 1 + B, 4, 4)."""
+def _joint_poses(source: Source, transforms: Floats) -> Floats:
+    """Return T_world_bone (F, M, 4, 4) of joints, at their offsets. transforms: (F, 1 + B, 4, 4), see _bone_transforms."""
     armature, joints = source.find(), source.joints()
-    world, local, upper = np.split(seen, [1, 1 + len(joints)], axis=1)
+    world, local, upper = np.split(transforms, [1, 1 + len(joints)], axis=1)
     for number, row in enumerate(row for row, joint in enumerate(joints) if joint.upper):
         fore = local[:, row, :3, :3]
         local[:, row, :3, :3] = _unpronated(armature, joints[row], upper[:, number, :3, :3], fore)
@@ -133,7 +134,7 @@ def _joint_poses(source: Source, seen: Floats) -> Floats:
 
 
 def _unpronated(armature: "Object", elbow: SourceJoint, upper: Floats, fore: Floats) -> Floats:
-    """Return the poses (F, 3, 3) of a forearm's bone without what it is turned about itself, of an arm's bones."""
+    """Return the poses (F, 3, 3) of a forearm's bone without pronation, from those of the upper arm and the forearm."""
     upper_rest, fore_rest, wrist_rest = (
         np.array(armature.data.bones[name].matrix_local) for name in (elbow.upper, elbow.bone, elbow.axes)
     )
@@ -142,8 +143,8 @@ def _unpronated(armature: "Object", elbow: SourceJoint, upper: Floats, fore: Flo
         for pose, rest in ((upper, upper_rest), (fore, fore_rest))
     ]
     along = wrist_rest[:3, 3] - fore_rest[:3, 3]
-    turned: Floats = rot.to_matrix(unpronated(moved[0], moved[1], along)) @ fore_rest[:3, :3]
-    return turned
+    rotation: Floats = rot.to_matrix(unpronated(moved[0], moved[1], along)) @ fore_rest[:3, :3]
+    return rotation
 
 
 def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: float, format_name: str) -> Recording:
@@ -151,7 +152,7 @@ def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: fl
     labels = []
     for source in sources:
         prefix = f"{safe_label(source.armature.name, MAX_NAME)} " if len(sources) > 1 else ""
-        labels += [f"{prefix}{hand.side}:{each.joint}" for hand in source.hands for each in hand.joints]
+        labels += [f"{prefix}{hand.side}:{joint.joint}" for hand in source.hands for joint in hand.joints]
     size = float(np.nanmax(np.ptp(positions[0], axis=0)))
     if not np.ptp(positions, axis=0).max() > MIN_MOTION * size:
         raise CaptureError(f"armature '{sources[0].armature.name}' does not move in any of its {len(times)} frames")
@@ -169,9 +170,9 @@ def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: fl
 
 
 def _rotations(sources: Sequence[Source], poses: Floats) -> Floats:
-    """Return the bones' rotations (F, M, 4) wxyz in the world, also of mirrored armatures.
+    """Return the bones' rotations (F, M, 4) wxyz in the world, also for mirrored armatures.
 
-    NaN at tips, and at elbows whose arms may not be at rest where their armature is.
+    They are NaN at tips, and at elbows of arms that may not be at rest in the armature's rest pose.
     """
     axes = np.concatenate([_axes(source) for source in sources])
     poses = poses[..., :3, :3] @ axes
@@ -187,12 +188,12 @@ def _rotations(sources: Sequence[Source], poses: Floats) -> Floats:
 
 
 def _axes(source: Source) -> Floats:
-    """Return the axes (M, 3, 3) of the joints' rotations in those of their bones."""
+    """Return the axes (M, 3, 3) of the joints' rotations in the axes of their bones."""
     bones = source.find().data.bones
     joints = source.joints()
-    own, wanted = (
+    own, target = (
         np.array([np.array(bones[name].matrix_local)[:3, :3] for name in names])
         for names in ([joint.bone for joint in joints], [joint.axes or joint.bone for joint in joints])
     )
-    turned: Floats = np.swapaxes(own, -1, -2) @ wanted
-    return turned
+    axes: Floats = np.swapaxes(own, -1, -2) @ target
+    return axes

@@ -79,5 +79,5 @@ def test_what_lies_where_a_bone_does_is_what_comparing_each_with_each_finds(seed
     beside = AxisOrder(numbers, places[0], places[1])
     for bone in range(count):
         apart = np.abs(places[:, numbers] - places[:, [bone]]).max(axis=(0, 2))
-        found = beside.near(places[0, bone], places[1, bone], near)
+        found = beside.find_near(places[0, bone], places[1, bone], near)
         assert sorted(found) == sorted(numbers[apart < near].tolist())
