@@ -100,7 +100,7 @@ def _sampling_scene(scene: "Scene", armatures: "Sequence[Object]") -> Iterator[s
 
 
 def _evaluated_transforms(sources: Sequence[Source], scene_name: str, frame: float) -> list[Floats]:
-    """Return the transforms of each armature on a frame, see `_bone_transforms`. Raises CaptureError without the scene."""
+    """Return `_bone_transforms` of each armature on a frame. Raises CaptureError without a scene."""
     scene: Scene | None = bpy.data.scenes.get(scene_name)
     if scene is None:
         raise CaptureError(f"armature '{sources[0].armature.name}' was changed while it was read, read it again")
@@ -121,7 +121,7 @@ def _bone_transforms(source: Source, depsgraph: "Depsgraph") -> Floats:
 
 
 def _joint_poses(source: Source, transforms: Floats) -> Floats:
-    """Return T_world_bone (F, M, 4, 4) of joints, at their offsets. transforms: (F, 1 + B, 4, 4), see _bone_transforms."""
+    """Return T_world_bone (F, M, 4, 4) of joints, at their offsets. transforms: (F, 1 + B, 4, 4)."""
     armature, joints = source.find(), source.joints()
     world, local, upper = np.split(transforms, [1, 1 + len(joints)], axis=1)
     for number, row in enumerate(row for row, joint in enumerate(joints) if joint.upper):
