@@ -11,7 +11,7 @@ from ..hand.joints import DIGITS, SIDES
 from ..hand.poses import named
 from ..pipeline.corrections.correction import Correction, PoseToHold
 from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take
-from ..rig.keys.corrections.making import Stretch, motion_of, posed_hands
+from ..rig.keys.corrections.making import SourceRange, motion_of, posed_hands
 from ..rig.keys.corrections.take_clock import clock_of
 from ..rig.keys.corrections.written_take import is_same_capture
 from .apply_hand_pose import POSE_ITEMS
@@ -205,14 +205,14 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
         if action is None:
             raise RigError(f"there is no action '{self.action}', choose one")
         span, sides, made, problem = self.range_of(take), _sides(take, self.side), list[Correction](), None
-        stretch = Stretch(span.start, span.end, self.later, tuple(d for d in DIGITS if d in self.digits))
+        source_range = SourceRange(span.start, span.end, self.later, tuple(d for d in DIGITS if d in self.digits))
         clock = clock_of(action, take.scene) if is_same_capture(action, take.base) else take.clock
         for armature in take.armatures:
             for take_hand in hands_of_take(armature, check_correctable(armature)):
                 if take_hand.hand.side not in sides:
                     continue
                 try:
-                    motion = motion_of(armature, take_hand.hand, action, stretch, clock)
+                    motion = motion_of(armature, take_hand.hand, action, source_range, clock)
                 except RigError as error:
                     problem = error
                 else:

@@ -64,34 +64,34 @@ class EndedTake:
     """A take that has ended, with what is needed to key it."""
 
     recorder: Recorder
-    kept: TakeBuffer
+    buffer: TakeBuffer
     run: "LiveRun"
-    """The run that recorded it, which has the frames that are not solved yet."""
+    """The run that recorded it, with the frames that are not solved yet."""
     seconds: float
-    """s, from the first frame to the last, solved or not."""
+    """s, from the first frame to the last, whether solved or not."""
     timecode: str
     """Of its first frame, if the device sends timecode."""
     start: int
-    """The scene's frame when it began."""
+    """The scene's frame at its start."""
     missed: int
-    """Frames that came faster than they could be displayed; the raw take has them."""
+    """Number of frames that were received faster than they could be displayed. The raw take contains them."""
 
     def keying(self) -> Steps[None]:
-        """Solve the frames that were left, and key the displayed poses from the frame on which the take began.
+        """Solve the remaining frames, and key the displayed poses from the frame on which the take started.
 
-        Nothing is keyed if its scene is gone. Raises RigError.
+        Nothing is keyed if its scene no longer exists. Raises RigError.
         """
-        yield from part_of(0.0, 0.5, "Solving", self.run.solve_unread(self.kept))
+        yield from part_of(0.0, 0.5, "Solving", self.run.solve_unread(self.buffer))
         scene: Scene | None = self.run.scene.among(bpy.data.scenes)
-        if scene is not None and len(self.kept):
+        if scene is not None and len(self.buffer):
             name, posed = self.recorder.path.stem, self.run.rigs.posed()
             taken = LiveTake(
                 name,
-                self.kept.times,
-                self.kept.poses(),
+                self.buffer.times,
+                self.buffer.poses(),
                 posed,
-                predicted=self.kept.predicted(),
-                forearms=self.kept.forearms(),
+                predicted=self.buffer.predicted(),
+                forearms=self.buffer.forearms(),
                 timecode=self.timecode,
             )
             yield from part_of(0.5, 1.0, "Keying", key_live(taken, scene, self.start))
@@ -109,7 +109,7 @@ class LiveRun:
         self.setup = setup
         self.device_transforms: dict[str, Floats] = {} if device_transforms is None else device_transforms
         """Performer -> (4, 4) T_scene_device, set by recentring; the identity by default."""
-        self.shown: list[DisplayedHand] = []
+        self.displayed_hands: list[DisplayedHand] = []
         self.timecode = ""
         """The last one that the device sent."""
         self.unread: list[TimedFrame] = []
@@ -158,8 +158,8 @@ class LiveRun:
 
     def pose(self, now: float) -> bool:
         """Pose the hands as displayed at `now` s, without taking new frames; whether any changed."""
-        self.shown = self.session.displayed(now)
-        return self.rigs.pose(self.shown, self.session.hands(), self.device_transforms)
+        self.displayed_hands = self.session.displayed(now)
+        return self.rigs.pose(self.displayed_hands, self.session.hands(), self.device_transforms)
 
     def stop(self, put_back: bool) -> None:
         """Disconnect; put_back: whether to restore the bones' pose before."""
@@ -170,11 +170,16 @@ class LiveRun:
 
     def recentre(self) -> None:
         """Move the visible hands of each performer to the rest position of their rig's hands."""
-        seen = [(hand, self.rigs.rest_transform(hand.name)) for hand in self.shown if not hand.lost]
-        for performer in {subject_of(hand.name) for hand, _ in seen}:
-            own = [(hand, rest) for hand, rest in seen if rest is not None and subject_of(hand.name) == performer]
-            if own:
-                poses, rests = {hand.side: hand.pose for hand, _ in own}, {hand.side: rest for hand, rest in own}
+        visible = [(hand, self.rigs.rest_transform(hand.name)) for hand in self.displayed_hands if not hand.lost]
+        for performer in {subject_of(hand.name) for hand, _ in visible}:
+            performer_hands = [
+                (hand, rest) for hand, rest in visible if rest is not None and subject_of(hand.name) == performer
+            ]
+            if performer_hands:
+                poses, rests = (
+                    {hand.side: hand.pose for hand, _ in performer_hands},
+                    {hand.side: rest for hand, rest in performer_hands},
+                )
                 self.device_transforms[performer] = apply_pose.recentred(poses, rests)
         self.rigs.invalidate()
 

@@ -57,7 +57,7 @@ class KeyingOperator(JobOperator):
     def finish(self, context: "Context") -> None:
         """Report which frames have no keys."""
         assert self._take is not None
-        if self._take.kept.full:
+        if self._take.buffer.full:
             report_message(self, "WARNING", f"Keys were made of its first {MAX_FRAMES} frames; the raw take holds all")
         if self._take.missed:
             report_message(

@@ -91,13 +91,13 @@ class _SolvesAgain(AgreedJob):
         self._armatures = [DataReference.of(armature) for armature in armatures]
         recipe = recipe_of_take(take.base, self._corrections)
         rig = RigQuery.of(*armatures) if is_on_rig(take.base) else None
-        self._job = SolveJob(recipe, rig, reader=read_capture, kept=SESSION.solved)
+        self._job = SolveJob(recipe, rig, reader=read_capture, cached=SESSION.solved)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:
         """Write the ranges, and show them."""
         take, scene = self._job.take, context.scene
-        SESSION.solved = self._job.kept
+        SESSION.solved = self._job.cached
         armatures = [found for reference in self._armatures if (found := reference.among(bpy.data.objects)) is not None]
         if take is None or len(armatures) < len(self._armatures):
             raise RigError(f"armature '{self._armatures[0].name}' is gone: nothing was changed")

@@ -70,12 +70,12 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             check_drive(armature, find_hands(armature, ()), recipe.drive)
         armatures = target_armatures(armature, recipe.into, context.scene)
         rig = RigQuery.of(*armatures) if armatures else None
-        self._job = SolveJob(recipe, rig, reader=read_capture, kept=SESSION.solved)
+        self._job = SolveJob(recipe, rig, reader=read_capture, cached=SESSION.solved)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:
         """Key the hands and mark predicted markers."""
-        take, SESSION.solved = self._job.take, self._job.kept
+        take, SESSION.solved = self._job.take, self._job.cached
         assert take is not None
         scene = context.scene
         armature = self._armature(scene)

@@ -55,7 +55,7 @@ class KNUCKLE_PT_live(bpy.types.Panel):
         _people(layout, chosen, run)
         _state(layout.box(), context, run)
         row = layout.row(align=True)
-        row.enabled = bool(run.shown)
+        row.enabled = bool(run.displayed_hands)
         row.operator("knuckle.live_recentre", icon="PIVOT_CURSOR")
         row.operator("knuckle.live_measure", icon="DRIVER_DISTANCE")
 
@@ -111,7 +111,7 @@ def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     if not run.receiver.stats.frames:
         return
     column = layout.column(align=True)
-    for hand in run.shown:
+    for hand in run.displayed_hands:
         seen = "predicted" if hand.predicted else f"seen, {hand.missing} points missing" if hand.missing else "seen"
         pair(column, _hand_title(hand.name), "not seen" if hand.lost else seen)
     for name in run.session.unmeasured():

@@ -53,7 +53,7 @@ class SolveJob:
         *,
         prepared: Prepared | None = None,
         piece: PieceContext = WHOLE_TAKE,
-        kept: SolvedCapture | None = None,
+        cached: SolvedCapture | None = None,
     ) -> None:
         self.recipe = recipe
         self.rig = rig
@@ -63,11 +63,11 @@ class SolveJob:
         self.prepared = prepared
         """What was found on the whole take of which these markers are a piece; None for a whole take."""
         self.piece = piece
-        self.kept = kept
-        """What the last solve found, which this one takes over as far as it would find the same; then its own."""
+        self.cached = cached
+        """The results of the last solve, used as far as they would be the same; after `steps`, those of this solve."""
         self.take: Take | None = None
         self.read_seconds = 0.0
-        """s that reading and labelling took; 0 if that was kept."""
+        """s that reading and labelling took; 0 if their result was cached."""
         self.labelled: LabelledMarkers | None = None
         self.cleaned: CleanedMarkers | None = None
         self.solved_frames: tuple[SolvedFrames, ...] = ()
@@ -122,8 +122,8 @@ class SolveJob:
         """Read and label the capture, clean its markers, and measure the performer."""
         started, is_whole = time.perf_counter(), self.markers is None and self.prepared is None
         key = finding_key(recipe) if is_whole else ""
-        if key and self.kept is not None and self.kept.found.key == key:
-            return self.kept.found
+        if key and self.cached is not None and self.cached.found.key == key:
+            return self.cached.found
         markers = self.markers or (yield from part_of(0.0, 0.3, "", self.reader(recipe)))
         raw = assignment.read(recipe, markers)
         labels = yield from part_of(0.3, 0.5, "", assignment.label_markers_stepwise(recipe, raw))
@@ -143,10 +143,10 @@ class SolveJob:
 
     def _solve(self, source: SolveSource, found: FoundHands) -> Steps[tuple[Markers, list[SolvedHand]]]:
         """Smooth the markers and solve the hands; return the markers at the solved frames, and them."""
-        recipe, methods, kept = source.recipe, source.methods, self.kept
+        recipe, methods, cached = source.recipe, source.methods, self.cached
         key = solving_key(recipe, source.performer)
-        if kept is not None and kept.found is found and kept.key == key:
-            return kept.markers, [*kept.solved]
+        if cached is not None and cached.found is found and cached.key == key:
+            return cached.markers, [*cached.solved]
         markers = to_hand_frames(methods.solver, source.performer, found.cleaned.markers)
         yield Progress(0.0, "Smoothing")
         samples = markers.seen & (source.raw.predicted | ~markers.predicted)
@@ -157,17 +157,17 @@ class SolveJob:
             smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
         solved = yield from part_of(0.03, 1.0, "", _solve_hands(source, markers, smoothed, self.piece))
         is_kept = found.key and len(source.raw.times) <= MAX_MEASURED
-        self.kept = SolvedCapture(found, key, markers, tuple(solved)) if is_kept else None
+        self.cached = SolvedCapture(found, key, markers, tuple(solved)) if is_kept else None
         return markers, solved
 
     def _resolve(
         self, source: SolveSource, corrections: Sequence[Correction], solved: Sequence[SolvedHand]
     ) -> Steps[tuple[Resolved, dict[str, str]]]:
-        """Solve the ranges of corrections again, as resolve_ranges does; what was kept of them is taken over."""
-        known = self.kept.resolved if self.kept is not None else None
-        resolved, waiting = yield from resolve_ranges(source, corrections, solved, known)
-        if self.kept is not None:
-            self.kept = replace(self.kept, resolved=resolved)
+        """Solve the ranges of corrections again, as resolve_ranges does, and use cached ranges."""
+        cached_ranges = self.cached.resolved if self.cached is not None else None
+        resolved, waiting = yield from resolve_ranges(source, corrections, solved, cached_ranges)
+        if self.cached is not None:
+            self.cached = replace(self.cached, resolved=resolved)
         return resolved, waiting
 
     def _prepared_by_stretches(self, raw: Markers) -> Steps[Prepared | None]:

@@ -61,13 +61,13 @@ class Folder:
 
     def glob(self, pattern: str) -> Iterator[Path]:
         """The files in it."""
-        yield from self._there().glob(pattern)
+        yield from self._existing_folder().glob(pattern)
 
     def rglob(self, pattern: str) -> Iterator[Path]:
         """The files in it and below."""
-        yield from self._there().rglob(pattern)
+        yield from self._existing_folder().rglob(pattern)
 
-    def _there(self) -> Path:
+    def _existing_folder(self) -> Path:
         folder = SHARED / self._name
         if not folder.is_dir():
             pytest.skip(f"no {self._name} beside the checkout (../shared)")

@@ -1,1 +1,1 @@
-"""Live solving: a device's frames in, posed hands out. Independent of Blender."""
+"""Live solving, from a device's frames to posed hands. Independent of Blender."""

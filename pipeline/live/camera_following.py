@@ -1,8 +1,9 @@
-"""The hands before a live camera: found in each picture, told apart, measured, and followed.
+"""Find, distinguish, measure and follow the hands before a live camera.
 
-A hand is the one that was nearest in the picture before. What is near none is collected: after some frames its side is
-told, and a hand of that side that was followed before goes on there. So a hand that leaves the picture and comes back
-elsewhere is the same hand, and what is found for a moment is none. At most one hand of each side is followed.
+A detection belongs to the hand that was nearest in the previous picture. Detections near no hand are collected. After
+some frames their side is determined, and a hand of that side that was followed before continues there. So a hand that
+leaves the picture and returns elsewhere is the same hand, and a detection of a moment is not a hand. At most one hand
+of each side is followed.
 """
 
 from collections.abc import Callable, Collection
@@ -26,63 +27,63 @@ from .live_camera_hand import MIN_TO_MEASURE, FirstFit, FoundFrames, LiveCameraH
 from .measuring_buffer import MAX_SECONDS, MIN_FRAMES
 
 ABSENT, MISSED_FRAMES = 0.5, 2
-"""s and frames after which a hand that is not seen may come back anywhere: some computers manage a frame a second."""
+"""s and frames after which a hand that is not seen may return anywhere. Some computers process one frame per second."""
 NEAR, SPEED, FARTHEST = 0.6, 4.0, 2.0
-"""How far a hand may be from where it was last found, in hands: at once, more for every second since, and at most."""
+"""Maximum distance of a hand from its last detection, in hand sizes: at once, additional per second, and in total."""
 KNOWN_FRAMES, KNOWN_SECONDS = 8, 0.3
-"""Frames, or s, after which the side of a hand is decided while another hand that was followed is missing."""
+"""Frames or s after which the side of a hand is decided while another followed hand is missing."""
 MAX_CAUGHT_UP = 15
-"""Frames that came while a hand was measured, by which it is then followed at most."""
+"""Maximum number of frames received during measuring through which the hand is then followed."""
 NEW_HAND = "new"
-"""What a hand is called whose side is not known yet."""
+"""The name of a hand whose side is not known yet."""
 
 Work = Callable[[], "Measured"]
 Submit = Callable[[Work], "Future[Measured]"]
-"""Runs a function in the session's thread for measuring."""
+"""Runs a function in the session's measuring thread."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What the thread for measuring found."""
+    """The result of the measuring thread."""
 
     first: FirstFit
     driven: DrivenHand
     live: LiveCameraHand | None
-    """Of the likelier side; None if a hand of that side is known already."""
+    """The hand of the likelier side; None if a hand of that side is already known."""
 
 
 @dataclass(slots=True, eq=False)
 class _Track:
-    """A hand that is found, or was."""
+    """A hand that is or was found."""
 
     detection: Detection
-    """Where it was found last."""
+    """The last detection of the hand."""
     found_at: float
-    """s, when that was."""
+    """s, the time of that detection."""
     frames: FoundFrames | None
-    """To measure the hand on; None if it need not be measured."""
+    """Frames to measure the hand on; None if it need not be measured."""
     pending: "Future[Measured] | None" = None
     missed: int = 0
-    """Frames since then."""
+    """Number of frames since then."""
     live: LiveCameraHand | None = None
     """None while its side is not known."""
     blend: DropoutBlend | None = None
     state: TrackerState | None = None
     """None while its side is not known."""
     problem: str = ""
-    """A sentence why it is not followed, or not measured."""
+    """A sentence that says why it is not followed or measured."""
 
     def near(self, time: float) -> bool:
-        """Whether the hand is where it was found last, or near."""
+        """Return whether the hand must still be near its last detection."""
         return time - self.found_at <= ABSENT or self.missed <= MISSED_FRAMES
 
     def distance(self, detection: Detection, time: float) -> float:
-        """How far a detection is from where the hand was last, in hands; inf if it is too far."""
+        """Return the distance of a detection from the hand's last one, in hand sizes; infinite if it is too large."""
         apart = detection.distance(self.detection)
         return apart if apart <= min(NEAR + SPEED * (time - self.found_at), FARTHEST) else np.inf
 
     def follow(self, time: float, size: PictureSize, found: PictureHand | None) -> bool:
-        """Follow the hand to a frame. Returns whether it was found, and what was found is this hand."""
+        """Follow the hand to a frame. Return whether a detection was passed that is this hand."""
         if self.live is None or self.state is None:
             return found is not None
         self.state = self.live.tracker.follow(time, size, found, self.state)
@@ -102,7 +103,7 @@ class _Track:
             self.follow(time, frames.size, hand)
 
     def show(self, time: float, arrival: float) -> None:
-        """Display the pose of a frame. One that is only held eases to rest after a while."""
+        """Display the pose of a frame. A pose that is only held eases to rest after a while."""
         moved = self.state if self.state is not None and self.state.filter.time == time else None
         if self.live is not None and self.blend is not None and moved is not None:
             self.blend.update(self.live.pose(moved), arrival)
@@ -114,7 +115,7 @@ class CameraHands:
     def __init__(self, recipe: Recipe, rig: RigOf, submit: Submit) -> None:
         """submit: see Submit. Of the recipe, angle of view, the hand's length, up, performer and hand are used."""
         self.measures = True
-        """Whether hands are measured; those that are not stay unknown."""
+        """Whether hands are measured. Hands that are not measured stay unknown."""
         self._recipe, self._rig, self._submit = recipe, rig, submit
         self._settings = camera_settings(recipe)
         self._performer = None if recipe.performer is None else from_dict(recipe.performer, "performer")
@@ -124,9 +125,9 @@ class CameraHands:
     def feed(self, picture: PictureFrame, time: float, arrival: float) -> None:
         """Follow the hands of a picture that arrived at `arrival` s; time: s on the camera's clock, which increases."""
         self._time, self._size = time, picture.size
-        found = self._assign(picture, time)
+        assigned = self._assign(picture, time)
         for track in self._tracks:
-            detection = found.get(id(track))
+            detection = assigned.get(id(track))
             hand = None if detection is None else picture.hands[detection.index]
             track.missed += 1
             if track.follow(time, picture.size, hand) and detection is not None and hand is not None:
@@ -140,7 +141,7 @@ class CameraHands:
                 self._measure(track, arrival)
 
     def displayed(self, time: float) -> list[DisplayedHand]:
-        """Return each hand that is known, as it is displayed at `now` s."""
+        """Return the known hands as displayed at a time in s."""
         displayed = []
         for track in self._tracks:
             pose = None if track.blend is None else track.blend.pose_at(time)
@@ -155,12 +156,12 @@ class CameraHands:
         return {track.live.side: track.live for track in self._tracks if track.live is not None}
 
     def unmeasured(self) -> list[str]:
-        """Return the names of hands that are seen, and whose side is not known yet."""
+        """Return the names of hands that are seen but whose side is not known yet."""
         new = [track for track in self._tracks if track.live is None and track.frames is not None]
-        return [NEW_HAND for track in new if track.frames is not None and track.frames.enough(MIN_TO_MEASURE, 0.0)]
+        return [NEW_HAND for track in new if track.frames is not None and track.frames.has_enough(MIN_TO_MEASURE, 0.0)]
 
     def problems(self) -> dict[str, str]:
-        """Return for each hand that is not followed, or not measured, a sentence why."""
+        """Return a sentence for each hand that says why it is not followed or measured."""
         return {f"camera {number}": track.problem for number, track in enumerate(self._tracks) if track.problem}
 
     def measure_again(self) -> None:
@@ -169,29 +170,33 @@ class CameraHands:
             track.frames, track.pending = FoundFrames(self._size), None
 
     def _assign(self, picture: PictureFrame, time: float) -> dict[int, Detection]:
-        """Return the detection of each track that is found, by the track's id; begin tracks for the others.
+        """Return track id -> detection for the tracks that are found, and start tracks for other detections.
 
-        What is found on top of a hand is the same hand, found twice.
+        A detection on top of another is the same hand, detected twice.
         """
         size = [picture.size.width, picture.size.height]
-        left = [Detection(0, hand.points[:, :2] * size, index) for index, hand in enumerate(picture.hands)]
-        near = [track for track in self._tracks if track.near(time)]
-        pairs = [(track.distance(seen_hand, time), id(track), seen_hand.index) for track in near for seen_hand in left]
-        found: dict[int, Detection] = {}
+        unassigned = [Detection(0, hand.points[:, :2] * size, index) for index, hand in enumerate(picture.hands)]
+        nearby_tracks = [track for track in self._tracks if track.near(time)]
+        pairs = [
+            (track.distance(seen_hand, time), id(track), seen_hand.index)
+            for track in nearby_tracks
+            for seen_hand in unassigned
+        ]
+        assigned: dict[int, Detection] = {}
         for distance, track, index in sorted(pairs):
-            seen_hand = next((seen_hand for seen_hand in left if seen_hand.index == index), None)
-            if distance < np.inf and track not in found and seen_hand is not None:
-                found[track] = seen_hand
-                left = [
+            seen_hand = next((seen_hand for seen_hand in unassigned if seen_hand.index == index), None)
+            if distance < np.inf and track not in assigned and seen_hand is not None:
+                assigned[track] = seen_hand
+                unassigned = [
                     other_hand
-                    for other_hand in left
+                    for other_hand in unassigned
                     if other_hand is not seen_hand and other_hand.distance(seen_hand) > SAME_HAND
                 ]
-        for seen_hand in left:
+        for seen_hand in unassigned:
             new = _Track(seen_hand, time, FoundFrames(picture.size))
             self._tracks.append(new)
-            found[id(new)] = seen_hand
-        return found
+            assigned[id(new)] = seen_hand
+        return assigned
 
     def _measure(self, track: _Track, arrival: float) -> None:
         """Measure a hand if there are enough frames, and use the measurements when they are done."""
@@ -203,35 +208,35 @@ class CameraHands:
                 self._finish(track, track.frames, measured, arrival)
             return
         missed = track.live is None and any(not other_track.near(self._time) for other_track in self._tracks)
-        enough = track.frames.enough(MIN_FRAMES, MAX_SECONDS)
-        if self.measures and (enough or (missed and track.frames.enough(KNOWN_FRAMES, KNOWN_SECONDS))):
-            known = {} if track.live is not None else self.hands()
-            track.pending = self._submit(self._work(track.frames.copy(), set(known)))
+        has_enough = track.frames.has_enough(MIN_FRAMES, MAX_SECONDS)
+        if self.measures and (has_enough or (missed and track.frames.has_enough(KNOWN_FRAMES, KNOWN_SECONDS))):
+            known_sides = {} if track.live is not None else self.hands()
+            track.pending = self._submit(self._work(track.frames.copy(), set(known_sides)))
 
-    def _work(self, frames: FoundFrames, known: Collection[str]) -> Work:
-        """What measures a hand in the thread for it. It reads nothing that changes."""
+    def _work(self, frames: FoundFrames, known_sides: Collection[str]) -> Work:
+        """Return the function that measures a hand in the measuring thread. It reads nothing that changes."""
         driven = self._rig(NEW_HAND)
 
         def work() -> Measured:
             first = fit_first_frames(frames, self._settings)
             side = first.costs.side
-            return Measured(first, driven, None if side in known else self._built(first, side, driven))
+            return Measured(first, driven, None if side in known_sides else self._live_hand(first, side, driven))
 
         return work
 
-    def _built(self, first: FirstFit, side: Side, driven: DrivenHand) -> LiveCameraHand:
-        own = first.measured(side) if self._performer is None else self._performer.hand(side, {})
-        return LiveCameraHand.of(own, driven, self._settings, camera_up(self._recipe))
+    def _live_hand(self, first: FirstFit, side: Side, driven: DrivenHand) -> LiveCameraHand:
+        measured_hand = first.measured(side) if self._performer is None else self._performer.hand(side, {})
+        return LiveCameraHand.of(measured_hand, driven, self._settings, camera_up(self._recipe))
 
     def _finish(self, track: _Track, frames: FoundFrames, done: "Future[Measured]", arrival: float) -> None:
-        """Use a hand that has been measured, go on collecting frames if these do not suffice, or note a problem."""
+        """Use a hand that has been measured, collect more frames if these do not suffice, or note a problem."""
         again = False
         try:
             measured = done.result()
-            if not measured.first.costs.is_known and not frames.enough(MIN_FRAMES, MAX_SECONDS):
+            if not measured.first.costs.is_known and not frames.has_enough(MIN_FRAMES, MAX_SECONDS):
                 return
             side = self._side(track, measured.first.costs)
-            earlier = self._of(side, track)
+            earlier = self._known_hand(side, track)
             if earlier is not None:
                 self._tracks.remove(track if track.live is None else earlier)
             if earlier is not None and track.live is None:
@@ -241,7 +246,7 @@ class CameraHands:
             else:
                 live = measured.live
                 if live is None or live.side != side:
-                    live = self._built(measured.first, side, measured.driven)
+                    live = self._live_hand(measured.first, side, measured.driven)
                 track.measured(live, arrival)
             track.resume(measured.first.state(side), frames)
             track.problem = ""
@@ -249,21 +254,21 @@ class CameraHands:
             track.problem = str(error)
         track.frames = FoundFrames(self._size) if again else None
 
-    def _of(self, side: Side, besides: _Track) -> _Track | None:
-        """Return the hand of a side that is known."""
-        others = (track for track in self._tracks if track is not besides and track.live is not None)
-        return next((track for track in others if track.live is not None and track.live.side == side), None)
+    def _known_hand(self, side: Side, besides: _Track) -> _Track | None:
+        """Return the known hand of a side other than `besides`; None if there is none."""
+        known_tracks = (track for track in self._tracks if track is not besides and track.live is not None)
+        return next((track for track in known_tracks if track.live is not None and track.live.side == side), None)
 
     def _side(self, track: _Track, costs: SideCosts) -> Side:
-        """Return the likelier side that no other hand has that is seen now. Raises HandError."""
-        seen, wanted = costs.side, self._recipe.hand
-        sides = [side for side in costs.sides if wanted not in SIDES or side == wanted]
+        """Return the likelier side that no other visible hand has. Raises HandError if there is none."""
+        seen_side, requested = costs.side, self._recipe.hand
+        sides = [side for side in costs.sides if requested not in SIDES or side == requested]
         if not sides:
-            raise HandError(f"a {seen} hand is seen, not the {wanted} one that was asked for")
+            raise HandError(f"a {seen_side} hand is seen, not the {requested} one that was asked for")
         for side in sides:
-            other_track = self._of(side, track)
+            other_track = self._known_hand(side, track)
             if other_track is None or not other_track.near(self._time):
                 return side
         raise HandError(
-            f"another hand has the shape of a {seen} hand, too: hold both hands flat and apart, and measure again"
+            f"another hand has the shape of a {seen_side} hand, too: hold both hands flat and apart, and measure again"
         )

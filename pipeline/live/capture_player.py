@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def frames_of_take(take: Take) -> list[OutgoingFrame]:
-    """Convert a take to frames for sending: its markers, its solved joints, and forearms where their turn is known."""
+    """Convert a take to frames for sending: its markers, solved joints, and forearms whose rotation is known."""
     frames = {solved.side: joint_frames(solved.hand, solved.pose) for solved in take.hands}
     forearms = {
         solved.side: solved.forearm.frames()
@@ -38,7 +38,7 @@ def frames_of_take(take: Take) -> list[OutgoingFrame]:
 def play(frames: list[OutgoingFrame], speed: float = 1.0, repeat: bool = False) -> Iterator[OutgoingFrame]:
     """Yield each frame when it is due. speed: 2.0 plays twice as fast as recorded.
 
-    With `repeat`, times and frame numbers go on increasing, as a device's do.
+    With `repeat`, times and frame numbers keep increasing, as with a device.
     """
     start, number, offset = time.perf_counter(), 0, 0.0
     interval = frames[-1].time / (len(frames) - 1) if len(frames) > 1 else 1.0

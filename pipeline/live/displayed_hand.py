@@ -1,4 +1,4 @@
-"""A hand as a live session displays it, and what the session knows of the rig that the hand drives."""
+"""A hand as a live session displays it, and what the session knows about the rig that it drives."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,29 +15,29 @@ from ...hand.model import HandModel
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrivenHand:
-    """What a hand drives."""
+    """The rig or new hand that a hand drives."""
 
     limits: Mapping[Side, RigLimits] = field(default_factory=dict)
-    """The rig's limits for each side: the hand's side is not known before it is measured."""
+    """The rig's limits for each side, since the hand's side is not known before it is measured."""
     needs_skin: bool = False
     """Whether it drives a new hand, which needs a skin."""
 
 
 RigOf = Callable[[str], DrivenHand]
-"""Returns what the hand of a name drives."""
+"""Returns what a hand drives, by its name."""
 
 
 def no_rig(_hand: str) -> DrivenHand:
-    """Drive no rig: the hand has no limits besides its own."""
+    """Drive no rig. The hand has only its own limits."""
     return DrivenHand()
 
 
 class FollowedHand(Protocol):
-    """A hand that is measured and followed, whatever device sends it."""
+    """A hand of any device that is measured and followed."""
 
     @property
     def side(self) -> Side:
-        """Its side, found from its shape."""
+        """Its side, determined by its shape."""
 
     @property
     def measured(self) -> MeasuredHand:
@@ -54,18 +54,18 @@ class FollowedHand(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DisplayedHand:
-    """A hand as it is displayed now."""
+    """A hand as it is currently displayed."""
 
     name: str
-    """Such as 'right' or 'Anna left'."""
+    """For example 'right' or 'Anna left'."""
     side: Side
     pose: Pose
     """One frame."""
     lost: bool
-    """Whether it is not seen, and is easing to rest or has reached it."""
+    """Whether the hand is not seen, and eases to rest or is at rest."""
     missing: int
-    """Number of points that were seen before and are not seen now."""
+    """Number of points that were seen before but are not seen now."""
     predicted: bool = False
-    """Whether the pose was not measured: the hand was not found in the last frame, or what was found was no hand."""
+    """Whether the pose was not measured: the last frame had no detection of the hand, or one that was not a hand."""
     forearm: WristForearm | None = None
-    """The performer's, one frame; None if the device does not send it."""
+    """The performer's forearm, one frame; None if the device does not send it."""

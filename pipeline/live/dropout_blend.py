@@ -14,23 +14,23 @@ from ...hand.smoothstep import smoothstep
 Floats = NDArray[np.float64]
 
 HOLD_SECONDS = 0.25
-"""s for which a hand that is not seen keeps its pose: most dropouts are shorter."""
+"""s for which a hand that is not seen keeps its pose. Most dropouts are shorter."""
 HOLD_INTERVALS, LONGEST_HOLD = 2.0, 2.0
-"""Usual intervals between two frames for which it keeps its pose, too, and the longest in s: a slow camera sends a
-frame a second."""
+"""Median frame intervals for which it also keeps its pose, and the maximum in s. A slow camera sends one frame per
+second."""
 EASE_SECONDS = 0.8
-"""s in which it then eases to its rest pose, at its last position."""
+"""s in which it then eases to its rest pose at its last position."""
 RETURN_SECONDS = 0.3
-"""s in which a hand that was lost, or has been measured again, blends to its solved pose."""
+"""s in which a hand that was lost or measured again blends to its solved pose."""
 LOST_AFTER_INTERVALS = 4.0
-"""A hand counts as lost after a gap of this many usual intervals between two of its frames."""
+"""A hand is lost after a gap of this many mean intervals between its frames."""
 BURST_SECONDS = 0.1
-"""s, a gap that never counts as lost: over a wireless network frames come in bursts."""
+"""s: after a shorter gap a hand is never lost, as frames arrive in bursts over a wireless network."""
 
 
 @dataclass(slots=True, eq=False)
 class DropoutBlend:
-    """The displayed pose of one hand: the solved one while it is seen, otherwise easing to rest."""
+    """The displayed pose of one hand: the solved pose while the hand is seen; otherwise it eases to rest."""
 
     hand: HandModel
     _solved_pose: Pose | None = None
@@ -39,7 +39,7 @@ class DropoutBlend:
     _interval: float = np.inf
     """s between two frames in which the hand is seen, a running mean."""
     _gaps: deque[float] = field(default_factory=lambda: deque(maxlen=5))
-    """s between the last frames in which the hand was seen."""
+    """s between the latest frames in which the hand was seen."""
     _lost: bool = True
     _blend_start: Pose | None = None
     """The pose from which the current blend started; None without a blend."""
@@ -49,11 +49,11 @@ class DropoutBlend:
 
     @property
     def lost(self) -> bool:
-        """Whether the hand has not been seen for longer than it is held."""
+        """Whether the hand has not been seen for longer than its pose is held."""
         return self._lost
 
     def update(self, pose: Pose, time: float) -> bool:
-        """Take the solved pose (1 frame) at `now` s. Returns whether the hand had been away."""
+        """Set the solved pose (1 frame) at a time in s. Return whether the hand had been away."""
         gap = time - self._seen_at
         away = self._lost or gap > max(LOST_AFTER_INTERVALS * self._interval, BURST_SECONDS)
         if away:
@@ -66,26 +66,26 @@ class DropoutBlend:
         return away
 
     def set_hand(self, hand: HandModel, time: float) -> None:
-        """Use a newly measured hand from `now` s on."""
+        """Use a newly measured hand from a time in s on."""
         self.hand = hand
         if self._solved_pose is not None:
             self._solved_pose = Pose(hand, self._solved_pose.root, self._solved_pose.angles)
             self._start_blend(time)
 
-    def _held_for(self) -> float:
-        """For how long the hand keeps its pose, s."""
-        usual = sorted(self._gaps)[len(self._gaps) // 2] if self._gaps else 0.0
-        return min(max(HOLD_SECONDS, HOLD_INTERVALS * usual), LONGEST_HOLD)
+    def _hold_seconds(self) -> float:
+        """Return for how many s the hand keeps its pose."""
+        median_gap = sorted(self._gaps)[len(self._gaps) // 2] if self._gaps else 0.0
+        return min(max(HOLD_SECONDS, HOLD_INTERVALS * median_gap), LONGEST_HOLD)
 
     def _start_blend(self, time: float) -> None:
         if self._displayed_pose is not None:
             self._blend_start, self._blend_began_at = self._displayed_pose, time
 
     def pose_at(self, time: float) -> Pose | None:
-        """Return the pose to display at `now` s; None before the hand was first seen."""
+        """Return the pose to display at a time in s; None before the hand was first seen."""
         if self._solved_pose is None:
             return None
-        if not self._lost and time - self._seen_at > self._held_for():
+        if not self._lost and time - self._seen_at > self._hold_seconds():
             self._lost, self._blend_start, self._blend_began_at = True, self._displayed_pose or self._solved_pose, time
         goal = self._solved_pose
         if self._lost:

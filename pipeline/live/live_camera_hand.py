@@ -1,4 +1,4 @@
-"""A hand before a camera: its first frames, by which it is measured, and what it is followed with."""
+"""A hand before a camera: the first frames by which it is measured, and the tracker that follows it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,57 +32,57 @@ MIN_TO_MEASURE = 3
 
 @dataclass(slots=True, eq=False)
 class FoundFrames:
-    """The frames in which a hand was found that is not measured yet, of pictures of one size."""
+    """The frames, of pictures of one size, in which a hand was found that is not measured yet."""
 
     size: PictureSize
     times: list[float] = field(default_factory=list)
     hands: list[PictureHand] = field(default_factory=list)
 
     def add(self, time: float, size: PictureSize, hand: PictureHand) -> None:
-        """Add a frame; those of pictures of another size are forgotten."""
+        """Add a frame. Frames of pictures of another size are dropped."""
         if size != self.size:
             self.size, self.times, self.hands = size, [], []
         self.times.append(time)
         self.hands.append(hand)
 
-    def enough(self, frames: int, seconds: float) -> bool:
-        """Whether there are so many frames, or fewer over so many s."""
+    def has_enough(self, frames: int, seconds: float) -> bool:
+        """Return whether there are this many frames, or fewer over this many s."""
         count = len(self.times)
         return count >= frames or (count >= MIN_TO_MEASURE and self.times[-1] - self.times[0] >= seconds)
 
     def copy(self) -> "FoundFrames":
-        """The frames so far."""
+        """Return a copy of the frames so far."""
         return FoundFrames(self.size, list(self.times), list(self.hands))
 
     def since(self, time: float) -> list[tuple[float, PictureHand]]:
-        """The frames after a time in s."""
+        """Return the frames after a time in s."""
         return [(at, hand) for at, hand in zip(self.times, self.hands, strict=True) if at > time]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SideFit:
-    """A hand fitted to its first frames, taken for one of a side."""
+    """A fit of a hand of one side to the first frames."""
 
     shape: ShapeParameters
     pose: Poses
-    """Of the last frame."""
+    """The pose in the last frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstFit:
-    """A hand fitted to its first frames, taken for a left and for a right one."""
+    """Fits of a left and a right hand to the first frames."""
 
     costs: SideCosts
     fits: Mapping[Side, SideFit]
     time: float
-    """s, of the last frame."""
+    """s, the time of the last frame."""
 
     def state(self, side: Side) -> TrackerState:
-        """Where following the hand begins."""
+        """Return the state in which following the hand starts."""
         return TrackerState(FilterState.at(self.time, self.fits[side].pose), self.time)
 
     def measured(self, side: Side) -> MeasuredHand:
-        """A hand with the bones of the fit."""
+        """Return a hand with the bones of the fit."""
         right = proportions(self.fits[side].shape)
         return MeasuredHand(right if side == "right" else right.mirrored(), {})
 
@@ -100,7 +100,7 @@ def fit_first_frames(frames: FoundFrames, settings: CameraSettings) -> FirstFit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveCameraHand:
-    """A measured hand, followed frame by frame in the picture."""
+    """A measured hand that is followed from picture to picture."""
 
     measured: MeasuredHand
     skin: Surface | None
@@ -110,12 +110,12 @@ class LiveCameraHand:
 
     @classmethod
     def of(cls, measured: MeasuredHand, driven: DrivenHand, settings: CameraSettings, up: str) -> "LiveCameraHand":
-        """Follow a hand within its limits and those of what it drives."""
-        own = measured.proportions
-        limits = driven.limits.get(own.side, RigLimits({})).limits
+        """Return a hand that is followed within its limits and those of what it drives."""
+        hand_proportions = measured.proportions
+        limits = driven.limits.get(hand_proportions.side, RigLimits({})).limits
         restricted = measured.with_rig_limits(limits) if limits else measured
-        tracker = CameraTracker(shape_of(own), own.side, restricted.model.limits, settings)
-        return cls(restricted, surface(own) if driven.needs_skin else None, tracker, up)
+        tracker = CameraTracker(shape_of(hand_proportions), hand_proportions.side, restricted.model.limits, settings)
+        return cls(restricted, surface(hand_proportions) if driven.needs_skin else None, tracker, up)
 
     @property
     def side(self) -> Side:
@@ -128,7 +128,7 @@ class LiveCameraHand:
         return self.measured.model
 
     def pose(self, state: TrackerState) -> Pose:
-        """The pose (1 frame) of a state, about the camera, Z up, m."""
+        """Return the pose (1 frame) of a state, in m, with the camera at the origin and Z up."""
         to_world = np.eye(4)
         to_world[:3, :3] = to_z_up(np.eye(3), self.up).T
         return Pose(self.hand, to_world @ self.tracker.root(state.filter.pose), state.filter.pose.angles)

@@ -27,13 +27,13 @@ Floats = NDArray[np.float64]
 
 
 class LiveHand:
-    """A measured hand with T labels, solved frame by frame. Keeps the solver's state between frames.
+    """A measured hand with T labels that is solved frame by frame. It keeps the solver's state between frames.
 
-    A hand that was fitted with markers on its skin is followed by all of them instead of being solved.
+    If the hand was fitted with markers on its skin, a tracker follows all of them instead.
     """
 
     def __init__(self, result: MeasuringResult, solver: Solver[Any], angles: AnglesChoice, limits: RigLimits) -> None:
-        """angles: 'device' takes those of the device's rotations where it sends them, 'solved' solves all."""
+        """angles: 'device' uses the angles of rotations that the device sends, 'solved' solves all angles."""
         measured = result.measured.with_rig_limits(limits.limits) if limits.limits else result.measured
         self.side = result.side
         self.labels = result.labels
@@ -55,7 +55,7 @@ class LiveHand:
         self._wrist_offset = self._offsets[wrist]
 
     def solve(self, time: float, positions: Floats, rotations: Floats) -> Pose:
-        """Solve one frame from positions (T, 3) in m and rotations (T, 4) wxyz, NaN where not seen."""
+        """Solve one frame from positions (T, 3) in m and rotations (T, 4) wxyz, NaN if not seen."""
         if self._tracker is not None:
             return self._follow(self._tracker, time, positions)
         seen = np.all(np.isfinite(positions), axis=-1)
@@ -74,9 +74,9 @@ class LiveHand:
         return joint_rotations.apply_target_rotations(self.hand, targets, pose) if self._angles == "device" else pose
 
     def forearm(self, frame: Frame) -> WristForearm | None:
-        """Return the forearm of a frame in which the device sends it; None if no arm of a person is like that.
+        """Return the forearm of a frame; None if the device does not send it, or sends one that no person can have.
 
-        It is seen from the device's wrist, because the solved one may be smoothed and late.
+        It is relative to the device's wrist, as the solved wrist may be smoothed and late.
         """
         columns = None if frame.rotations is None else _arm_columns(frame.names, self.labels)
         if columns is None or frame.rotations is None:
@@ -88,7 +88,7 @@ class LiveHand:
         return seen_from_wrist(wrist.T @ (positions[1] - positions[0]), wrist.T @ resting[:, 2])
 
     def _follow(self, tracker: SkinTracker, time: float, positions: Floats) -> Pose:
-        """Solve one frame by all markers on the skin."""
+        """Solve one frame by tracking all markers on the skin."""
         worn = np.where(self._worn_columns[:, None] >= 0, positions[self._worn_columns], np.nan)
         poses, self._skin_state = tracker.solve(time, worn, self._skin_state)
         pose, _ = estimate_unseen_fingers(Pose(self.hand, poses.root, poses.angles), self._seen_digits)
@@ -97,6 +97,6 @@ class LiveHand:
 
 @lru_cache(NAMES_CACHE_SIZE)
 def _arm_columns(names: tuple[str, ...], labels: tuple[str, ...]) -> list[int] | None:
-    """Return the columns of a hand's wrist and elbow among the names of a frame; None if one of them is not sent."""
-    found = wrist_and_elbow(labels, names)
-    return None if found is None else [names.index(label) for label in found]
+    """Return the columns of a hand's wrist and elbow in the names of a frame; None if either is not sent."""
+    arm_labels = wrist_and_elbow(labels, names)
+    return None if arm_labels is None else [names.index(label) for label in arm_labels]

@@ -1,4 +1,4 @@
-"""A live session: find, measure and solve the hands in a device's frames."""
+"""Find, measure and solve the hands in a device's frames in a live session."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,9 +29,9 @@ from .take_buffer import TakeBuffer
 Floats = NDArray[np.float64]
 
 MAX_HANDS = 16
-"""Hands of all performers together that a session follows; another takes the place of one that is no longer sent."""
+"""Maximum number of hands of all performers that a session follows. A new hand replaces one that is no longer sent."""
 MAX_LABEL_LISTS = 4
-"""Different lists of labels that are looked at among frames that arrive together."""
+"""Maximum number of different label lists that are read from frames that arrive together."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,18 +45,18 @@ class _TrackedHand:
     blend: DropoutBlend | None = None
     forearm: ForearmBlend = field(default_factory=ForearmBlend)
     ever_seen: "NDArray[np.bool_] | None" = None
-    """(T,) which points have ever been seen: no device sends all of them."""
+    """(T,) whether each point has ever been seen. No device sends all points."""
     missing: int = 0
     last_seen: float = -np.inf
     """Arrival in s of the last frame in which any point was seen."""
 
     def count_missing(self, seen: "NDArray[np.bool_]") -> None:
-        """Count the points that are missing in a frame, from which of them are seen (T,)."""
+        """Count the points that are missing in a frame. seen: (T,) whether each point is seen."""
         self.ever_seen = seen if self.ever_seen is None else self.ever_seen | seen
         self.missing = int(np.count_nonzero(self.ever_seen & ~seen))
 
     def relabel(self, labels: tuple[str, ...]) -> None:
-        """Measure the hand again if its labels have changed. Until then it is solved with the labels it knows."""
+        """Measure the hand again if its labels have changed. Until then it is solved with its previous labels."""
         if set(labels) != set(self.labels):
             self.labels, self.ever_seen = labels, None
             known = self.live is not None and set(self.live.labels) == set(labels)
@@ -69,8 +69,8 @@ class LiveSession:
     def __init__(self, recipe: Recipe, angles: AnglesChoice = "solved", rig: RigOf = no_rig) -> None:
         """Of the recipe, solver, settings, smoothing, markers, performer and hand are used; any smoothing becomes live.
 
-        rig: called with a hand's name before the hand is measured. Raises RecipeError for an unknown solver, smoothing
-        or setting.
+        rig: is called with a hand's name before the hand is measured. Raises RecipeError for an unknown solver,
+        smoothing or setting.
         """
         self._recipe, self._angles, self._rig = recipe, angles, rig
         self._solver = solvers.make(recipe.solver, recipe.settings)
@@ -98,11 +98,11 @@ class LiveSession:
 
     @property
     def problems(self) -> dict[str, str]:
-        """Hand -> a sentence why it is not displayed."""
+        """Hand -> a sentence that says why it is not displayed."""
         return self._problems | ({} if self._camera is None else self._camera.problems())
 
     def close(self) -> None:
-        """Cancel measuring. Frames that are still fed are solved with what is measured."""
+        """Cancel measuring. Frames that are still fed are solved with the present measurements."""
         self._measures = False
         if self._camera is not None:
             self._camera.measures = False
@@ -138,7 +138,7 @@ class LiveSession:
             self._process(name, frame, columns, arrival, solve)
 
     def displayed(self, time: float) -> list[DisplayedHand]:
-        """Return each hand that was ever seen, as it is displayed at `now` s."""
+        """Return every hand that was ever seen, as displayed at a time in s."""
         displayed = [] if self._camera is None else self._camera.displayed(time)
         for name, hand in self._hands.items():
             pose = hand.blend.pose_at(time) if hand.blend is not None else None
@@ -184,24 +184,24 @@ class LiveSession:
             labels = tuple(groups[group])
             if group not in self._hands:
                 if len(self._hands) >= MAX_HANDS:
-                    self._forget_one(set(followed))
+                    self._forget_hand(set(followed))
                 self._hands[group] = _TrackedHand(
                     labels, MeasuringBuffer(labels), forearm=ForearmBlend(late=self._is_late)
                 )
             self._hands[group].relabel(labels)
             self._columns[group] = _columns(names, self._hands[group].labels)
 
-    def _forget_one(self, sent: set[str]) -> None:
-        """Forget one of the hands that are not sent now: one that was never measured, then the longest unseen."""
-        others = {name: hand for name, hand in self._hands.items() if name not in sent}
-        forgotten = min(others, key=lambda name: (others[name].live is not None, others[name].last_seen))
+    def _forget_hand(self, sent: set[str]) -> None:
+        """Forget a hand that is currently not sent: one that was never measured, or else the one unseen for longest."""
+        unsent = {name: hand for name, hand in self._hands.items() if name not in sent}
+        forgotten = min(unsent, key=lambda name: (unsent[name].live is not None, unsent[name].last_seen))
         del self._hands[forgotten]
         self._problems.pop(forgotten, None)
 
     def _find_hands(self, names: tuple[str, ...]) -> tuple[Groups, str]:
-        """Find hands by the recipe's marker map if its labels occur, else by the labels themselves.
+        """Find hands by the recipe's marker map if its labels occur, or else by the labels themselves.
 
-        Returns the hands, and a sentence if there is none.
+        Return the hands, and an error message if there is none.
         """
         try:
             groups = {} if self._recipe.markers is None else from_json(self._recipe.markers, "marker map")
@@ -237,7 +237,7 @@ class LiveSession:
                 hand.forearm.update(hand.live.forearm(frame), arrival, away=away)
 
     def _drives(self, name: str) -> DrivenHand:
-        """What a hand drives that has been seen for long enough to be measured."""
+        """Return what a hand drives. The hand has been seen for long enough to be measured."""
         if name not in self.appeared:
             self.appeared.append(name)
         return self._rig(name)
@@ -269,7 +269,7 @@ class LiveSession:
         hand.forearm.start_blend(time)
 
     def _check_side(self, name: str, side: Side) -> None:
-        """Raise HandError if the performer has another hand of this side: both would drive the same one."""
+        """Raise HandError if the performer has another hand of this side, as both would drive the same hand."""
         for other_name, hand in self._hands.items():
             same_side = hand.live is not None and hand.live.side == side
             if same_side and other_name != name and subject_of(other_name) == subject_of(name):

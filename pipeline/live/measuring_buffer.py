@@ -14,7 +14,7 @@ from ..recipe import Recipe
 Floats = NDArray[np.float64]
 
 MIN_FRAMES = 30
-"""Frames in which a hand must be seen before it is measured."""
+"""Number of frames in which a hand must be seen before it is measured."""
 MAX_SECONDS = 1.0
 """s after which a hand is measured even if fewer frames have arrived."""
 
@@ -26,7 +26,7 @@ class MeasuringResult:
     labels: tuple[str, ...]
     """(T,)"""
     side: Side
-    """Found from its shape."""
+    """Determined by the hand's shape."""
     measured: MeasuredHand
     times: Floats
     """(F,) s"""
@@ -54,7 +54,7 @@ class MeasuringBuffer:
         return len(self._frames) >= MIN_FRAMES or time - self._frames[0][0] >= MAX_SECONDS
 
     def measure(self, recipe: Recipe) -> MeasuringResult:
-        """Take the hand from the recipe's performer, or measure it on the frames so far. Clears the frames.
+        """Return the hand of the recipe's performer, or measure it on the frames so far. The frames are cleared.
 
         Raises KnuckleError for a hand that cannot be solved, or that is not in the recipe.
         """

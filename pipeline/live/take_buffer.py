@@ -17,12 +17,12 @@ from ...hand.model import HandModel
 Floats = NDArray[np.float64]
 
 MAX_FRAMES = 216_000
-"""Most frames of a take: half an hour at 120 Hz, whose keys for two hands take Blender some GB."""
+"""Maximum number of frames of a take: half an hour at 120 Hz, whose keys for two hands need some GB in Blender."""
 
 
 @dataclass(slots=True, eq=False)
 class _Track:
-    """One hand: the numbers of the frames in which it was displayed, and 12 + D values and a mark for each."""
+    """The numbers of the frames in which a hand was displayed, with 12 + D values and a mark for each."""
 
     hand: HandModel
     numbers: "array[int]" = field(default_factory=lambda: array("q"))
@@ -32,13 +32,13 @@ class _Track:
     """Whether the pose was not measured."""
 
     def last(self, count: int) -> "NDArray[np.intp]":
-        """(F,) the row of each of F frames: its own, or the one before it, or the first."""
+        """Return the row (F,) of each of F frames: its own, else the previous one, else the first."""
         return np.maximum(_row_before(self.numbers, count), 0)
 
 
 @dataclass(slots=True, eq=False)
 class _ForearmTrack:
-    """One forearm: the numbers of the frames in which it was displayed, and its rotation, length and weight in each."""
+    """The numbers of the frames in which a forearm was displayed, with its rotation, length and weight in each."""
 
     numbers: "array[int]" = field(default_factory=lambda: array("q"))
     rows: "array[float]" = field(default_factory=lambda: array("f"))
@@ -50,7 +50,7 @@ class _ForearmTrack:
         self.rows.frombytes(values.astype(np.float32).tobytes())
 
     def forearm(self, count: int) -> WristForearm:
-        """Return the forearm of all frames. Gaps repeat the one before them; before the first it has no weight."""
+        """Return the forearm of all frames. Gaps repeat the previous one. Before the first it has zero weight."""
         rows = np.array(self.rows, float).reshape(len(self.numbers), -1)
         before = _row_before(self.numbers, count)
         filled = rows[np.maximum(before, 0)]
@@ -103,7 +103,7 @@ class TakeBuffer:
         """Store a frame, unless the buffer is full.
 
         poses: hand -> pose (1 frame) in the device's world. predicted: hands whose pose was not measured. forearms:
-        hand -> its forearm (1 frame), of those whose forearm is displayed.
+        hand -> its forearm (1 frame), for hands whose forearm is displayed.
         """
         if self.full:
             return
@@ -132,11 +132,11 @@ class TakeBuffer:
         return poses
 
     def forearms(self) -> dict[str, WristForearm]:
-        """Return hand -> its forearm in all F frames, of those whose forearm was displayed."""
+        """Return hand -> its forearm in all F frames, for hands whose forearm was displayed."""
         return {name: track.forearm(len(self)) for name, track in self._forearms.items()}
 
     def predicted(self) -> "dict[str, NDArray[np.bool_]]":
-        """Return hand -> the frames (F,) in which its pose was not measured, or is that of another frame."""
+        """Return hand -> whether its pose in each frame (F,) was not measured, or is that of another frame."""
         marks = {}
         for name, track in self._tracks.items():
             marks[name] = np.array(track.predicted, bool)[track.last(len(self))]

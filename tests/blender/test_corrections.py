@@ -20,7 +20,7 @@ from knuckle.rig.keys.corrections.corrected_take import (
     corrections_of,
     hands_of_take,
 )
-from knuckle.rig.keys.corrections.making import Stretch, motion_of, posed_hands
+from knuckle.rig.keys.corrections.making import SourceRange, motion_of, posed_hands
 from knuckle.rig.keys.corrections.take_base import base_of, composed_of
 from knuckle.rig.keys.corrections.take_clock import TakeClock, clock_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
@@ -177,7 +177,7 @@ def test_a_stretch_of_another_take_is_that_take_between_the_blends() -> None:
     (of,), clock = hands_of_take(armature, first), clock_of(first, scene)
     digits = ("index-finger", "ring-finger")
     start, end = clock.times([12, 20]).tolist()
-    motion = motion_of(armature, of.hand, other_action, Stretch(start, end, 1.0, digits), clock)
+    motion = motion_of(armature, of.hand, other_action, SourceRange(start, end, 1.0, digits), clock)
     assert corrected(armature, correction(12, 20, motion, blend=2)) == ()
     now = bases(armature, *joints)
     for row, joint in enumerate(joints):

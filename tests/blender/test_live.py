@@ -126,7 +126,7 @@ def test_an_armature_moves_and_stands_again_as_before(followed, makehuman, port)
     run = followed()
     sent = moments(150)
     play(run, port, sent)
-    assert not run.rigs.problems and len(run.shown) == 2
+    assert not run.rigs.problems and len(run.displayed_hands) == 2
     bones = ["finger2-1.L", "finger3-2.L"]
     assert apart(directions(armature, bones), wanted(sent[-1], "left", JOINTS[:2])) < 6.0
     strains = [posed.mover.strain for posed in run.rigs.posed().values()]
@@ -160,7 +160,7 @@ def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, makehuma
 
     def record(number: int) -> None:
         if number == 150:
-            wait_for(lambda: run.step() or len(run.shown) == 2)
+            wait_for(lambda: run.step() or len(run.displayed_hands) == 2)
             bpy.ops.knuckle.live_record()
 
     play(run, port, sent, record)
@@ -212,10 +212,10 @@ def test_a_take_has_the_frames_that_still_wait_when_it_ends(followed, port):
             sender.send(moment)
     wait_for(lambda: run.receiver.stats.frames == before + 40)
     taken = run.end_recording()
-    assert len(taken.kept) == 0 and taken.missed == 0
+    assert len(taken.buffer) == 0 and taken.missed == 0
     duration = taken.seconds
-    progress = [step.fraction for step in run.solve_unread(taken.kept)]
-    assert len(taken.kept) == 40 and taken.kept.seconds == pytest.approx(duration)
+    progress = [step.fraction for step in run.solve_unread(taken.buffer)]
+    assert len(taken.buffer) == 40 and taken.buffer.seconds == pytest.approx(duration)
     assert len(progress) >= 3 and progress == sorted(progress), "in slices, so that Blender does not stand still"
 
 
@@ -246,14 +246,14 @@ def test_a_take_has_all_frames_though_the_view_is_slow(followed, port):
             time.sleep(0.5)
         sent_by_then = sent[0]
         taken = run.end_recording()
-        run_to_end(run.solve_unread(taken.kept))
+        run_to_end(run.solve_unread(taken.buffer))
     finally:
         stopped.set()
         sending.join()
     recorded = capture.read(taken.recorder.path)
     assert len(recorded.times) > 0.5 * sent_by_then, "the receiver reads on while nobody looks"
-    assert len(taken.kept) == len(recorded.times) and taken.missed == 0
-    assert taken.kept.seconds == pytest.approx(recorded.duration, abs=0.05)
+    assert len(taken.buffer) == len(recorded.times) and taken.missed == 0
+    assert taken.buffer.seconds == pytest.approx(recorded.duration, abs=0.05)
 
 
 def test_frames_that_came_too_fast_for_keys_are_counted(followed, port, monkeypatch):
@@ -289,7 +289,7 @@ def test_hands_are_seen_however_long_blender_takes(followed, port, monkeypatch):
         time.sleep(0.1)
         run.step()
     assert len(solved) == 2, "of each hand the newest"
-    assert len(run.shown) == 2 and not any(shown.lost for shown in run.shown)
+    assert len(run.displayed_hands) == 2 and not any(shown.lost for shown in run.displayed_hands)
 
 
 def test_opening_a_file_ends_it(followed, port):
@@ -305,7 +305,7 @@ def test_an_armature_that_is_deleted_is_let_go(followed, port):
     sent = moments(120)
 
     def delete(number: int) -> None:
-        if number == 90 and run.shown:
+        if number == 90 and run.displayed_hands:
             for obj in [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]:
                 bpy.data.objects.remove(obj)
 
@@ -321,7 +321,7 @@ def test_recentred_hands_are_where_the_rigs_are_at_rest(followed, port):
     bpy.ops.knuckle.live_recentre()
     run.step()
     place = run.device_transforms[""]
-    middle = np.mean([(place @ hand.pose.root[0])[:3, 3] for hand in run.shown], axis=0)
+    middle = np.mean([(place @ hand.pose.root[0])[:3, 3] for hand in run.displayed_hands], axis=0)
     assert middle == pytest.approx([0.0, 0.0, 0.0], abs=1e-6), "new hands are at the origin at rest"
     assert place[2, :3] == pytest.approx([0.0, 0.0, 1.0]), "turned about the vertical only"
 

@@ -127,7 +127,7 @@ def test_a_makehuman_rig_moves_as_the_avatar(device, sender, followed, shared) -
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
         heads = [np.array(posed[f"{name}.{side[0]}"].head) for name in ("lowerarm01", "wrist", "finger3-1")]
         assert bend_of(heads) == pytest.approx(bend_of(points), abs=8.0), "against the forearm, as sent"
-    assert not run.rigs.problems and len(run.shown) == 2
+    assert not run.rigs.problems and len(run.displayed_hands) == 2
     assert run.receiver.stats.malformed == run.receiver.stats.late == 0
 
 

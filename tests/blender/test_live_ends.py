@@ -39,7 +39,7 @@ def recording(followed: Follow, port: int, armature: bpy.types.Object) -> tuple[
     run = followed()
     sent = moments(110)
     play(run, port, sent[:60])
-    wait_for(lambda: run.step() or len(run.shown) == 2)
+    wait_for(lambda: run.step() or len(run.displayed_hands) == 2)
     assert bpy.ops.knuckle.live_record() == {"FINISHED"}, "it began"
     play(run, port, sent[60:])
     assert stands(armature) != before
@@ -146,7 +146,7 @@ def test_recentring_in_the_midst_of_a_take_moves_no_frame_before(followed, port)
     run = followed()
     sent = moments(150)
     play(run, port, sent[:60])
-    wait_for(lambda: run.step() or len(run.shown) == 2)
+    wait_for(lambda: run.step() or len(run.displayed_hands) == 2)
     bpy.ops.knuckle.live_record()
     play(run, port, sent[60:100])
     first = run.session.take.poses()["left"].root[0].copy()
@@ -182,7 +182,7 @@ def test_each_performer_is_recentred_by_their_own_hands_that_are_seen(followed, 
         root[0, 0, 3] = along
         return DisplayedHand(name, "left", Pose(hand, root, hand.neutral[None]), lost, 0)
 
-    run.shown = [shown("Anna left", 1.0), shown("Ben left", 3.0), shown("Cleo left", 5.0, lost=True)]
+    run.displayed_hands = [shown("Anna left", 1.0), shown("Ben left", 3.0), shown("Cleo left", 5.0, lost=True)]
     monkeypatch.setattr(run.rigs, "rest_transform", lambda _name: np.eye(4))
     run.recentre()
     assert sorted(run.device_transforms) == ["Anna", "Ben"]
@@ -195,7 +195,7 @@ def test_hands_that_are_recorded_one_after_the_other_lie_together(followed, make
 
     def is_nobody_seen() -> bool:
         run.step()
-        return all(shown.lost for shown in run.shown)
+        return all(shown.lost for shown in run.displayed_hands)
 
     for number, side in enumerate(("right", "left")):
         sent = moments(60 * (number + 1) + 60, sides=(side,))[-120:]
@@ -215,7 +215,7 @@ def test_a_take_that_is_too_long_for_keys_says_so(followed, port, monkeypatch):
     monkeypatch.setattr(kept_module, "MAX_FRAMES", 20)
     run = followed()
     play(run, port, moments(60))
-    wait_for(lambda: run.step() or len(run.shown) == 2)
+    wait_for(lambda: run.step() or len(run.displayed_hands) == 2)
     bpy.ops.knuckle.live_record()
     play(run, port, moments(120)[60:])
     assert run.session.take.full and len(run.session.take.times) == 20
@@ -230,7 +230,7 @@ def test_starting_again_leaves_no_hands_over_but_those_that_were_touched(followe
     for _ in range(2):
         run = followed()
         play(run, port, moments(60))
-        wait_for(lambda run=run: run.step() or len(run.shown) == 2)
+        wait_for(lambda run=run: run.step() or len(run.displayed_hands) == 2)
         assert names() == ["Left Hand", "Left Hand Skin", "Right Hand", "Right Hand Skin"]
         bpy.ops.knuckle.live_stop()
     bpy.data.objects["Left Hand"].location.x = 1.0
@@ -238,7 +238,7 @@ def test_starting_again_leaves_no_hands_over_but_those_that_were_touched(followe
     bpy.context.view_layer.update()
     run = followed()
     play(run, port, moments(60))
-    wait_for(lambda: run.step() or len(run.shown) == 2)
+    wait_for(lambda: run.step() or len(run.displayed_hands) == 2)
     assert len(names()) == 8
     assert bpy.data.objects["Left Hand"].location.x == 1.0
 
@@ -259,6 +259,6 @@ def test_skins_of_new_hands_are_worked_out_while_they_are_measured(followed, por
     monkeypatch.setattr("knuckle.rig.default_hand.surface", late)
     run = followed()
     play(run, port, moments(60))
-    wait_for(lambda: run.step() or len(run.shown) == 2)
+    wait_for(lambda: run.step() or len(run.displayed_hands) == 2)
     assert not run.rigs.problems
     time.sleep(0.1)

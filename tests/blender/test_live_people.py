@@ -213,7 +213,7 @@ def test_nothing_is_posed_while_nothing_changes(followed, port):
     """A hand that is at rest, or held still by its device's silence, costs no drawing."""
     run = followed()
     play(run, port, moments(90))
-    wait_for(lambda: not run.step() and all(hand.lost for hand in run.shown))
+    wait_for(lambda: not run.step() and all(hand.lost for hand in run.displayed_hands))
     assert [run.step() for _ in range(5)] == [False] * 5
     run.rigs.invalidate()
     assert run.step() is True

@@ -131,7 +131,7 @@ def follow(rig: str, looks: str, options: argparse.Namespace) -> Result:
 
     try:
         with sending(options.device, port, options.rate) as began:
-            while len(run.shown) < 2:
+            while len(run.displayed_hands) < 2:
                 run.step()
                 time.sleep(READY)
             _for(WARM, run.step, IDLE[looks])

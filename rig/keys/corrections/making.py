@@ -37,11 +37,11 @@ class PosedHand:
 def posed_hands(
     armature: "Object", hands: Sequence[HandOfTake], corrections: Sequence[Correction], clock: TakeClock, frame: float
 ) -> list[PosedHand]:
-    """Return how hands are posed otherwise than their take with its corrections on a scene frame, the current one.
+    """Return the differences between hands' poses and their take with its corrections on the current scene frame.
 
     Raises RigError for a frame that is not in the take.
     """
-    found = []
+    posed = []
     for take_hand in hands:
         if not take_hand.frames[0] - SAME_FRAME < frame < take_hand.frames[-1] + SAME_FRAME:
             raise RigError(
@@ -58,20 +58,20 @@ def posed_hands(
             JOINTS[joint]: rotation for joint, rotation in rotations_between.items() if _angle(rotation) > MIN_TURN
         }
         if moved:
-            found.append(PosedHand(take_hand.hand.side, PoseDifference(moved)))
-    return found
+            posed.append(PosedHand(take_hand.hand.side, PoseDifference(moved)))
+    return posed
 
 
 def _composed_at(take_hand: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, frame: float) -> Floats:
     """Return the rotations (J, 4) of a hand's bones on a scene frame, with corrections on them."""
     frames = take_hand.frames[np.abs(take_hand.frames - frame) > SAME_FRAME]
-    take_now = replace(take_hand, frames=np.sort(np.append(frames, frame)))
+    take_at_frame = replace(take_hand, frames=np.sort(np.append(frames, frame)))
     counting = [
         correction for correction in corrections if correction.hand == take_hand.hand.side and not correction.muted
     ]
-    composed = compose(take_now, counting, clock, take_now.frames == frame)
-    at = composed.keys.rotations[take_now.frames[composed.rows] == frame]
-    return np.asarray(at[0] if len(at) else take_hand.rotations(np.array([frame]))[0])
+    composed = compose(take_at_frame, counting, clock, take_at_frame.frames == frame)
+    rotations = composed.keys.rotations[take_at_frame.frames[composed.rows] == frame]
+    return np.asarray(rotations[0] if len(rotations) else take_hand.rotations(np.array([frame]))[0])
 
 
 def _angle(rotation: Floats) -> float:
@@ -80,35 +80,35 @@ def _angle(rotation: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """A part of another take: times in s, and how many frames later the other shows the same."""
+class SourceRange:
+    """A time range of another action, in s, and how many frames later that action shows the same motion."""
 
     start: float
     end: float
-    later: float = 0.0
+    frame_offset: float = 0.0
     digits: tuple[str, ...] = DIGITS
 
 
 def motion_of(
-    armature: "Object", hand: HandToCorrect, action: "Action", stretch: Stretch, clock: TakeClock
+    armature: "Object", hand: HandToCorrect, action: "Action", source_range: SourceRange, clock: TakeClock
 ) -> TakenMotion:
     """Return the motion of a hand's digits in another action.
 
     clock: of the other action if it is of the same capture, whose frames may have another rate, else of the take that
-    is corrected. Raises RigError if the action keys none of them there, for keys that are no numbers, and for
-    too many frames.
+    is corrected. Raises RigError if the action keys none of them in the range, for keys that are not numbers,
+    and for too many frames.
     """
     slots = [[(curve.data_path, curve) for curve in curves_of(action, slot)] for slot in action.slots]
-    taken = [hand_of_take(armature, hand, curves) for curves in slots]
-    source_hand = max(taken, key=lambda taken_hand: len(taken_hand.bones), default=None)
+    candidates = [hand_of_take(armature, hand, curves) for curves in slots]
+    source_hand = max(candidates, key=lambda candidate: len(candidate.bones), default=None)
     moved = (
         []
         if source_hand is None
-        else [j for j in hand.joints if j in source_hand.bones and digit_of(JOINTS[j]) in stretch.digits]
+        else [j for j in hand.joints if j in source_hand.bones and digit_of(JOINTS[j]) in source_range.digits]
     )
     if source_hand is None or not moved:
         raise RigError(f"action '{action.name}' keys none of these digits of armature '{armature.name}'")
-    frame_range = clock.frames([stretch.start, stretch.end]) + stretch.later
+    frame_range = clock.frames([source_range.start, source_range.end]) + source_range.frame_offset
     frames = source_hand.frames[source_hand.rows_between(*frame_range)]
     if not len(frames):
         raise RigError(
@@ -119,5 +119,7 @@ def motion_of(
         raise RigError(f"{len(frames)} frames are to be taken, expected at most {MAX_SAMPLES}")
     relative = hand.relative_to_wrist(source_hand.rotations(frames))
     return TakenMotion(
-        clock.times(frames - stretch.later), {JOINTS[joint]: relative[:, joint] for joint in moved}, action.name
+        clock.times(frames - source_range.frame_offset),
+        {JOINTS[joint]: relative[:, joint] for joint in moved},
+        action.name,
     )

@@ -71,7 +71,7 @@ def complaints(screen: "Screen", ports: dict[str, int], reported: dict[str, Any]
 
 
 def new_hands(screen: "Screen", vmc: str) -> "Steps":
-    yield from screen.wait_until(lambda: len(run().shown) == 2, 40)
+    yield from screen.wait_until(lambda: len(run().displayed_hands) == 2, 40)
     wrists = [bpy.data.objects[f"{side} Hand"].pose.bones["wrist"].head for side in ("Left", "Right")]
     look(screen, (wrists[0] + wrists[1]) / 2, 2.2 * (wrists[0] - wrists[1]).length)
     reported = yield from open_and_closed(screen, "new", vmc, hands_of("new"))

@@ -28,9 +28,12 @@ def play(screen: "Screen") -> "Steps":
     screen.picture("live_camera_waiting")
     reported: dict[str, Any] = {"waiting": live.run().receiver.state()}
     yield from screen.wait_until(
-        lambda: live.run().receiver.stats.frames > 12 and live.run().shown and not live.run().session.unmeasured(), 180
+        lambda: (
+            live.run().receiver.stats.frames > 12 and live.run().displayed_hands and not live.run().session.unmeasured()
+        ),
+        180,
     )
-    yield from screen.wait_until(lambda: not live.run().shown[0].predicted, 30)
+    yield from screen.wait_until(lambda: not live.run().displayed_hands[0].predicted, 30)
     hand = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     palm = hand.matrix_world @ hand.pose.bones["middle-finger-phalanx-proximal"].head
     live.look(screen, palm, 0.5)

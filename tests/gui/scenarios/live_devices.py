@@ -41,7 +41,7 @@ def followed(screen: "Screen", rig: str, device: dict[str, Any]) -> "Steps":
     chosen.device, chosen.port = name, port
     with screen.in_view():
         bpy.ops.knuckle.live_start()
-    yield from screen.wait_until(lambda: len(live.run().shown) == device["hands"], 60)
+    yield from screen.wait_until(lambda: len(live.run().displayed_hands) == device["hands"], 60)
     look(screen, rig)
     yield from live.held(screen, f"{name} {port} hold {device['step']}")
     if device["anew"]:

@@ -42,7 +42,7 @@ def recorded_and_stopped(screen: "Screen", frames: int, key: str) -> "Generator[
             bpy.ops.knuckle.live_record()
         strangers["send"](PERFORMER, screen.scene.knuckle_live.port, number)
         yield 1 / 60
-    buffer, poses = live.run.session.take, {shown.name: shown.pose for shown in live.run.shown}
+    buffer, poses = live.run.session.take, {shown.name: shown.pose for shown in live.run.displayed_hands}
     first = buffer.times[-1]
     for number in range(frames - len(buffer)):
         buffer.add(first + (number + 1) / RATE, poses)

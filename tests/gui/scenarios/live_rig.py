@@ -26,7 +26,7 @@ def play(screen: "Screen") -> "Steps":
     before = live.basis(armature)
     live.look_at_wrists(screen, armature)
     start(screen, port)
-    yield from screen.wait_until(lambda: len(live.run().shown) == 2, 40)
+    yield from screen.wait_until(lambda: len(live.run().displayed_hands) == 2, 40)
     reported: dict[str, Any] = yield from live.open_and_closed(
         screen, "makehuman", f"vmc {port}", live.hands_of("makehuman")
     )
@@ -37,7 +37,7 @@ def play(screen: "Screen") -> "Steps":
     reported["put back"] = live.basis(armature) == before
     live.ask(f"vmc {port}")
     start(screen, port)
-    yield from screen.wait_until(lambda: live.run().shown, 40)
+    yield from screen.wait_until(lambda: live.run().displayed_hands, 40)
     reported["loaded"] = yield from opened_while_recording()
     return reported
 

@@ -88,7 +88,7 @@ def followed(screen: "Screen") -> "Steps":
     live.ask(f"vmc {port}")
     with screen.in_view():
         bpy.ops.knuckle.live_start()
-    yield from screen.wait_until(lambda: len(live.run().shown) == 2, 60)
+    yield from screen.wait_until(lambda: len(live.run().displayed_hands) == 2, 60)
     with screen.in_view():
         bpy.ops.knuckle.live_record()
     yield RECORDED

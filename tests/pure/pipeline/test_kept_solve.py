@@ -20,11 +20,11 @@ from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
 
 
-def ran(recipe: Recipe, kept: SolvedCapture | None = None) -> tuple[Take, SolvedCapture]:
-    job = SolveJob(recipe, kept=kept)
+def ran(recipe: Recipe, cached: SolvedCapture | None = None) -> tuple[Take, SolvedCapture]:
+    job = SolveJob(recipe, cached=cached)
     run_to_end(job.steps())
-    assert job.take is not None and job.kept is not None
-    return job.take, job.kept
+    assert job.take is not None and job.cached is not None
+    return job.take, job.cached
 
 
 @pytest.fixture
@@ -55,13 +55,13 @@ def assert_same(one: Take, other: Take) -> None:
 
 @pytest.mark.parametrize("choices", [{"mends": True}, {"solver": "cga"}, {"smoothing": "live"}, {"fps": 24.0}])
 def test_what_is_kept_gives_the_take_that_is_found_anew(capture: Path, choices: dict[str, Any]) -> None:
-    first, kept = ran(Recipe(str(capture)))
+    first, cached = ran(Recipe(str(capture)))
     before = first.hands[0].pose.angles.copy()
     given = {"corrections": mends(first)} if choices.get("mends") else choices
     recipe = Recipe(str(capture), **given)
-    again, kept_again = ran(recipe, kept)
-    assert kept_again.found is kept.found, "it was found once"
-    assert (kept_again.solved is kept.solved) == ("corrections" in given), "and solved once, unless by other means"
+    again, kept_again = ran(recipe, cached)
+    assert kept_again.found is cached.found, "it was found once"
+    assert (kept_again.solved is cached.solved) == ("corrections" in given), "and solved once, unless by other means"
     assert_same(again, ran(recipe)[0])
     if "corrections" in given:
         # One more, one less, and the other way round.
@@ -74,7 +74,7 @@ def test_what_is_kept_gives_the_take_that_is_found_anew(capture: Path, choices: 
 
 @pytest.mark.parametrize("change", ["file", "copied over", "start", "length"])
 def test_what_was_found_otherwise_is_found_anew(capture: Path, change: str) -> None:
-    _, kept = ran(Recipe(str(capture)))
+    _, cached = ran(Recipe(str(capture)))
     changes: dict[str, dict[str, Any]] = {"start": {"start": 5}, "length": {"hand_length": 0.2}}
     given = changes.get(change, {})
     if change == "file":
@@ -87,8 +87,8 @@ def test_what_was_found_otherwise_is_found_anew(capture: Path, change: str) -> N
         os.utime(unpacked, ns=(before.st_atime_ns, before.st_mtime_ns))
         unpacked.replace(capture)
         assert capture.stat().st_size == before.st_size and capture.stat().st_mtime_ns == before.st_mtime_ns
-    _, other = ran(Recipe(str(capture), **given), kept)
-    assert other.found is not kept.found
+    _, other = ran(Recipe(str(capture), **given), cached)
+    assert other.found is not cached.found
 
 
 @pytest.mark.parametrize("suffix", [".gltf", ".usd", ".usda", ".usdc"])
