@@ -1,1 +1,1 @@
-"""What of a hand touches what: contacts of the performer, which are found and held, and digits that are kept apart."""
+"""Find and hold contacts of the performer's hand with itself or with surfaces, and keep its digits apart."""

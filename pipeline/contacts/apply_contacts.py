@@ -1,4 +1,4 @@
-"""A recipe's settings of touching flesh, applied to the hand that is keyed."""
+"""Apply a recipe's contact settings to the hand that is keyed."""
 
 from dataclasses import replace
 
@@ -16,20 +16,22 @@ from .settling import settle
 
 
 def apply_contacts(recipe: Recipe, solved: SolvedHand) -> Steps[SolvedHand]:
-    """Return a hand with the performer's contacts found, and held, and its digits kept apart, as the recipe says.
+    """Return a hand with the performer's contacts found and held and its digits kept apart, as the recipe specifies.
 
-    Digits that it does not key stay.
+    Digits that the recipe does not key do not move.
     """
     times, keyed, flesh = solved.targets.times, solved.keyed, solved.flesh
     free = angles_of(keyed.hand, recipe.digits or DIGITS)
-    own = Flesh.of(solved.pose.hand)
-    deep = pair_depths(own, solved.pose.hand, solved.pose.angles)
-    contacts = find_contacts(solved.pose, times, own, deep)
-    held = hold_contacts(keyed, times, flesh, free, contacts) if recipe.hold_contacts and contacts else None
-    if held is not None or recipe.keep_apart:
-        known = deep if solved.retargeted is None else None
-        keyed = yield from settle(keyed, times, flesh, free, held, everywhere=recipe.keep_apart, deep=known)
+    performer_flesh = Flesh.of(solved.pose.hand)
+    deep = pair_depths(performer_flesh, solved.pose.hand, solved.pose.angles)
+    contacts = find_contacts(solved.pose, times, performer_flesh, deep)
+    held_contacts = hold_contacts(keyed, times, flesh, free, contacts) if recipe.hold_contacts and contacts else None
+    if held_contacts is not None or recipe.keep_apart:
+        known_depths = deep if solved.retargeted is None else None
+        keyed = yield from settle(
+            keyed, times, flesh, free, held_contacts, everywhere=recipe.keep_apart, deep=known_depths
+        )
         solved = solved.with_keyed(keyed)
     elif solved.retargeted is None:
-        solved = replace(solved, depths=part_depths(own, deep))
-    return replace(solved, contacts=tuple(contact_report(contacts, held, keyed, times)))
+        solved = replace(solved, depths=part_depths(performer_flesh, deep))
+    return replace(solved, contacts=tuple(contact_report(contacts, held_contacts, keyed, times)))

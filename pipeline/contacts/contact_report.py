@@ -1,4 +1,4 @@
-"""Contacts as a report lists them."""
+"""List contacts for a report."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,36 +10,40 @@ from ...hand.kinematics import Pose
 from ..corrections.touch_json import touch_to_dict
 from .find_contacts import Contact
 from .held_contacts import HeldContact, HeldContacts
-from .hold_touch import touch_of
+from .hold_touch import touch_from_contact
 from .meeting_points import offsets_between
 
 Floats = NDArray[np.float64]
 
 
 def contact_report(
-    contacts: Sequence[Contact], held: HeldContacts | None, keyed: Pose, times: Floats
+    contacts: Sequence[Contact], held_contacts: HeldContacts | None, keyed: Pose, times: Floats
 ) -> list[dict[str, Any]]:
     """Return contacts, JSON-ready: digit, other, first and last frame from 1, gap_mm of the performer's skins.
 
-    Also start and end in s, of times (F,), and `touch`, by which a correction holds it. Of those that are held also
-    what the keyed pose makes of them: off_mm and slip_mm.
+    The entries also have start and end in s, from times (F,), and `touch`, with which a correction holds the contact.
+    Held contacts also have the errors of the keyed pose, off_mm and slip_mm.
     """
-    by_contact = {id(held_contact.contact): held_contact for held_contact in held.contacts} if held is not None else {}
+    by_contact = (
+        {id(held_contact.contact): held_contact for held_contact in held_contacts.contacts}
+        if held_contacts is not None
+        else {}
+    )
     entries = []
     for contact in contacts:
-        touch = touch_of(contact)
+        touch = touch_from_contact(contact)
         span = {"digit": touch.parts[0], "other": touch.parts[1], "first": contact.first + 1, "last": contact.last + 1}
-        times_held = {"start": round(float(times[contact.first]), 6), "end": round(float(times[contact.last]), 6)}
+        contact_times = {"start": round(float(times[contact.first]), 6), "end": round(float(times[contact.last]), 6)}
         figures = _figures(by_contact[id(contact)], keyed) if id(contact) in by_contact else {}
         entries.append(
-            span | {"gap_mm": round(1000 * contact.gap, 3)} | times_held | {"touch": touch_to_dict(touch)} | figures
+            span | {"gap_mm": round(1000 * contact.gap, 3)} | contact_times | {"touch": touch_to_dict(touch)} | figures
         )
     return entries
 
 
 def _figures(held_contact: HeldContact, keyed: Pose) -> dict[str, float]:
-    """Return how far the points that meet are apart at most, and how far the offset between them changes, in mm."""
+    """Return the maximum distance of the points that meet, and the maximum change of their offset, in mm."""
     rows = slice(held_contact.contact.first, held_contact.contact.last + 1)
     offsets = 1000 * offsets_between(Pose.at_origin(keyed.hand, keyed.angles[rows]), held_contact.points)
-    off, slip = (float(np.linalg.norm(each, axis=1).max()) for each in (offsets, offsets - offsets.mean(axis=0)))
+    off, slip = (float(np.linalg.norm(vectors, axis=1).max()) for vectors in (offsets, offsets - offsets.mean(axis=0)))
     return {"off_mm": round(off, 3), "slip_mm": round(slip, 3)}

@@ -1,4 +1,4 @@
-"""A surface that a hand comes to, as contacts need it."""
+"""The interface of surfaces that a hand touches."""
 
 from typing import Protocol
 
@@ -9,8 +9,10 @@ Floats = NDArray[np.float64]
 
 
 class ContactSurface(Protocol):
-    """The surface of a thing, in coordinates that move with it."""
+    """The surface of an object, in coordinates that move with the object."""
 
     def nearest(self, points: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return its points nearest to points (N, 3) m, directions (N, 3) out of it, and distances (N,), negative in
-        it."""
+        """Return the surface points nearest to points (N, 3) m, outward directions (N, 3), and distances (N,) m.
+
+        Distances are negative inside.
+        """

@@ -1,9 +1,9 @@
-"""Contacts of a performer: spans of frames in which a fingertip stays on another digit or on the palm.
+"""Find contacts of a performer: spans of frames in which a fingertip stays on another digit or on the palm.
 
-A span begins where the flesh of a digit's last phalanx comes within START_GAP of another part, and ends where it leaves
-by END_GAP (hysteresis: a solved hand is a millimetre or two off),
-and is at least MIN_SECONDS long. One of the two must be touched with its pad, and fingers beside each other do not
-count: they nearly always touch. Where the performer's skin slides by more than MAX_SLIP a span is cut.
+A span starts when the flesh of a digit's last phalanx comes within START_GAP of another part, and ends when it is
+farther away than END_GAP (hysteresis, as a solved hand is off by a millimetre or two). It is at least MIN_SECONDS long.
+One of the two parts must touch with its pad. Neighbouring fingers do not count, as they nearly always touch. A span is
+cut where the performer's skin slides by more than MAX_SLIP.
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ START_GAP, END_GAP = 3e-3, 6e-3
 MIN_SECONDS = 0.1
 """s"""
 PAD = 0.3
-"""Least cosine between a pad's direction, out of the palm's side of its bone, and that to the other digit."""
+"""Minimum cosine between a pad's direction, out of the palm's side of its bone, and that to the other digit."""
 MAX_SLIP = 6e-3
-"""m of such a hand, by which skin may slide on skin within a contact."""
+"""m of such a hand by which skin may slide on skin within a contact."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,20 +36,20 @@ class Contact:
     """A span of frames in which a fingertip stays on another part of the hand."""
 
     capsules: tuple[int, int]
-    """Of the fingertip, and of what it touches."""
+    """The capsules of the fingertip and of the part that it touches."""
     first: int
     last: int
-    """Rows of the pose, both included."""
+    """First and last row of the pose, both included."""
     gap: float
-    """m, median between the skins; negative where they are pressed."""
+    """m, median distance between the skins; negative if they are pressed together."""
     shares: tuple[float, float]
-    """Where on the two axes the skins touch."""
+    """Fractions of the two axes at which the skins touch."""
     direction: Floats
     """(3,) unit, from the second axis to the first, in the frame of the second one's bone."""
 
     @property
     def parts(self) -> tuple[int, int]:
-        """The digit of the tip, and that of what it touches, or PALM."""
+        """The digit of the tip, and the digit that it touches, or PALM."""
         first, second = PARTS_OF_CAPSULES[list(self.capsules)].tolist()
         return first, second
 
@@ -59,7 +59,7 @@ def find_contacts(pose: Pose, times: Floats, flesh: Flesh, deep: Floats) -> tupl
 
     times: (F,) s. deep: (F, K) m, as pair_depths returns it.
     """
-    found = list[Contact]()
+    contacts = list[Contact]()
     scale, pause = relative_size(pose.hand), window_frames(times, MIN_SECONDS)
     tips = (LINKS_OF_CAPSULES[flesh.pairs] == 2).any(axis=0)
     for parts in np.unique(flesh.parts[:, tips], axis=1).T:
@@ -68,17 +68,16 @@ def find_contacts(pose: Pose, times: Floats, flesh: Flesh, deep: Floats) -> tupl
         columns = np.flatnonzero(tips & (flesh.parts == parts[:, None]).all(axis=0))
         for first, stop in _spans(-deep[:, columns].max(axis=1) / scale):
             span = Pose.at_origin(pose.hand, pose.angles[first:stop])
-            found += _cut(span, flesh, columns[deep[first:stop, columns].argmax(axis=1)], first, pause)
-    lasting = (
-        found_contact
-        for found_contact in found
-        if times[found_contact.last] - times[found_contact.first] >= MIN_SECONDS
-    )
+            contacts += _cut(span, flesh, columns[deep[first:stop, columns].argmax(axis=1)], first, pause)
+    lasting = (contact for contact in contacts if times[contact.last] - times[contact.first] >= MIN_SECONDS)
     return tuple(sorted(lasting, key=lambda contact: (contact.first, contact.capsules)))
 
 
 def _spans(gaps: Floats) -> list[tuple[int, int]]:
-    """Return first and stop rows, exclusive, in which gaps (F,) m are below START_GAP, but for rises to END_GAP."""
+    """Return the first and the stop row, exclusive, of spans in which gaps (F,) m are below START_GAP.
+
+    Gaps may rise to END_GAP within a span.
+    """
     spans = []
     for start, stop in zip(*runs((gaps < END_GAP)[:, None])[1:], strict=True):
         touched = start + np.flatnonzero(gaps[start:stop] < START_GAP)
@@ -88,16 +87,16 @@ def _spans(gaps: Floats) -> list[tuple[int, int]]:
 
 
 def _cut(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[Contact]:
-    """Return the contacts in a span of frames, cut where skin has slid too far.
+    """Return the contacts in a span of frames, which is cut where skin has slid too far.
 
-    A contact is that of the pair of capsules that is deepest in most of its first frames. pairs (F,): the deepest in
-    each frame. first: the span's row in the take. pause: frames that are left to the slide.
+    A contact belongs to the pair of capsules that is deepest in most of its first frames. pairs: (F,) the deepest pair
+    in each frame. first: the span's row in the take. pause: number of frames that a slide takes.
     """
     frames, contacts, start = joint_frames(span.hand, span), list[Contact](), 0
     scale = relative_size(span.hand)
-    of_pairs = {pair: touch_over_time(frames, flesh, pair, pause // 2) for pair in np.unique(pairs).tolist()}
+    touches_by_pair = {pair: touch_over_time(frames, flesh, pair, pause // 2) for pair in np.unique(pairs).tolist()}
     while start < len(span):
-        touch = of_pairs[int(np.bincount(pairs[start : start + pause]).argmax())]
+        touch = touches_by_pair[int(np.bincount(pairs[start : start + pause]).argmax())]
         stop = touch.slides_from(start, MAX_SLIP * scale, END_GAP * scale)
         if stop > start and np.median(touch.pads[start:stop]) > PAD:
             contacts.append(touch.contact(slice(start, stop), first))
@@ -115,24 +114,24 @@ class TouchOverTime:
     shares: Floats
     """(2, F)"""
     positions: Floats
-    """(F, 3) m, where on the first axis that is, in the frame of the second one's bone, smoothed."""
+    """(F, 3) m, the touching point of the first axis in the frame of the second one's bone, smoothed."""
     directions: Floats
     """(F, 3) unit, from the second axis to the first, in that frame."""
     pads: Floats
-    """(F,) cosine between the direction to the other one and the palm's side of a bone, the greater of both."""
+    """(F,) cosine between the palm's side of a bone and the direction to the other, the larger one of both bones."""
 
-    def slides_from(self, first: int, most_slip: float, most_gap: float) -> int:
-        """Return the first row after `first` at which skin has slid, or is apart, by more than that; F if none is."""
+    def slides_from(self, first: int, max_slip: float, max_gap: float) -> int:
+        """Return the first row after `first` at which the slip or the gap exceeds its maximum; F if there is none."""
         for start in range(first, len(self.positions), FRAMES_AT_ONCE):
             rows = slice(start, start + FRAMES_AT_ONCE)
             away = np.linalg.norm(self.positions[rows] - self.positions[first], axis=1)
-            slid = np.flatnonzero((away > most_slip) | (self.gaps[rows] > most_gap))
+            slid = np.flatnonzero((away > max_slip) | (self.gaps[rows] > max_gap))
             if len(slid):
                 return start + int(slid[0])
         return len(self.positions)
 
     def contact(self, rows: slice, first: int) -> Contact:
-        """Return the contact in some of the frames; first: the row of the span in the take."""
+        """Return the contact in some of the frames. first: the span's row in the take."""
         mean = self.directions[rows].mean(axis=0)
         shares = np.median(self.shares[:, rows], axis=1)
         return Contact(
@@ -146,19 +145,19 @@ class TouchOverTime:
 
 
 def touch_over_time(frames: Floats, flesh: Flesh, pair: int, radius: int, tip: int | None = None) -> TouchOverTime:
-    """Return how a pair of capsules touches with joints at frames (F, J, 4, 4); its place smoothed by `radius`.
+    """Return how a pair of capsules touches with joints at frames (F, J, 4, 4). Positions are smoothed by `radius`.
 
-    tip: the digit whose tip comes first where both are tips; by default the thumb's, or that nearer to it.
+    tip: the digit whose tip is first if both are tips. By default it is the thumb, or the digit nearer to it.
     """
     rows = np.arange(len(frames))
-    found = touches(flesh, frames[..., :3, 3], rows, np.full(len(rows), pair))
+    touch_points = touches(flesh, frames[..., :3, 3], rows, np.full(len(rows), pair))
     capsules = flesh.pairs[:, pair]
     is_first = LINKS_OF_CAPSULES[capsules] == 2
     if tip is not None:
         is_first &= PARTS_OF_CAPSULES[capsules] == tip
     order = [0, 1] if is_first[0] else [1, 0]
     first, second = flesh.pairs[order, pair].tolist()
-    points, rotations = found.points[order], frames[:, STARTS[[first, second]], :3, :3]
+    points, rotations = touch_points.points[order], frames[:, STARTS[[first, second]], :3, :3]
     away = points[0] - points[1]
     unit = away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
     # A bone's +Z is out of the back of the hand.
@@ -166,8 +165,8 @@ def touch_over_time(frames: Floats, flesh: Flesh, pair: int, radius: int, tip: i
     from_bone = points[0] - frames[:, STARTS[second], :3, 3]
     return TouchOverTime(
         (first, second),
-        -found.depths,
-        found.shares[order],
+        -touch_points.depths,
+        touch_points.shares[order],
         smoothed(np.einsum("fji,fj->fi", rotations[:, 1], from_bone), radius),
         np.einsum("fji,fj->fi", rotations[:, 1], unit),
         pads.max(axis=1),

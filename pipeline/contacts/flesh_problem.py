@@ -1,4 +1,4 @@
-"""The pose problem of flesh that is parted and contacts that are held, in some frames of a take."""
+"""The pose problem that parts flesh and holds contacts in some frames of a take."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,55 +24,57 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MAX_DEPTH = 0.8e-3
-"""m of a hand of the usual length, how deep flesh is left in flesh: 1 mm is promised."""
+"""m of a hand of the usual length, the depth at which flesh may stay in flesh. The documentation promises 1 mm."""
 NEAR = 4e-3
-"""m of such a hand: pairs that are farther apart than this, and not parted, are not watched."""
+"""m of such a hand: pairs farther apart than this are not constrained unless they are parted."""
 HOLD_POSTURE = 0.01
-"""m, what a change of a joint by its whole range costs while contacts are held: else the last joints alone, with the
-least levers, would take up the noise of the take."""
+"""m, the cost of changing a joint by its whole range while contacts are held. Otherwise the last joints alone, which
+have
+the shortest levers, would absorb the noise of the take."""
 DEPTH_WEIGHT = 9.0
-"""How much more flesh that is too deep counts where something is held: three times what is held does, so that points
-that meet give way along the direction in which flesh comes apart, rather than that digits are in each other."""
+"""Relative weight of flesh that is too deep while something is held. It is three times that of held points, so that
+these
+yield along the direction in which flesh parts, rather than that digits are in each other."""
 STAY_WEIGHT = 0.1
-"""m of depth that moving a middle joint or a tip by 1 m costs: hands move little, rather than angles."""
+"""m of depth that moving a middle joint or a tip by 1 m costs. It keeps movements small, rather than angles."""
 
 
-class Held(Protocol):
-    """What a hand holds in some frames of a take: skin on its own skin, or on a surface."""
+class Hold(Protocol):
+    """A hold in some frames of a take: skin on the hand's own skin, or on a surface."""
 
-    def counts(self, rows: Ints) -> Bools:
-        """Return in which of some rows (N,) of the take anything is held."""
+    def is_held(self, rows: Ints) -> Bools:
+        """Return whether anything is held in rows (N,) of the take."""
 
     def touching(self, rows: Ints, flesh: Flesh) -> Bools:
-        """Return which pairs of capsules (N, K) are of digits that touch something in some of the frames."""
+        """Return whether pairs of capsules (N, K) belong to digits that touch something in rows (N,)."""
 
     def objectives(self, rows: Ints, angles: Floats) -> tuple[HandModel, list[Objective]]:
-        """Return the objectives in some of the frames, at angles (N, D) rad, and the hand with their sites."""
+        """Return the hand with additional sites, and the objectives in rows (N,), at angles (N, D) rad."""
 
-    def starts(self) -> dict[int, int]:
-        """Return row -> over how many frames before it, at least, the hand comes to what it holds from there."""
+    def approach_frames(self) -> dict[int, int]:
+        """Return first row of a hold -> minimum number of frames before it in which the hand approaches."""
 
-    def ends(self) -> dict[int, int]:
-        """Return row -> over how many frames from it on, at least, the hand leaves what it held until there."""
+    def release_frames(self) -> dict[int, int]:
+        """Return first row after a hold -> minimum number of frames from it on in which the hand leaves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FleshProblem:
-    """A hand whose flesh is parted, and whose contacts are held."""
+    """A hand whose flesh is parted and whose contacts are held."""
 
     hand: HandModel
     flesh: Flesh
     free: Ints
-    """The angles that may change, as in hand.jacobians."""
-    held: Held | None = None
+    """Indices of the angles that may change, as in hand.jacobians."""
+    hold: Hold | None = None
 
     @property
     def scale(self) -> float:
-        """The length of the hand, relative to that for which lengths are given."""
+        """The length of the hand, relative to the usual length."""
         return relative_size(self.hand)
 
     def excess(self, deep: Floats) -> Floats:
-        """Return by how much pairs that are so deep (F, K) m are too deep."""
+        """Return the excess (F, K) m of depths (F, K) m over the maximum."""
         return np.maximum(deep - MAX_DEPTH * self.scale, 0.0)
 
     def solve(self, angles: Floats, rows: Ints, deep: Floats, needed: Floats, *, patient: bool) -> Floats:
@@ -81,19 +83,19 @@ class FleshProblem:
         Contacts are held, flesh is parted, and middle joints and tips stay near their positions.
 
         Args:
-            angles: of these frames.
-            rows: (N,) where these are in the take.
-            deep: (N, K) m, how deep pairs are.
-            needed: (N, K) m, how much less they must be.
+            angles: (N, D) rad, the angles in these frames.
+            rows: (N,) their rows in the take.
+            deep: (N, K) m, depths of pairs.
+            needed: (N, K) m, by which depths must decrease.
             patient: as in pose_problem.solve.
         """
         allowed, hand, goals, weight = self._allowed(deep, needed), self.hand, list[Objective](), np.ones(len(rows))
-        if self.held is not None:
-            # What touches is just not too deep: parting it smoothly would open the contact.
-            near = np.isfinite(allowed) & self.held.touching(rows, self.flesh)
-            allowed = np.where(near, MAX_DEPTH * self.scale, allowed)
-            hand, goals = self.held.objectives(rows, angles)
-            weight[self.held.counts(rows)] = DEPTH_WEIGHT
+        if self.hold is not None:
+            # Touching flesh is only kept from being too deep. Parting it smoothly would open the contact.
+            is_touching = np.isfinite(allowed) & self.hold.touching(rows, self.flesh)
+            allowed = np.where(is_touching, MAX_DEPTH * self.scale, allowed)
+            hand, goals = self.hold.objectives(rows, angles)
+            weight[self.hold.is_held(rows)] = DEPTH_WEIGHT
         start = Pose.at_origin(hand, angles)
         sites = [JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1::2]]
         positions = joint_frames(hand, start)[..., :3, 3]
@@ -105,10 +107,10 @@ class FleshProblem:
             preferences=Preferences(posture=HOLD_POSTURE) if goals else Preferences(),
             separation=Separation(self.flesh, allowed, weight=weight),
         )
-        found: Floats = solve(problem, patient=patient).pose.angles
-        return found
+        solved_angles: Floats = solve(problem, patient=patient).pose.angles
+        return solved_angles
 
     def _allowed(self, deep: Floats, needed: Floats) -> Floats:
-        """Return how deep pairs may be (N, K) m: less by `needed` than `deep`, and no other that is near too deep."""
+        """Return the allowed depths (N, K) m: `deep` reduced by `needed`, and the maximum for other near pairs."""
         watched = np.where(deep > -NEAR * self.scale, MAX_DEPTH * self.scale, np.inf)
         return np.where((needed > 0.0) & np.isfinite(deep), np.where(np.isfinite(deep), deep, 0.0) - needed, watched)

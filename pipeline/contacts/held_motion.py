@@ -1,8 +1,8 @@
-"""How a hand comes to the contacts that it holds, and leaves them.
+"""The motion of a hand that approaches, holds and leaves contacts.
 
-The frames of contacts are posed so that the points of skin meet, first each on its own, then from what that moved,
-smoothed over time. Where a contact begins or ends, what was moved would change from one frame to the next: that leap
-is spread over the frames before, or after, as many as its joints need at MAX_TURN a frame.
+The frames of contacts are posed so that the points of skin meet, first each frame on its own, then from the changes of
+the angles, smoothed over time. At the start and the end of a contact, the changes would leap from one frame to the
+next. The leap is spread over as many frames before or after as its joints need at MAX_ROTATION per frame.
 """
 
 from dataclasses import dataclass
@@ -16,37 +16,38 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.smoothstep import smoothstep
 from .flesh_depths import FRAMES_AT_ONCE, pair_depths
-from .flesh_problem import FleshProblem, Held
+from .flesh_problem import FleshProblem, Hold
 from .windows import smoothed, window_frames
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_TURN = np.deg2rad(3.5)
-"""rad a frame, by which a joint may turn more where a hand comes to a contact or leaves it: 5 degrees are promised."""
+MAX_ROTATION = np.deg2rad(3.5)
+"""rad per frame by which a joint may additionally rotate while a hand approaches or leaves a contact. The documentation
+promises 5 degrees."""
 STEEPEST = 1.5
-"""Slope of a smooth step in its middle, over that of an even one."""
+"""Maximum slope of a smooth step, relative to that of a linear one."""
 SMOOTHING_SECONDS = 0.1
-"""s before and after a frame, by which what is moved in contacts is smoothed."""
+"""s before and after a frame over which the changes in contacts are smoothed."""
 ROUNDS = 3
-"""How often the frames of contacts are posed; the last is not smoothed."""
+"""How often the frames of contacts are posed. The last result is not smoothed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldMotion:
-    """The angles of a hand that comes to contacts, holds them, and leaves them."""
+    """The angles of a hand that approaches, holds and leaves contacts."""
 
     angles: Floats
     """(F, D) rad"""
     within: Floats
-    """(F,) 0..1: 1 in the frames of contacts, fading over those before and after; elsewhere 0, and nothing moves."""
+    """(F,) weights: 1 in the frames of contacts, fading before and after; 0 elsewhere, where nothing moves."""
 
 
-def held_motion(pose: Pose, times: Floats, problem: FleshProblem, held: Held) -> Steps[HeldMotion]:
-    """Return how a hand of F frames holds contacts; times (F,) s."""
+def held_motion(pose: Pose, times: Floats, problem: FleshProblem, hold: Hold) -> Steps[HeldMotion]:
+    """Return the motion of a hand that holds contacts over F frames at times (F,) s."""
     radius = window_frames(times, SMOOTHING_SECONDS)
-    counts = held.counts(np.arange(len(pose)))
-    rows, moved = np.flatnonzero(counts), np.zeros(pose.angles.shape)
+    is_held = hold.is_held(np.arange(len(pose)))
+    rows, moved = np.flatnonzero(is_held), np.zeros(pose.angles.shape)
     low, high = pose.hand.limits.T
     for number in range(ROUNDS):
         start_angles = pose.angles + moved
@@ -58,35 +59,35 @@ def held_motion(pose: Pose, times: Floats, problem: FleshProblem, held: Held) ->
             needed, patient = problem.excess(deep), number == ROUNDS - 1
             moved[chunk] = problem.solve(start_angles[chunk], chunk, deep, needed, patient=patient) - pose.angles[chunk]
         if number < ROUNDS - 1:
-            for first, stop in zip(*runs(counts[:, None])[1:], strict=True):
+            for first, stop in zip(*runs(is_held[:, None])[1:], strict=True):
                 moved[first:stop] = smoothed(moved[first:stop], radius)
                 moved[first:stop] = np.clip(pose.angles[first:stop] + moved[first:stop], low, high)
                 moved[first:stop] -= pose.angles[first:stop]
-    spread, within = _spread_leaps(pose.hand, moved, held)
-    within = np.where(counts, 1.0, within)
+    spread, within = _spread_leaps(pose.hand, moved, hold)
+    within = np.where(is_held, 1.0, within)
     angles = np.where(within[:, None] > 0.0, np.clip(pose.angles + moved + spread, low, high), pose.angles)
     return HeldMotion(angles, within)
 
 
-def _spread_leaps(hand: HandModel, moved: Floats, held: Held) -> tuple[Floats, Floats]:
-    """Return what spreads the leaps of what was moved (F, D) rad over time, and how much each frame has of it (F,).
+def _spread_leaps(hand: HandModel, moved: Floats, hold: Hold) -> tuple[Floats, Floats]:
+    """Return the angles (F, D) rad that spread the leaps of `moved` (F, D) rad over time, and weights (F,).
 
-    A leap between two frames is spread over those before it where a contact begins, and after it where one ends.
+    A leap is spread over the previous frames at the start of a contact, and over the following ones at its end.
     """
     spread, within, count = np.zeros(moved.shape), np.zeros(len(moved)), len(moved)
-    starts, ends = held.starts(), held.ends()
-    for row in sorted(starts.keys() | ends.keys()):
+    approach_frames, release_frames = hold.approach_frames(), hold.release_frames()
+    for row in sorted(approach_frames.keys() | release_frames.keys()):
         if not 0 < row < count:
             continue
-        leap, share = moved[row] - moved[row - 1], 0.5 if row in starts and row in ends else 1.0
-        if row in starts:
-            length = max(starts[row], blend_frames(hand, leap))
+        leap, share = moved[row] - moved[row - 1], 0.5 if row in approach_frames and row in release_frames else 1.0
+        if row in approach_frames:
+            length = max(approach_frames[row], blend_frames(hand, leap))
             rows = np.arange(max(row - length, 0), row)
             weights = smoothstep(1.0 - (row - rows) / (length + 1))
             spread[rows] += share * weights[:, None] * leap
             within[rows] = np.maximum(within[rows], weights)
-        if row in ends:
-            length = max(ends[row], blend_frames(hand, leap))
+        if row in release_frames:
+            length = max(release_frames[row], blend_frames(hand, leap))
             rows = np.arange(row, min(row + length, count))
             weights = smoothstep(1.0 - (rows - row + 1) / (length + 1))
             spread[rows] -= share * weights[:, None] * leap
@@ -95,6 +96,6 @@ def _spread_leaps(hand: HandModel, moved: Floats, held: Held) -> tuple[Floats, F
 
 
 def blend_frames(hand: HandModel, leap: Floats) -> int:
-    """Return over how many frames a leap of angles (D,) rad is spread so that no joint turns more than MAX_TURN."""
+    """Return over how many frames to spread a leap of angles (D,) rad so that no joint exceeds MAX_ROTATION."""
     angle = float(np.sqrt(np.bincount(hand.axis_joint, leap**2)).max())
-    return int(np.ceil(STEEPEST * angle / MAX_TURN))
+    return int(np.ceil(STEEPEST * angle / MAX_ROTATION))

@@ -58,7 +58,7 @@ class SkinBySurface:
 class HeldOnSurface:
     """Points of a hand's skin that are held on a surface from a first frame to a last one."""
 
-    beside: SkinBySurface
+    skin_by_surface: SkinBySurface
     pads: Ints
     """(P,) which points of the skin are held."""
     positions: Floats
@@ -68,44 +68,44 @@ class HeldOnSurface:
     blends: tuple[int, int]
     """Frames before and after, at least, over which the hand comes to it, and leaves."""
 
-    def counts(self, rows: Ints) -> Bools:
+    def is_held(self, rows: Ints) -> Bools:
         """Return in which of some rows (N,) of the take it is held."""
         return np.asarray((rows >= self.first) & (rows <= self.last))
 
     def touching(self, rows: Ints, flesh: Flesh) -> Bools:
         """Return which pairs of capsules (N, K) are of digits that are held in some of the frames."""
-        own = np.isin(flesh.parts, self.beside.skin.digit[self.pads]).any(axis=0)
-        return np.asarray(self.counts(rows)[:, None] & own)
+        own = np.isin(flesh.parts, self.skin_by_surface.skin.digit[self.pads]).any(axis=0)
+        return np.asarray(self.is_held(rows)[:, None] & own)
 
-    def starts(self) -> dict[int, int]:
+    def approach_frames(self) -> dict[int, int]:
         """Return row -> frames before it of what begins there."""
         return {self.first: self.blends[0]}
 
-    def ends(self) -> dict[int, int]:
+    def release_frames(self) -> dict[int, int]:
         """Return row -> frames from it on of what ended before it."""
         return {self.last + 1: self.blends[1]}
 
     def objectives(self, rows: Ints, angles: Floats) -> tuple[HandModel, list[Objective]]:
         """Return the objectives in some of the frames, at angles (N, D) rad, and the hand with their sites."""
-        hand, beside, counts = self.beside.hand, self.beside, self.counts(rows)
-        points, on_surface = beside.posed(rows, angles)
+        hand, skin_by_surface, is_held = self.skin_by_surface.hand, self.skin_by_surface, self.is_held(rows)
+        points, on_surface = skin_by_surface.posed(rows, angles)
         within = NEAR * relative_size(hand)
-        skin = nearest_skin(beside.surface, on_surface, counts, beside.skin.digit, within)
+        skin = nearest_skin(skin_by_surface.surface, on_surface, is_held, skin_by_surface.skin.digit, within)
         chosen = np.concatenate([self.pads, skin.columns])
-        sites, skin_positions = sites_of_skin(hand, beside.skin, points, chosen, angles)
+        sites, skin_positions = sites_of_skin(hand, skin_by_surface.skin, points, chosen, angles)
         # Skin is moved by several bones, a site by one: goals move by the difference.
-        shifts, rotations = skin_positions - points[:, chosen], beside.to_surface[rows][:, :3, :3]
+        shifts, rotations = skin_positions - points[:, chosen], skin_by_surface.to_surface[rows][:, :3, :3]
         goals, count = list[Objective](), len(hand.sites)
         for number, position in enumerate(self.positions):
-            goal = to_wrist(beside.to_surface[rows], position[None])
-            weights = np.where(counts, PAD_WEIGHT, 0.0)
+            goal = to_wrist(skin_by_surface.to_surface[rows], position[None])
+            weights = np.where(is_held, PAD_WEIGHT, 0.0)
             goals.append(Objective(count + number, goal + shifts[:, number], weights))
-        near = counts[:, None] & (skin.far < within)
+        is_near = is_held[:, None] & (skin.distances < within)
         for column, number in enumerate(range(len(self.pads), len(chosen))):
             up = np.einsum("fji,fj->fi", rotations, skin.outwards[:, column])
-            least = to_wrist(beside.to_surface[rows], skin.feet[:, column]) - ALLOWED_DEPTH * up
-            weights = np.where(near[:, column], DEPTH_WEIGHT, 0.0)
-            goals.append(Objective(count + number, least + shifts[:, number], weights, above=up))
+            min_goal = to_wrist(skin_by_surface.to_surface[rows], skin.feet[:, column]) - ALLOWED_DEPTH * up
+            weights = np.where(is_near[:, column], DEPTH_WEIGHT, 0.0)
+            goals.append(Objective(count + number, min_goal + shifts[:, number], weights, above=up))
         return hand.with_sites(tuple(sites)), goals
 
 

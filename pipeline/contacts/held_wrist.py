@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
-from .held_motion import MAX_TURN, STEEPEST
+from .held_motion import MAX_ROTATION, STEEPEST
 from .hold_in_range import HeldRows, lacks_frames, widened
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ class HeldWrist:
     """Where it is there."""
 
 
-def held_wrist(to_surface: Floats, rest: Floats, *, full: Bools, ends: tuple[bool, bool]) -> HeldWrist:
+def held_wrist(to_surface: Floats, rest: Floats, *, full: Bools, continues: tuple[bool, bool]) -> HeldWrist:
     """Return how a wrist comes to its place beside a surface, and leaves it.
 
     Blends are made longer, into the range, where it would leap.
@@ -36,15 +36,16 @@ def held_wrist(to_surface: Floats, rest: Floats, *, full: Bools, ends: tuple[boo
         to_surface: (F, 4, 4) T_surface_wrist in the frames of the range.
         rest: (4, 4) the same where it is held.
         full: (F,) the frames between the blends.
-        ends: whether the take has frames before, and after, the range.
+        continues: whether the take has frames before and after the range.
     """
     rows, count = np.flatnonzero(full), len(to_surface)
     first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
     frames_in, frames_out = (
-        _frames(to_surface[row], rest) if end else 0 for row, end in zip((first, last), ends, strict=True)
+        _frames(to_surface[row], rest) if is_continued else 0
+        for row, is_continued in zip((first, last), continues, strict=True)
     )
     needed = frames_in, frames_out
-    first, last = widened(first, last, needed, count, ends) or (first, last)
+    first, last = widened(first, last, needed, count, continues) or (first, last)
     row = np.arange(count)
     before, after = smoothstep(1.0 - (first - row) / (first + 1)), smoothstep(1.0 - (row - last) / (count - last))
     held_rows = HeldRows(first, last, needed, lacks_frames(first, last, needed, count))
@@ -65,7 +66,7 @@ def _mixed(frames: Floats, rest: Floats, weights: Floats) -> Floats:
 def _frames(frame: Floats, rest: Floats) -> int:
     """Return over how many frames a wrist goes from a frame (4, 4) to another without a leap."""
     angle, shift = angle_and_distance(frame, rest)
-    return int(np.ceil(STEEPEST * max(angle / MAX_TURN, shift / MAX_SHIFT)))
+    return int(np.ceil(STEEPEST * max(angle / MAX_ROTATION, shift / MAX_SHIFT)))
 
 
 def angle_and_distance(frame: Floats, target: Floats) -> tuple[float, float]:

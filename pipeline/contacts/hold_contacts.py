@@ -30,13 +30,13 @@ from .windows import window_frames
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-Met = tuple[Contact, Points]
+ContactPoints = tuple[Contact, Points]
 """A contact, and the points of the hand's skin that meet in it."""
 
-Wanted = tuple[Contact, Points | None]
+CandidateContact = tuple[Contact, Points | None]
 """A contact, and the points that would meet; None where the hand does not reach these."""
 
-TRIED = 9
+SAMPLE_FRAMES = 9
 """Frames of each contact on which it is tried."""
 MAX_STRAIN = 0.5e-3
 """m of a hand of the usual length, by which points may miss each other, or flesh be too deep, on these."""
@@ -71,20 +71,22 @@ def hold_contacts(
     """
     pairs = {tuple(pair) for pair in np.sort(flesh.pairs.T, axis=1).tolist()}
     possible = (candidate for candidate in contacts if tuple(sorted(candidate.capsules)) in pairs)
-    met = [(candidate, meeting_points(pose, flesh, free, candidate)) for candidate in possible]
-    tried = _Tried(FleshProblem(pose.hand, flesh, free), pose, times, blends)
-    holdable = [candidate for together in _at_once(met) for candidate in _holdable(tried, together)]
+    meetings = [(candidate, meeting_points(pose, flesh, free, candidate)) for candidate in possible]
+    trial = _Trial(FleshProblem(pose.hand, flesh, free), pose, times, blends)
+    holdable = [candidate for together in _at_once(meetings) for candidate in _holdable(trial, together)]
     return held_contacts(pose.hand, times, _in_order(holdable), blends)
 
 
-def strain_of(pose: Pose, times: Floats, flesh: Flesh, free: Ints, met: Met, *, blends: tuple[int, int]) -> float:
+def contact_strain(
+    pose: Pose, times: Floats, flesh: Flesh, free: Ints, meeting: ContactPoints, *, blends: tuple[int, int]
+) -> float:
     """Return how far the points of a contact miss each other, or flesh is too deep, at most, m; see hold_contacts."""
-    tried = _Tried(FleshProblem(pose.hand, flesh, free), pose, times, blends)
-    return float(tried.strains([met])[0]) * tried.problem.scale
+    trial = _Trial(FleshProblem(pose.hand, flesh, free), pose, times, blends)
+    return float(trial.strains([meeting])[0]) * trial.problem.scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tried:
+class _Trial:
     """A hand on which contacts are tried."""
 
     problem: FleshProblem
@@ -93,17 +95,18 @@ class _Tried:
     blends: tuple[int, int] | None
     """See hold_contacts."""
 
-    def strains(self, met: Sequence[Met]) -> Floats:
+    def strains(self, meetings: Sequence[ContactPoints]) -> Floats:
         """Return what each contact (C,) is off, or its digits are too deep, at most, all held together.
 
         In m of a hand of the usual length.
         """
-        if not met:
+        if not meetings:
             return np.zeros(0)
-        pose, held = self.pose, held_contacts(self.pose.hand, self.times, met, self.blends)
-        problem = replace(self.problem, held=held)
+        pose, hold = self.pose, held_contacts(self.pose.hand, self.times, meetings, self.blends)
+        problem = replace(self.problem, hold=hold)
         spans = [
-            np.linspace(each.contact.first, each.contact.last, TRIED).round().astype(int) for each in held.contacts
+            np.linspace(held_contact.contact.first, held_contact.contact.last, SAMPLE_FRAMES).round().astype(int)
+            for held_contact in hold.contacts
         ]
         rows = np.unique(np.concatenate(spans))
         angles = pose.angles[rows]
@@ -111,31 +114,36 @@ class _Tried:
         for _ in range(TRIES):
             deep = pair_depths(problem.flesh, pose.hand, angles)
             angles = problem.solve(angles, rows, deep, problem.excess(deep), patient=True)
-        tried, excess = Pose.at_origin(pose.hand, angles), problem.excess(pair_depths(problem.flesh, pose.hand, angles))
-        strains = [_strain(each, tried, rows, (without, excess), problem.flesh) for each in held.contacts]
+        trial_pose, excess = (
+            Pose.at_origin(pose.hand, angles),
+            problem.excess(pair_depths(problem.flesh, pose.hand, angles)),
+        )
+        strains = [
+            _strain(held_contact, trial_pose, rows, (without, excess), problem.flesh) for held_contact in hold.contacts
+        ]
         return np.array(strains) / problem.scale
 
-    def holds(self, met: Sequence[Met]) -> bool:
+    def holds(self, meetings: Sequence[ContactPoints]) -> bool:
         """Whether contacts can be held together."""
-        return bool(self.strains(met).max(initial=0.0) <= MAX_STRAIN)
+        return bool(self.strains(meetings).max(initial=0.0) <= MAX_STRAIN)
 
-    def leaps(self, met: Sequence[Met]) -> bool:
+    def leaps(self, meetings: Sequence[ContactPoints]) -> bool:
         """Whether a joint rotates more in a frame than MAX_LEAP beyond 1.5 times what it does without the contacts.
 
         One that a correction holds was asked for: its blends give it the frames that its way takes.
         """
-        if not met or self.blends is not None:
+        if not meetings or self.blends is not None:
             return False
         around = window_frames(self.times, AROUND_SECONDS)
-        first = max(min(contact.first for contact, _ in met) - around, 0)
-        part = slice(first, max(contact.last for contact, _ in met) + 1 + around)
+        first = max(min(contact.first for contact, _ in meetings) - around, 0)
+        part = slice(first, max(contact.last for contact, _ in meetings) + 1 + around)
         shifted = [
             (replace(contact, first=contact.first - first, last=contact.last - first), points)
-            for contact, points in met
+            for contact, points in meetings
         ]
         before = Pose.at_origin(self.pose.hand, self.pose.angles[part])
-        held = held_contacts(before.hand, self.times[part], shifted)
-        work = settle(before, self.times[part], self.problem.flesh, self.problem.free, held, everywhere=False)
+        hold = held_contacts(before.hand, self.times[part], shifted)
+        work = settle(before, self.times[part], self.problem.flesh, self.problem.free, hold, everywhere=False)
         angles = [
             rot.angles_between(rotations[1:], rotations[:-1])
             for rotations in (before.rotations, run_to_end(work).rotations)
@@ -143,10 +151,10 @@ class _Tried:
         return bool((angles[1] - LEAP_FACTOR * angles[0]).max(initial=0.0) > MAX_LEAP)
 
 
-def _at_once(met: Sequence[Wanted]) -> list[list[Wanted]]:
+def _at_once(meetings: Sequence[CandidateContact]) -> list[list[CandidateContact]]:
     """Return contacts, by their first frame, in groups that have no frame in common."""
-    groups, last = list[list[Wanted]](), -1
-    for candidate in met:
+    groups, last = list[list[CandidateContact]](), -1
+    for candidate in meetings:
         if candidate[0].first > last:
             groups.append([])
         groups[-1].append(candidate)
@@ -154,56 +162,63 @@ def _at_once(met: Sequence[Wanted]) -> list[list[Wanted]]:
     return groups
 
 
-def _holdable(tried: _Tried, wanted: Sequence[Wanted]) -> list[Met]:
+def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[ContactPoints]:
     """Return which contacts can be held together, of some that have frames in common."""
-    met = [(contact, points) for contact, points in wanted if points is not None]
-    left_out: list[Wanted] = [candidate for candidate in wanted if candidate[1] is None]
-    while (strains := tried.strains(met)).max(initial=0.0) > MAX_STRAIN:
-        worst = met[int(strains.argmax())][0]
-        rivals = [row for row, (candidate, _) in enumerate(met) if candidate is worst or _hinder(candidate, worst)]
-        left_out.append(met.pop(max(rivals, key=lambda row: abs(met[row][0].gap))))
-    if tried.leaps(met):
+    meetings = [(contact, points) for contact, points in candidates if points is not None]
+    rejected: list[CandidateContact] = [candidate for candidate in candidates if candidate[1] is None]
+    while (strains := trial.strains(meetings)).max(initial=0.0) > MAX_STRAIN:
+        worst = meetings[int(strains.argmax())][0]
+        rivals = [row for row, (candidate, _) in enumerate(meetings) if candidate is worst or _hinder(candidate, worst)]
+        rejected.append(meetings.pop(max(rivals, key=lambda row: abs(meetings[row][0].gap))))
+    if trial.leaps(meetings):
         # They are tried again one beside the other, and those that let a joint leap stay out.
-        met, left_out = [], [*met, *left_out]
+        meetings, rejected = [], [*meetings, *rejected]
     # What one was left out for may itself have been left out later.
-    for beside in (_at_place, _slid):
-        for candidate in sorted(left_out, key=lambda one: abs(one[0].gap)):
-            more = beside(tried, met, candidate)
-            if more is not None:
-                met, left_out = more, [one for one in left_out if one is not candidate]
-    return met
+    for try_candidate in (_with_own_points, _with_slid_points):
+        for candidate in sorted(rejected, key=lambda rejected_candidate: abs(rejected_candidate[0].gap)):
+            extended = try_candidate(trial, meetings, candidate)
+            if extended is not None:
+                meetings, rejected = (
+                    extended,
+                    [rejected_candidate for rejected_candidate in rejected if rejected_candidate is not candidate],
+                )
+    return meetings
 
 
-def _at_place(tried: _Tried, met: Sequence[Met], one: Wanted) -> list[Met] | None:
+def _with_own_points(
+    trial: _Trial, meetings: Sequence[ContactPoints], new_candidate: CandidateContact
+) -> list[ContactPoints] | None:
     """Return contacts and another one, each where it is; None if they cannot be held."""
-    contact, points = one
-    more = None if points is None else _in_order([*met, (contact, points)])
-    return more if more is not None and tried.holds(more) and not tried.leaps(more) else None
+    contact, points = new_candidate
+    extended = None if points is None else _in_order([*meetings, (contact, points)])
+    return extended if extended is not None and trial.holds(extended) and not trial.leaps(extended) else None
 
 
-def _in_order(met: Sequence[Met]) -> list[Met]:
-    return sorted(met, key=lambda candidate: (candidate[0].first, candidate[0].capsules))
+def _in_order(meetings: Sequence[ContactPoints]) -> list[ContactPoints]:
+    return sorted(meetings, key=lambda candidate: (candidate[0].first, candidate[0].capsules))
 
 
-def _slid(tried: _Tried, met: Sequence[Met], one: Wanted) -> list[Met] | None:
+def _with_slid_points(
+    trial: _Trial, meetings: Sequence[ContactPoints], new_candidate: CandidateContact
+) -> list[ContactPoints] | None:
     """Return contacts and another one, those that it hinders slid to where all of them meet; None if they do not."""
-    group: list[Wanted] = [one]
-    rest = list(met)
-    while beside := [candidate for candidate in rest if any(_hinder(candidate[0], member[0]) for member in group)]:
-        group += beside
-        rest = [candidate for candidate in rest if all(candidate is not member for member in beside)]
-    pose, problem = tried.pose, tried.problem
+    group: list[CandidateContact] = [new_candidate]
+    rest = list(meetings)
+    while hindered := [candidate for candidate in rest if any(_hinder(candidate[0], member[0]) for member in group)]:
+        group += hindered
+        rest = [candidate for candidate in rest if all(candidate is not member for member in hindered)]
+    pose, problem = trial.pose, trial.problem
     slid = slid_points(pose, problem.flesh, problem.free, group)
     if slid is None:
         return None
     slides = [
-        slid_by(pose, contact, points, points_now)
-        for (contact, points), points_now in zip(group, slid, strict=True)
+        slid_by(pose, contact, points, slid_contact_points)
+        for (contact, points), slid_contact_points in zip(group, slid, strict=True)
         if points
     ]
-    more = _in_order([*rest, *((contact, points) for (contact, _), points in zip(group, slid, strict=True))])
-    near = max(slides, default=0.0) <= MAX_SLIDE * problem.scale
-    return more if near and tried.holds(more) and not tried.leaps(more) else None
+    extended = _in_order([*rest, *((contact, points) for (contact, _), points in zip(group, slid, strict=True))])
+    is_near = max(slides, default=0.0) <= MAX_SLIDE * problem.scale
+    return extended if is_near and trial.holds(extended) and not trial.leaps(extended) else None
 
 
 def _hinder(first: Contact, second: Contact) -> bool:
@@ -212,7 +227,9 @@ def _hinder(first: Contact, second: Contact) -> bool:
     return bool(shared) and first.first <= second.last and second.first <= first.last
 
 
-def _strain(held_contact: HeldContact, tried: Pose, rows: Ints, excess: tuple[Floats, Floats], flesh: Flesh) -> float:
+def _strain(
+    held_contact: HeldContact, trial_pose: Pose, rows: Ints, excess: tuple[Floats, Floats], flesh: Flesh
+) -> float:
     """Return what a contact is off, or its digits are too deep, at most, m.
 
     excess: (R, K) m, by how much pairs are too deep without it, and with it. Fingers beside each other, which a take
@@ -221,9 +238,11 @@ def _strain(held_contact: HeldContact, tried: Pose, rows: Ints, excess: tuple[Fl
     own = (rows >= held_contact.contact.first) & (rows <= held_contact.contact.last)
     digits = [part for part in held_contact.contact.parts if part != PALM]
     pairs = np.isin(flesh.parts, digits).any(axis=0)
-    off = np.linalg.norm(offsets_between(Pose.at_origin(tried.hand, tried.angles[own]), held_contact.points), axis=1)
+    off = np.linalg.norm(
+        offsets_between(Pose.at_origin(trial_pose.hand, trial_pose.angles[own]), held_contact.points), axis=1
+    )
     fingers = ((flesh.parts > 0) & (flesh.parts < PALM)).all(axis=0)
-    beside = fingers & (np.abs(flesh.parts[1] - flesh.parts[0]) == 1)
-    deep = float(excess[1][own][:, pairs & ~beside].max(initial=0.0))
-    without, with_it = (float(depths[own][:, pairs & beside].max(initial=0.0)) for depths in excess)
+    are_neighbours = fingers & (np.abs(flesh.parts[1] - flesh.parts[0]) == 1)
+    deep = float(excess[1][own][:, pairs & ~are_neighbours].max(initial=0.0))
+    without, with_it = (float(depths[own][:, pairs & are_neighbours].max(initial=0.0)) for depths in excess)
     return max(float(off.max()), deep, with_it - without)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...hand.generators import Steps, part_of
 from ...hand.kinematics import Pose
-from .flesh_problem import FleshProblem, Held
+from .flesh_problem import FleshProblem, Hold
 from .held_motion import blend_frames, held_motion
 from .settling import settle
 
@@ -31,13 +31,13 @@ class HeldRows:
     lacks_frames: bool
     """Whether the range has too few frames to get there and back."""
 
-    def of(self, count: int) -> Bools:
+    def mask(self, count: int) -> Bools:
         """Return in which of F rows it is held."""
         row = np.arange(count)
         return np.asarray((row >= self.first) & (row <= self.last))
 
     @property
-    def ends(self) -> tuple[int, int]:
+    def bounds(self) -> tuple[int, int]:
         """First and last row in which it is held."""
         return self.first, self.last
 
@@ -46,11 +46,11 @@ class HeldRows:
         """The rows in which it is held."""
         return slice(self.first, self.last + 1)
 
-    def within(self, other: "HeldRows") -> "HeldRows":
+    def within(self, other_rows: "HeldRows") -> "HeldRows":
         """Return the rows in which another is held as well, and the longer motions."""
-        blends = max(self.blends[0], other.blends[0]), max(self.blends[1], other.blends[1])
-        lacks = self.lacks_frames or other.lacks_frames
-        return HeldRows(max(self.first, other.first), min(self.last, other.last), blends, lacks)
+        blends = max(self.blends[0], other_rows.blends[0]), max(self.blends[1], other_rows.blends[1])
+        lacks = self.lacks_frames or other_rows.lacks_frames
+        return HeldRows(max(self.first, other_rows.first), min(self.last, other_rows.last), blends, lacks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,10 +66,10 @@ def hold_in_range(
     pose: Pose,
     times: Floats,
     problem: FleshProblem,
-    held_in: Callable[[int, int], Held | None],
+    hold_in: Callable[[int, int], Hold | None],
     *,
     full: Bools,
-    ends: tuple[bool, bool],
+    continues: tuple[bool, bool],
 ) -> Steps[HeldRange | None]:
     """Return how a hand holds something in a range of frames; None if it cannot.
 
@@ -81,32 +81,33 @@ def hold_in_range(
         problem: of the hand.
         held_in: returns what it holds from a first row to a last one, None if it cannot.
         full: (F,) the frames between the blends.
-        ends: whether the take has frames before, and after, the range.
+        continues: whether the take has frames before and after the range.
     """
     rows, count = np.flatnonzero(full), len(pose)
     first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
-    wanted = (0, 0)
-    for left in reversed(range(WIDENINGS + 1)):
-        held = held_in(first, last)
-        if held is None:
+    blends = (0, 0)
+    for remaining in reversed(range(WIDENINGS + 1)):
+        hold = hold_in(first, last)
+        if hold is None:
             return None
-        start = (WIDENINGS - left) / (WIDENINGS + 3)
+        start = (WIDENINGS - remaining) / (WIDENINGS + 3)
         motion = yield from part_of(
-            start, start + 1 / (WIDENINGS + 3), "", held_motion(pose, times, replace(problem, held=held), held)
+            start, start + 1 / (WIDENINGS + 3), "", held_motion(pose, times, replace(problem, hold=hold), hold)
         )
         moved = motion.angles[[first, last]] - pose.angles[[first, last]]
         before, after = (
-            blend_frames(pose.hand, moved_angles) if end else 0 for moved_angles, end in zip(moved, ends, strict=True)
+            blend_frames(pose.hand, moved_angles) if is_continued else 0
+            for moved_angles, is_continued in zip(moved, continues, strict=True)
         )
         needed = before, after
-        wanted = needed if left == WIDENINGS else wanted
-        wider = widened(first, last, needed, count, ends)
-        if wider is None or not left:
+        blends = needed if remaining == WIDENINGS else blends
+        wider = widened(first, last, needed, count, continues)
+        if wider is None or not remaining:
             break
         first, last = wider
-    settling = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
+    settling = settle(pose, times, problem.flesh, problem.free, hold, everywhere=False, motion=motion)
     settled = yield from part_of((WIDENINGS + 1) / (WIDENINGS + 3), 1.0, "", settling)
-    return HeldRange(settled, HeldRows(first, last, wanted, lacks_frames(first, last, needed, count)))
+    return HeldRange(settled, HeldRows(first, last, blends, lacks_frames(first, last, needed, count)))
 
 
 def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> bool:
@@ -115,13 +116,13 @@ def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> 
 
 
 def widened(
-    first: int, last: int, needed: Sequence[int], count: int, ends: tuple[bool, bool]
+    first: int, last: int, needed: Sequence[int], count: int, continues: tuple[bool, bool]
 ) -> tuple[int, int] | None:
     """Return first and last row of what is held such that it leaves the frames that its blends need; None if it does.
 
     What has no room for that is held in the middle of its range alone.
     """
     middle = (first + last) // 2
-    later_first = min(max(first, needed[0]), middle) if ends[0] else first
-    earlier_last = max(min(last, count - 1 - needed[1]), middle) if ends[1] else last
+    later_first = min(max(first, needed[0]), middle) if continues[0] else first
+    earlier_last = max(min(last, count - 1 - needed[1]), middle) if continues[1] else last
     return None if (later_first, earlier_last) == (first, last) else (later_first, earlier_last)

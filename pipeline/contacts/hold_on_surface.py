@@ -13,7 +13,7 @@ from ...posing.grasping.skin_samples import SkinPoints
 from .flesh_problem import FleshProblem
 from .held_on_surface import HeldOnSurface, SkinBySurface
 from .hold_in_range import HeldRange, hold_in_range
-from .nearest_skin import least_distance
+from .nearest_skin import min_distance
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,7 +27,7 @@ LAST_BONE = 2
 class HeldBySurface:
     """A hand that holds points of its skin on a surface, and how well."""
 
-    held: HeldRange
+    motion: HeldRange
     off: float
     """m, how far the points are from their places at most, in the frames in which they are held."""
     depth: float
@@ -46,14 +46,14 @@ def touching_point(skin: SkinPoints, local: Floats, digit: str, direction: Float
 def hold_on_surface(
     pose: Pose,
     times: Floats,
-    beside: SkinBySurface,
+    skin_by_surface: SkinBySurface,
     flesh: Flesh,
     free: Ints,
     *,
     pads: Ints,
     positions: Floats,
     full: Bools,
-    ends: tuple[bool, bool],
+    continues: tuple[bool, bool],
 ) -> Steps[HeldBySurface]:
     """Return how a hand holds points of its skin on a surface in a range of frames, and keeps its digits out of it.
 
@@ -66,16 +66,16 @@ def hold_on_surface(
         pads: (P,) which points of the skin are held.
         positions: (P, 3) m, where on the surface.
         full: (F,) the frames between the blends.
-        ends: whether the take has frames before, and after, the range.
+        continues: whether the take has frames before and after the range.
     """
 
-    def held_in(first: int, last: int) -> HeldOnSurface:
-        return HeldOnSurface(beside, pads, positions, first, last, (first, len(pose) - 1 - last))
+    def hold_in(first: int, last: int) -> HeldOnSurface:
+        return HeldOnSurface(skin_by_surface, pads, positions, first, last, (first, len(pose) - 1 - last))
 
     problem = FleshProblem(pose.hand, flesh, free)
-    motion = yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends)
+    motion = yield from hold_in_range(pose, times, problem, hold_in, full=full, continues=continues)
     assert motion is not None
-    rows = np.flatnonzero(motion.rows.of(len(pose)))
-    _, points = beside.posed(rows, motion.pose.angles[rows])
+    rows = np.flatnonzero(motion.rows.mask(len(pose)))
+    _, points = skin_by_surface.posed(rows, motion.pose.angles[rows])
     off = np.linalg.norm(points[:, pads] - positions, axis=-1).max(initial=0.0)
-    return HeldBySurface(motion, float(off), max(-least_distance(beside.surface, points), 0.0))
+    return HeldBySurface(motion, float(off), max(-min_distance(skin_by_surface.surface, points), 0.0))

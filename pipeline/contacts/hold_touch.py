@@ -26,7 +26,7 @@ from .find_contacts import END_GAP, Contact, touch_over_time
 from .flesh_problem import FleshProblem
 from .held_contacts import BLEND_SECONDS, HeldContacts
 from .held_motion import blend_frames, held_motion
-from .hold_contacts import hold_contacts, strain_of
+from .hold_contacts import contact_strain, hold_contacts
 from .hold_in_range import HeldRange, hold_in_range
 from .meeting_points import nearest_meeting
 from .sliding_points import REACH
@@ -54,7 +54,7 @@ class Unheld:
     """How far they come off each other, or the hand would be in itself, at most, where they meet; 0 if they do not."""
 
 
-def touch_of(contact: Contact) -> HeldTouch:
+def touch_from_contact(contact: Contact) -> HeldTouch:
     """Return where a contact that was found touches."""
     first, second = (JOINTS[STARTS[capsule]] for capsule in contact.capsules)
     return HeldTouch((first, second), contact.shares, contact.direction)
@@ -67,22 +67,24 @@ def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other_part: str) -> HeldT
     digit's tip, or of the palm below the fingertip. Raises HandError if the hand lacks one of them.
     """
     parts = [DIGITS.index(digit), PALM if other_part == "palm" else DIGITS.index(other_part)]
-    of_tip = (LINKS_OF_CAPSULES[flesh.pairs] == 2) & (PARTS_OF_CAPSULES[flesh.pairs] == parts[0])
-    columns = np.flatnonzero(of_tip.any(axis=0) & (np.sort(flesh.parts, axis=0) == np.sort(parts)[:, None]).all(axis=0))
+    is_of_tip = (LINKS_OF_CAPSULES[flesh.pairs] == 2) & (PARTS_OF_CAPSULES[flesh.pairs] == parts[0])
+    columns = np.flatnonzero(
+        is_of_tip.any(axis=0) & (np.sort(flesh.parts, axis=0) == np.sort(parts)[:, None]).all(axis=0)
+    )
     if not len(columns):
         raise HandError(f"the hand has no {digit} and {other_part} that can touch")
     nearest = _nearest(pose, flesh, columns, parts[0])
     if nearest.gap > END_GAP * relative_size(pose.hand):
         pads = _pad_on_pad(pose, flesh, nearest, [digit, *(part for part in [other_part] if part != "palm")])
         nearest = _nearest(pads, flesh, columns, parts[0])
-    return touch_of(nearest)
+    return touch_from_contact(nearest)
 
 
 def _nearest(pose: Pose, flesh: Flesh, columns: Ints, tip: int) -> Contact:
     """Return where, and in which frame, some pairs of capsules come nearest to each other."""
     frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))
-    found = [touch_over_time(frames, flesh, int(column), 0, tip=tip) for column in columns]
-    best = min(found, key=lambda touch: float(touch.gaps.min()))
+    touches = [touch_over_time(frames, flesh, int(column), 0, tip=tip) for column in columns]
+    best = min(touches, key=lambda touch: float(touch.gaps.min()))
     row = int(best.gaps.argmin())
     return best.contact(slice(row, row + 1), 0)
 
@@ -98,8 +100,8 @@ def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str
     goal = Objective(count, np.zeros(3), relative=count + 1)
     allowed = np.zeros((1, flesh.pairs.shape[1]))
     problem = PoseProblem.of(start, angles_of(hand, digits), [goal], separation=Separation(flesh, allowed))
-    tried = [solve(problem), solve(problem, Pose(hand, start.root, half_closed(problem)))]
-    return min(tried, key=lambda solution: float(solution.cost[0])).pose
+    solutions = [solve(problem), solve(problem, Pose(hand, start.root, half_closed(problem)))]
+    return min(solutions, key=lambda solution: float(solution.cost[0])).pose
 
 
 def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
@@ -110,7 +112,7 @@ def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
 
 
 def hold_touch(
-    pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools, ends: tuple[bool, bool]
+    pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools, continues: tuple[bool, bool]
 ) -> Steps[HeldRange | Unheld]:
     """Return how a hand holds a contact in a range of frames, or why it cannot.
 
@@ -121,17 +123,17 @@ def hold_touch(
         free: the angles that may change, as in hand.jacobians.
         touch: what touches where.
         full: (F,) the frames between the blends.
-        ends: whether the take has frames before, and after, the range.
+        continues: whether the take has frames before and after the range.
     """
 
-    def held_in(first: int, last: int) -> HeldContacts | None:
-        contact, blends = contact_of(touch, first, last), (first, len(pose) - 1 - last)
-        held = hold_contacts(pose, times, flesh, free, [contact], blends=blends)
-        return held if held.contacts else None
+    def hold_in(first: int, last: int) -> HeldContacts | None:
+        contact, blends = contact_from_touch(touch, first, last), (first, len(pose) - 1 - last)
+        hold = hold_contacts(pose, times, flesh, free, [contact], blends=blends)
+        return hold if hold.contacts else None
 
     problem = FleshProblem(pose.hand, flesh, free)
-    found = yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends)
-    return _unheld(pose, times, flesh, free, touch, full=full) if found is None else found
+    motion = yield from hold_in_range(pose, times, problem, hold_in, full=full, continues=continues)
+    return _unheld(pose, times, flesh, free, touch, full=full) if motion is None else motion
 
 
 def _unheld(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools) -> Unheld:
@@ -140,11 +142,11 @@ def _unheld(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouc
     if lacking:
         return Unheld(lacking)
     rows = np.flatnonzero(full) if full.any() else np.arange(len(pose))
-    contact = contact_of(touch, int(rows[0]), int(rows[-1]))
-    met = nearest_meeting(pose, flesh, free, contact)
-    if met.gap > REACH * relative_size(pose.hand):
-        return Unheld(apart=met.gap)
-    return Unheld(strain=strain_of(pose, times, flesh, free, (contact, met.points), blends=(0, 0)))
+    contact = contact_from_touch(touch, int(rows[0]), int(rows[-1]))
+    meeting = nearest_meeting(pose, flesh, free, contact)
+    if meeting.gap > REACH * relative_size(pose.hand):
+        return Unheld(apart=meeting.gap)
+    return Unheld(strain=contact_strain(pose, times, flesh, free, (contact, meeting.points), blends=(0, 0)))
 
 
 def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch) -> tuple[float, float]:
@@ -153,16 +155,16 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
     At least BLEND_SECONDS each, and longer where a joint would leap; the hand's contact: see hold_touch.
     """
     # With blends, as a correction: it is held even where a joint leaps in its frames.
-    held = hold_contacts(pose, times, flesh, free, [contact_of(touch, 0, len(pose) - 1)], blends=(0, 0))
+    hold = hold_contacts(pose, times, flesh, free, [contact_from_touch(touch, 0, len(pose) - 1)], blends=(0, 0))
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-    motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, held), held))
+    motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, hold), hold))
     moved = motion.angles[[0, -1]] - pose.angles[[0, -1]]
     # A frame more: those at the ends of a range do not count.
     before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, moved_angles) + 1) * step) for moved_angles in moved)
     return before, after
 
 
-def contact_of(touch: HeldTouch, first: int, last: int) -> Contact:
+def contact_from_touch(touch: HeldTouch, first: int, last: int) -> Contact:
     """Return the contact of a touch from a first row to a last one."""
     capsules = _CAPSULES[touch.bones[0]], _CAPSULES[touch.bones[1]]
     return Contact(capsules, first, last, 0.0, touch.shares, touch.direction)

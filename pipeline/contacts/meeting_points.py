@@ -20,7 +20,7 @@ from ...solvers.pose_problem import (
 )
 from .find_contacts import Contact
 from .flesh_problem import MAX_DEPTH
-from .sliding_points import REACH, Meeting, met_in, own_pairs, pairs_of, positions_of, sample_rows
+from .sliding_points import REACH, Meeting, contact_pairs, meeting_in_frames, own_pairs, point_positions, sample_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,8 +28,8 @@ Ints = NDArray[np.int64]
 
 def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tuple[Site, Site] | None:
     """Return the points of both skins that meet where a hand touches as the performer does; None if it cannot."""
-    met = nearest_meeting(pose, flesh, free, contact)
-    return met.points if met.gap <= REACH * relative_size(pose.hand) else None
+    meeting = nearest_meeting(pose, flesh, free, contact)
+    return meeting.points if meeting.gap <= REACH * relative_size(pose.hand) else None
 
 
 def nearest_meeting(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> Meeting:
@@ -38,25 +38,26 @@ def nearest_meeting(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> M
     first, second = contact.capsules
     radii = [radius_at(flesh, capsule, share) for capsule, share in zip(contact.capsules, contact.shares, strict=True)]
     axes = [
-        _axis_point(pose.hand, flesh, at, share) for at, share in zip(contact.capsules, contact.shares, strict=True)
+        _axis_point(pose.hand, flesh, capsule, share)
+        for capsule, share in zip(contact.capsules, contact.shares, strict=True)
     ]
     tip = Site("first axis", int(STARTS[first]), _triple(axes[0]))
-    beside = Site("second skin", int(STARTS[second]), _triple(axes[1] + sum(radii) * contact.direction))
-    hand, count = pose.hand.with_sites((tip, beside)), len(pose.hand.sites)
+    second_skin = Site("second skin", int(STARTS[second]), _triple(axes[1] + sum(radii) * contact.direction))
+    hand, count = pose.hand.with_sites((tip, second_skin)), len(pose.hand.sites)
     goal = Objective(count, np.zeros(3), relative=count + 1)
     # Axes that come nearest elsewhere, as those of crossed tips do, would be in each other, and a way there through
     # other flesh leads to points that cannot meet.
-    pairs = pairs_of(flesh, contact)
+    pairs = contact_pairs(flesh, contact)
     allowed = np.tile(np.where(own_pairs(flesh, contact), MAX_DEPTH * relative_size(hand), np.inf), (len(rows), 1))
     allowed[:, pairs] = 0.0
     start, apart = Pose.at_origin(hand, pose.angles[rows]), Separation(flesh, allowed)
     touching = solve(PoseProblem.of(start, free, [goal], separation=apart)).pose
-    return met_in(flesh, joint_frames(hand, touching), contact)
+    return meeting_in_frames(flesh, joint_frames(hand, touching), contact)
 
 
 def offsets_between(pose: Pose, points: tuple[Site, Site]) -> Floats:
     """Return the offsets (F, 3) m from the second point to the first."""
-    positions = positions_of(points, pose.hand, joint_frames(pose.hand, pose))
+    positions = point_positions(points, pose.hand, joint_frames(pose.hand, pose))
     return np.asarray(positions[:, 0] - positions[:, 1])
 
 

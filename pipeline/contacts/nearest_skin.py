@@ -19,7 +19,7 @@ EVERY = 16
 """Frames from one in which all points are measured to the next."""
 MAX_POINTS = 48
 """Points of the skin that are bounded at once, those that are nearest to the surface,"""
-POINTS_OF_EACH = 16
+POINTS_PER_DIGIT = 16
 """and at least so many of each digit."""
 
 
@@ -33,11 +33,11 @@ class NearSkin:
     """(F, C, 3) m, where the surface is nearest to them."""
     outwards: Floats
     """(F, C, 3) unit, the directions out of it there."""
-    far: Floats
+    distances: Floats
     """(F, C) m, negative in it."""
 
 
-def nearest_skin(surface: ContactSurface, points: Floats, counts: Bools, digit: Ints, within: float) -> NearSkin:
+def nearest_skin(surface: ContactSurface, points: Floats, is_held: Bools, digit: Ints, within: float) -> NearSkin:
     """Return the points of a skin that are nearest to a surface.
 
     Args:
@@ -47,22 +47,22 @@ def nearest_skin(surface: ContactSurface, points: Floats, counts: Bools, digit: 
         digit: (V,) of each point.
         within: m from the surface, in some of these frames.
     """
-    own = points[counts]
+    own = points[is_held]
     if not len(own):
         nothing = np.empty((len(points), 0, 3))
         return NearSkin(np.empty(0, int), nothing, nothing, nothing[..., 0])
     low, high = _bounds(surface, own)
-    columns = np.flatnonzero(low <= np.minimum(_nth_of_nearest(high, digit), within))
-    feet, outwards, far = _measured(surface, points[:, columns])
-    least = far[counts].min(axis=0)
-    order = np.argsort(least, kind="stable")
-    of_each = [order[digit[columns[order]] == number][:POINTS_OF_EACH] for number in np.unique(digit)]
-    chosen = order[np.isin(order, np.concatenate([order[:MAX_POINTS], *of_each]))]
-    chosen = chosen[least[chosen] < within]
-    return NearSkin(columns[chosen], feet[:, chosen], outwards[:, chosen], far[:, chosen])
+    columns = np.flatnonzero(low <= np.minimum(_nearest_limits(high, digit), within))
+    feet, outwards, distances = _measured(surface, points[:, columns])
+    min_distances = distances[is_held].min(axis=0)
+    order = np.argsort(min_distances, kind="stable")
+    per_digit = [order[digit[columns[order]] == number][:POINTS_PER_DIGIT] for number in np.unique(digit)]
+    chosen = order[np.isin(order, np.concatenate([order[:MAX_POINTS], *per_digit]))]
+    chosen = chosen[min_distances[chosen] < within]
+    return NearSkin(columns[chosen], feet[:, chosen], outwards[:, chosen], distances[:, chosen])
 
 
-def least_distance(surface: ContactSurface, points: Floats) -> float:
+def min_distance(surface: ContactSurface, points: Floats) -> float:
     """Return how near points (F, V, 3) m of a skin come to a surface, m, negative in it; 0 for none."""
     if not points.size:
         return 0.0
@@ -74,21 +74,21 @@ def _bounds(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats]:
     """Return the least and the greatest distance (V,) m that points (F, V, 3) may come to from a surface."""
     keys = np.unique([*range(EVERY // 2, len(points), EVERY), len(points) - 1])
     nearest = np.abs(np.arange(len(points))[:, None] - keys).argmin(axis=1)
-    far = _measured(surface, points[keys])[2]
+    distances = _measured(surface, points[keys])[2]
     moved = np.linalg.norm(points - points[keys][nearest], axis=-1)
-    return (far[nearest] - moved).min(axis=0), far.min(axis=0)
+    return (distances[nearest] - moved).min(axis=0), distances.min(axis=0)
 
 
-def _nth_of_nearest(far: Floats, digit: Ints) -> Floats:
+def _nearest_limits(distances: Floats, digit: Ints) -> Floats:
     """Return for each point (V,) how far it may be from a surface, at most, to be one of the nearest."""
-    most = np.full(len(far), np.sort(far)[:MAX_POINTS][-1])
+    max_distances = np.full(len(distances), np.sort(distances)[:MAX_POINTS][-1])
     for number in np.unique(digit):
         own = np.flatnonzero(digit == number)
-        most[own] = np.maximum(most[own], np.sort(far[own])[:POINTS_OF_EACH][-1])
-    return most
+        max_distances[own] = np.maximum(max_distances[own], np.sort(distances[own])[:POINTS_PER_DIGIT][-1])
+    return max_distances
 
 
 def _measured(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the same as ContactSurface.nearest for points (F, V, 3), of shapes (F, V, ...)."""
-    feet, outwards, far = surface.nearest(points.reshape(-1, 3))
-    return feet.reshape(points.shape), outwards.reshape(points.shape), far.reshape(points.shape[:2])
+    feet, outwards, distances = surface.nearest(points.reshape(-1, 3))
+    return feet.reshape(points.shape), outwards.reshape(points.shape), distances.reshape(points.shape[:2])

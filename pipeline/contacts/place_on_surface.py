@@ -16,7 +16,7 @@ from .held_on_surface import HeldOnSurface, SkinBySurface, sites_of_skin, to_wri
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TRIED = 9
+SAMPLE_FRAMES = 9
 """Frames in which it is tried."""
 SLIDES, ROUNDS = 4, 8
 """How often the pad goes to the surface nearby, and then to the place that was reached."""
@@ -28,20 +28,20 @@ WEIGHT = 3.0
 
 def frames_to_try(count: int) -> Ints:
     """Return which of F frames are tried; the middle one is among them."""
-    return np.unique([*np.linspace(0, count - 1, TRIED).round().astype(int), count // 2])
+    return np.unique([*np.linspace(0, count - 1, SAMPLE_FRAMES).round().astype(int), count // 2])
 
 
-def slid_to_surface(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Pose:
+def slid_to_surface(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Pose:
     """Return a hand in some frames, of F, with a point of its skin on a surface, wherever it comes there.
 
     free: the angles that may change, as in hand.jacobians.
     """
     start = Pose.at_origin(pose.hand, pose.angles[rows])
-    angles, count, to = start.angles, len(pose.hand.sites), beside.to_surface[rows]
+    angles, count, to = start.angles, len(pose.hand.sites), skin_by_surface.to_surface[rows]
     for _ in range(SLIDES):
-        points, on_surface = beside.posed(rows, angles)
-        feet, outwards, _ = beside.surface.nearest(on_surface[:, pad])
-        sites, skin_positions = sites_of_skin(pose.hand, beside.skin, points, np.array([pad]), angles)
+        points, on_surface = skin_by_surface.posed(rows, angles)
+        feet, outwards, _ = skin_by_surface.surface.nearest(on_surface[:, pad])
+        sites, skin_positions = sites_of_skin(pose.hand, skin_by_surface.skin, points, np.array([pad]), angles)
         up = np.einsum("fji,fj->fi", to[:, :3, :3], outwards)
         goal = to_wrist(to, feet) + skin_positions[:, 0] - points[:, pad]
         goals = [Objective(count, goal, WEIGHT, above=side * up) for side in (1.0, -1.0)]
@@ -50,33 +50,33 @@ def slid_to_surface(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, row
     return Pose.at_origin(pose.hand, angles)
 
 
-def place_reached(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Floats:
+def reachable_position(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Floats:
     """Return the position (3,) m on a surface that a point of the skin reaches in all frames, if there is one."""
     start, count = Pose.at_origin(pose.hand, pose.angles[rows]), len(pose)
-    angles = slid_to_surface(pose, beside, free, pad, rows).angles
+    angles = slid_to_surface(pose, skin_by_surface, free, pad, rows).angles
     for _ in range(ROUNDS):
-        reached = beside.posed(rows, angles)[1][:, pad]
-        position = beside.surface.nearest(reached.mean(axis=0)[None])[0]
+        reached = skin_by_surface.posed(rows, angles)[1][:, pad]
+        position = skin_by_surface.surface.nearest(reached.mean(axis=0)[None])[0]
         if np.linalg.norm(reached - position, axis=1).max() < REACHED:
             break
-        held = HeldOnSurface(beside, np.array([pad]), position, 0, count - 1, (0, 0))
-        hand, goals = held.objectives(rows, angles)
+        hold = HeldOnSurface(skin_by_surface, np.array([pad]), position, 0, count - 1, (0, 0))
+        hand, goals = hold.objectives(rows, angles)
         angles = _solved(Pose(hand, start.root, start.angles), free, goals)
     return np.asarray(position[0])
 
 
-def direction_to_surface(beside: SkinBySurface, pad: int, posed: Pose, row: int, frames_row: int) -> Floats:
+def direction_to_surface(skin_by_surface: SkinBySurface, pad: int, posed: Pose, row: int, frames_row: int) -> Floats:
     """Return the direction (3,) into the surface at a point of the skin, in the wrist's coordinates, of one frame.
 
     posed: the hand in some frames; `row` is frame `frames_row` of the take.
     """
     rows = np.array([frames_row])
-    _, on_surface = beside.posed(rows, posed.angles[row : row + 1])
-    outwards = beside.surface.nearest(on_surface[:, pad])[1][0]
-    return np.asarray(-beside.to_surface[frames_row, :3, :3].T @ outwards)
+    _, on_surface = skin_by_surface.posed(rows, posed.angles[row : row + 1])
+    outwards = skin_by_surface.surface.nearest(on_surface[:, pad])[1][0]
+    return np.asarray(-skin_by_surface.to_surface[frames_row, :3, :3].T @ outwards)
 
 
 def _solved(start: Pose, free: Ints, goals: list[Objective]) -> Floats:
     problem = PoseProblem.of(start, free, goals, preferences=Preferences(posture=HOLD_POSTURE))
-    found: Floats = solve(problem).pose.angles
-    return found
+    angles: Floats = solve(problem).pose.angles
+    return angles

@@ -53,13 +53,13 @@ class PalmSkin:
         """(3,) the mean of its points."""
         return np.asarray(self.points.mean(axis=0))
 
-    def placed(self, at: Floats) -> Floats:
+    def placed(self, transform: Floats) -> Floats:
         """Return its points (N, 3) with the wrist at a frame (4, 4)."""
-        return self.points @ at[:3, :3].T + at[:3, 3]
+        return self.points @ transform[:3, :3].T + transform[:3, 3]
 
-    def nearest(self, far: Floats) -> "PalmSkin":
+    def nearest(self, distances: Floats) -> "PalmSkin":
         """Return the skin that is nearest to a surface from which its points are so far (N,), of each region."""
-        order = np.argsort(far, kind="stable")
+        order = np.argsort(distances, kind="stable")
         nearest = [order[self.region[order] == region][:MAX_NEAR] for region in range(-1, REGIONS)]
         rows = np.concatenate(nearest)
         return PalmSkin(self.points[rows], self.region[rows])
@@ -94,31 +94,31 @@ def rested(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | N
     lifted = _facing(palm, surface, start)
     if lifted is None:
         return None
-    at, surface = lifted, FacedSurface(surface, start[:3, 2])
+    transform, surface = lifted, FacedSurface(surface, start[:3, 2])
     for _ in range(PASSES):
-        before, some = at, palm.nearest(surface.nearest(palm.placed(at))[2])
+        before, nearest_skin = transform, palm.nearest(surface.nearest(palm.placed(transform))[2])
         for _ in range(ROUNDS):
-            points = some.placed(at)
-            step = _twist(points, some.region, *surface.nearest(points)[1:], back=at[:3, 2])
-            at = _moved(at, step, points.mean(axis=0))
+            points = nearest_skin.placed(transform)
+            step = _twist(points, nearest_skin.region, *surface.nearest(points)[1:], back=transform[:3, 2])
+            transform = _moved(transform, step, points.mean(axis=0))
             if np.abs(step).max() < STILL:
                 break
-        if np.abs(at - before).max() < STILL:
+        if np.abs(transform - before).max() < STILL:
             break
-    _, outwards, far = surface.nearest(palm.placed(at))
-    deepest = int(far.argmin())
-    if far[deepest] < -ALLOWED_DEPTH:
-        at[:3, 3] -= (far[deepest] + ALLOWED_DEPTH) * outwards[deepest]
-    return at
+    _, outwards, distances = surface.nearest(palm.placed(transform))
+    deepest = int(distances.argmin())
+    if distances[deepest] < -ALLOWED_DEPTH:
+        transform[:3, 3] -= (distances[deepest] + ALLOWED_DEPTH) * outwards[deepest]
+    return transform
 
 
 def _facing(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | None:
     """Return a start (4, 4) from which the surface that the palm faces is the nearest; None if there is none."""
     middle, back = start[:3, :3] @ palm.middle + start[:3, 3], start[:3, 2]
     lifted = middle + np.concatenate([[0.0], LIFTS])[:, None] * back
-    feet, outwards, far = surface.nearest(lifted)
+    feet, outwards, distances = surface.nearest(lifted)
     for number, (foot, up) in enumerate(zip(feet, outwards, strict=True)):
-        if up @ back > 0.0 and (number == 0 or far[number] > 0.0):
+        if up @ back > 0.0 and (number == 0 or distances[number] > 0.0):
             moved = start.copy()
             if number:
                 moved[:3, 3] += (up @ (foot - middle)) * up
@@ -126,7 +126,7 @@ def _facing(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | 
     return None
 
 
-def _twist(points: Floats, region: Ints, outwards: Floats, far: Floats, *, back: Floats) -> Floats:
+def _twist(points: Floats, region: Ints, outwards: Floats, distances: Floats, *, back: Floats) -> Floats:
     """Return the twist (6,) m, m at the palm's radius, that brings a palm to rest.
 
     points (N, 3), the directions (N, 3) out of the surface there, and distances (N,) m from it; back: (3,) where the
@@ -134,27 +134,29 @@ def _twist(points: Floats, region: Ints, outwards: Floats, far: Floats, *, back:
     """
     # What is farther off, or deeper, than a round moves it comes nearer with all of the palm: along the surface's
     # direction, while bounds on the twist would bring it along the axes of the world.
-    far = far - max(far.min() - STEP / 2, 0.0) - min(far.min() + STEP / 2, 0.0)
+    distances = distances - max(distances.min() - STEP / 2, 0.0) - min(distances.min() + STEP / 2, 0.0)
     away = points - points.mean(axis=0)
     radius = float(np.sqrt((away**2).sum(axis=1).mean()))
     rows = np.concatenate([outwards, np.cross(away, outwards) / radius], axis=1)
-    supports = [own[far[own].argmin()] for each in range(REGIONS) if len(own := np.flatnonzero(region == each))]
+    supports = [
+        own[distances[own].argmin()] for number in range(REGIONS) if len(own := np.flatnonzero(region == number))
+    ]
     # Beside the edge of a table nothing bears the palm.
     bears = np.clip(outwards[supports] @ back, 0.0, 1.0) ** 2
     hessian = MOVEMENT * np.eye(6) + np.einsum("s,si,sj->ij", bears, rows[supports], rows[supports])
-    gradient = np.einsum("s,s,si->i", bears, far[supports], rows[supports])
-    bounded = np.argsort(far, kind="stable")[:MAX_BOUNDED]
-    low = np.concatenate([np.full(6, -STEP), -ALLOWED_DEPTH - far[bounded]])
+    gradient = np.einsum("s,s,si->i", bears, distances[supports], rows[supports])
+    bounded = np.argsort(distances, kind="stable")[:MAX_BOUNDED]
+    low = np.concatenate([np.full(6, -STEP), -ALLOWED_DEPTH - distances[bounded]])
     high = np.concatenate([np.full(6, STEP), np.full(len(bounded), np.inf)])
-    found = solve(QuadraticProgram(hessian, gradient, low, high, rows[bounded])).x
-    return np.concatenate([found[:3], found[3:] / radius])
+    twist = solve(QuadraticProgram(hessian, gradient, low, high, rows[bounded])).x
+    return np.concatenate([twist[:3], twist[3:] / radius])
 
 
-def _moved(at: Floats, twist: Floats, about: Floats) -> Floats:
+def _moved(transform: Floats, twist: Floats, about: Floats) -> Floats:
     """Return a frame (4, 4) that is turned about a point (3,) and shifted by a twist (6,) m, rad."""
     angle = float(np.linalg.norm(twist[3:]))
     rotation = rot.to_matrix(rot.from_axis_angle(rot.unit_vector(twist[3:]), angle)) if angle else np.eye(3)
     moved = np.eye(4)
-    moved[:3, :3] = rotation @ at[:3, :3]
-    moved[:3, 3] = rotation @ (at[:3, 3] - about) + about + twist[:3]
+    moved[:3, :3] = rotation @ transform[:3, :3]
+    moved[:3, 3] = rotation @ (transform[:3, 3] - about) + about + twist[:3]
     return moved

@@ -15,7 +15,7 @@ from ...hand.flesh import Flesh
 from ...hand.generators import Progress, Steps, part_of
 from ...hand.kinematics import Pose
 from .flesh_depths import FRAMES_AT_ONCE, pair_depths
-from .flesh_problem import FleshProblem, Held
+from .flesh_problem import FleshProblem, Hold
 from .held_motion import HeldMotion, held_motion
 from .windows import smoothed, spread, window_frames
 
@@ -33,7 +33,7 @@ def settle(
     times: Floats,
     flesh: Flesh,
     free: Ints,
-    held: Held | None = None,
+    hold: Hold | None = None,
     *,
     everywhere: bool = True,
     deep: Floats | None = None,
@@ -54,29 +54,31 @@ def settle(
         deep: (F, K) m, how deep pairs are in the pose, if that is known.
         motion: how the hand holds the contacts, if that is known.
     """
-    problem, before, within = FleshProblem(pose.hand, flesh, free, held), pose.angles, np.ones(len(pose))
-    if held is not None:
-        motion = motion or (yield from part_of(0.0, 0.5, "", held_motion(pose, times, problem, held)))
+    problem, before, within = FleshProblem(pose.hand, flesh, free, hold), pose.angles, np.ones(len(pose))
+    if hold is not None:
+        motion = motion or (yield from part_of(0.0, 0.5, "", held_motion(pose, times, problem, hold)))
         before, within = motion.angles, within if everywhere else motion.within
-    known = deep if held is None else None
-    work = _part(before, window_frames(times, WINDOW_SECONDS), problem, within, known)
-    angles = yield from part_of(0.0 if held is None else 0.5, 1.0, "", work)
+    known_depths = deep if hold is None else None
+    work = _part(before, window_frames(times, WINDOW_SECONDS), problem, within, known_depths)
+    angles = yield from part_of(0.0 if hold is None else 0.5, 1.0, "", work)
     return Pose(pose.hand, pose.root, angles)
 
 
-def _part(before: Floats, radius: int, problem: FleshProblem, within: Floats, known: Floats | None) -> Steps[Floats]:
+def _part(
+    before: Floats, radius: int, problem: FleshProblem, within: Floats, known_depths: Floats | None
+) -> Steps[Floats]:
     """Return angles (F, D) rad with flesh parted where `within` (F,) is not 0, and contacts held.
 
     known: (F, K) m, how deep pairs are before; None if that was not measured yet.
     """
-    hand, angles, held = problem.hand, before, problem.held
-    counts = np.zeros(len(angles), bool) if held is None else held.counts(np.arange(len(angles)))
+    hand, angles, hold = problem.hand, before, problem.hold
+    is_held = np.zeros(len(angles), bool) if hold is None else hold.is_held(np.arange(len(angles)))
     for number in range(ROUNDS):
         if number:
             angles = before + within[:, None] * smoothed(angles - before, radius)
-        deep = pair_depths(problem.flesh, hand, angles) if number or known is None else known
+        deep = pair_depths(problem.flesh, hand, angles) if number or known_depths is None else known_depths
         needed = within[:, None] * spread(problem.excess(deep), radius)
-        rows, settled = np.flatnonzero(needed.any(axis=1) | counts), angles.copy()
+        rows, settled = np.flatnonzero(needed.any(axis=1) | is_held), angles.copy()
         for start in range(0, len(rows), FRAMES_AT_ONCE):
             yield Progress((number + start / len(rows)) / ROUNDS, f"Settling the {hand.side} hand's digits")
             chunk = rows[start : start + FRAMES_AT_ONCE]

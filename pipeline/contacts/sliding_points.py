@@ -55,7 +55,7 @@ def sample_rows(contact: Contact) -> Ints:
     return np.unique(np.linspace(contact.first, contact.last, SAMPLES).round().astype(int))
 
 
-def pairs_of(flesh: Flesh, contact: Contact) -> list[int]:
+def contact_pairs(flesh: Flesh, contact: Contact) -> list[int]:
     """Return the pairs of a contact's fingertip and the part that it touches."""
     own = (flesh.pairs == contact.capsules[0]).any(axis=0) & (flesh.parts == contact.parts[1]).any(axis=0)
     return np.flatnonzero(own & (flesh.parts[0] != flesh.parts[1])).tolist()
@@ -68,34 +68,38 @@ def own_pairs(flesh: Flesh, contact: Contact) -> Bools:
 
 def nearest_pair(flesh: Flesh, frames: Floats, contact: Contact) -> int:
     """Return the pair of capsules of a contact that is deepest in most of the frames (F, J, 4, 4)."""
-    rows, pairs = np.arange(len(frames)), pairs_of(flesh, contact)
+    rows, pairs = np.arange(len(frames)), contact_pairs(flesh, contact)
     # A part is several capsules: the fingertip may come to the one beside first.
     deep = [np.median(touches(flesh, frames[..., :3, 3], rows, np.full(len(rows), pair)).depths) for pair in pairs]
     return pairs[int(np.argmax(deep))]
 
 
 def slid_points(
-    pose: Pose, flesh: Flesh, free: Ints, met: Sequence[tuple[Contact, Points | None]]
+    pose: Pose, flesh: Flesh, free: Ints, meetings: Sequence[tuple[Contact, Points | None]]
 ) -> list[Points] | None:
     """Return the points that meet in contacts, all of one pose in each frame; None if these skins cannot meet.
 
     free: the angles that may change, as in hand.jacobians. met: contacts with the points near which they are to meet.
     """
-    contacts = [contact for contact, _ in met]
+    contacts = [contact for contact, _ in meetings]
     rows = np.unique(np.concatenate([sample_rows(touching) for touching in contacts]))
     active = [(rows >= touching.first) & (rows <= touching.last) for touching in contacts]
     start, opened = Pose.at_origin(pose.hand, pose.angles[rows]), pose.angles[rows].copy()
     thumb = np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in CHAIN_JOINTS["thumb"]])
     changes = thumb & np.isin(np.arange(pose.hand.dofs) + ROOT_DOFS, free)
     opened[:, changes] = pose.hand.neutral[changes]
-    problem = _Closing.of(start, flesh, free, met, active)
-    best = min((problem.solve(angles) for angles in (start.angles, opened)), key=lambda found: float(found.cost.sum()))
+    problem = _Closing.of(start, flesh, free, meetings, active)
+    best = min(
+        (problem.solve(angles) for angles in (start.angles, opened)), key=lambda solution: float(solution.cost.sum())
+    )
     frames = joint_frames(best.pose.hand, best.pose)
-    found = [met_in(flesh, frames[own], touching) for touching, own in zip(contacts, active, strict=True)]
-    reach = REACH * relative_size(pose.hand)
+    meeting_list = [
+        meeting_in_frames(flesh, frames[own], touching) for touching, own in zip(contacts, active, strict=True)
+    ]
+    max_gap = REACH * relative_size(pose.hand)
     return (
-        [touching.points for touching in found]
-        if all(touching.gap <= reach and touching.on_pad for touching in found)
+        [touching.points for touching in meeting_list]
+        if all(touching.gap <= max_gap and touching.on_pad for touching in meeting_list)
         else None
     )
 
@@ -107,11 +111,11 @@ def slid_by(pose: Pose, contact: Contact, first: Points, second: Points) -> floa
     """
     middle = (contact.first + contact.last) // 2
     frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles[middle : middle + 1]))
-    positions = positions_of((*first, *second), pose.hand, frames)[0]
+    positions = point_positions((*first, *second), pose.hand, frames)[0]
     return float(np.linalg.norm(positions[:2] - positions[2:], axis=1).max())
 
 
-def positions_of(points: tuple[Site, ...], hand: HandModel, frames: Floats) -> Floats:
+def point_positions(points: tuple[Site, ...], hand: HandModel, frames: Floats) -> Floats:
     """Return the positions (F, P, 3) m of points of a hand whose joints are at frames (F, J, 4, 4)."""
     return site_positions(replace(hand, sites=points), frames)
 
@@ -135,18 +139,18 @@ class _Closing:
         start: Pose,
         flesh: Flesh,
         free: Ints,
-        met: Sequence[tuple[Contact, Points | None]],
+        meetings: Sequence[tuple[Contact, Points | None]],
         active: Sequence[Bools],
     ) -> "_Closing":
         """Set up the problem of contacts near their points, in frames (F,) of each."""
         sites, goals, count = list[Site](), list[Objective](), len(start.hand.sites)
-        for (_, points), own in zip(met, active, strict=True):
+        for (_, points), own in zip(meetings, active, strict=True):
             if points is not None:
                 first = count + len(sites)
                 goals.append(Objective(first, np.zeros(3), np.where(own, PULL, 0.0), first + 1))
                 sites += points
         hand = start.hand.with_sites(tuple(sites))
-        contacts = [contact for contact, _ in met]
+        contacts = [contact for contact, _ in meetings]
         return cls(Pose(hand, start.root, start.angles), goals, flesh, free, contacts, active)
 
     def solve(self, angles: Floats) -> Solution:
@@ -168,16 +172,16 @@ class _Closing:
         return solution
 
 
-def met_in(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting:
+def meeting_in_frames(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting:
     """Return where the skins of a contact are nearest to each other in frames (F, J, 4, 4)."""
     pair = nearest_pair(flesh, frames, contact)
-    found = touches(flesh, frames[..., :3, 3], np.arange(len(frames)), np.full(len(frames), pair))
+    touch_points = touches(flesh, frames[..., :3, 3], np.arange(len(frames)), np.full(len(frames), pair))
     order = [0, 1] if flesh.pairs[0, pair] == contact.capsules[0] else [1, 0]
-    met, points, shares = flesh.pairs[order, pair].tolist(), found.points[order], found.shares[order]
+    capsules, points, shares = flesh.pairs[order, pair].tolist(), touch_points.points[order], touch_points.shares[order]
     away = points[0] - points[1]
     away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
     sites, pads = list[Site](), []
-    for capsule, axis_points, sign, along in zip(met, points, (-1.0, 1.0), shares, strict=True):
+    for capsule, axis_points, sign, along in zip(capsules, points, (-1.0, 1.0), shares, strict=True):
         skin = axis_points + sign * radius_at(flesh, capsule, along)[:, None] * away
         bone = frames[:, STARTS[capsule]]
         local = np.einsum("fji,fj->fi", bone[:, :3, :3], skin - bone[:, :3, 3])
@@ -186,4 +190,4 @@ def met_in(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting:
         # A bone's +Z is out of the back of the hand.
         pads.append(-sign * np.einsum("fi,fi->f", away, bone[:, :3, 2]))
     on_pad = bool(np.median(np.max(pads, axis=0)) > PAD)
-    return Meeting((sites[0], sites[1]), float(np.median(np.abs(found.depths))), on_pad)
+    return Meeting((sites[0], sites[1]), float(np.median(np.abs(touch_points.depths))), on_pad)

@@ -27,7 +27,7 @@ from knuckle.pipeline.contacts.find_contacts import find_contacts
 from knuckle.pipeline.contacts.flesh_depths import pair_depths, part_depths
 from knuckle.pipeline.contacts.held_contacts import HeldContact
 from knuckle.pipeline.contacts.hold_contacts import hold_contacts
-from knuckle.pipeline.contacts.hold_touch import Unheld, chosen_touch, contact_of, hold_touch
+from knuckle.pipeline.contacts.hold_touch import Unheld, chosen_touch, contact_from_touch, hold_touch
 from knuckle.pipeline.contacts.meeting_points import offsets_between
 from knuckle.pipeline.contacts.settling import settle
 from knuckle.pipeline.job import SolveJob
@@ -167,13 +167,13 @@ def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
     touch, free = chosen_touch(before, flesh, "thumb", finger), angles_of(before.hand, ("thumb", finger))
     figures.asked += 1
     started = time.process_time()
-    found = run_to_end(hold_touch(before, own, flesh, free, touch, full=full, ends=(True, True)))
+    found = run_to_end(hold_touch(before, own, flesh, free, touch, full=full, continues=(True, True)))
     figures.seconds += time.process_time() - started
     if isinstance(found, Unheld) or found.rows.lacks_frames:
         return
-    ends = found.rows.ends
+    ends = found.rows.bounds
     blends = ends[0], len(before) - 1 - ends[1]
-    held = hold_contacts(before, own, flesh, free, [contact_of(touch, *ends)], blends=blends)
+    held = hold_contacts(before, own, flesh, free, [contact_from_touch(touch, *ends)], blends=blends)
     figures.add(held.contacts[0], before, found.pose, flesh)
     figures.compare(before, found.pose, np.ones(len(before), bool))
 

@@ -141,7 +141,7 @@ def composing(
         times = clock.times(frames[at])
         if isinstance(correction.change, ContactChange):
             # Its blends are in what it is brought to, as a way to go may need longer ones.
-            weights, ends = correction.factors(times), (not inside[0], not inside[-1])
+            weights, continues = correction.factors(times), (not inside[0], not inside[-1])
             try:
                 holding = _held(
                     take_hand,
@@ -150,7 +150,7 @@ def composing(
                     frames[at],
                     times,
                     moved=moved,
-                    ends=ends,
+                    continues=continues,
                     played=played,
                 )
                 holding_keys = yield from part_of(
@@ -162,7 +162,7 @@ def composing(
             target = holding_keys.keys
             shorter = held_shorter(correction.range, take_hand.frames, frames[at], holding_keys.rows, clock)
             shortened |= {correction.id: shorter} if shorter else {}
-            counts = np.flatnonzero(holding_keys.rows.of(len(weights)) & (weights == 1.0))
+            counts = np.flatnonzero(holding_keys.rows.mask(len(weights)) & (weights == 1.0))
             if holding_keys.wrist is not None and len(counts):
                 laid[correction.id] = LaidWrist(frames[at][counts], holding_keys.wrist[counts, :3, 3])
         else:
@@ -185,15 +185,17 @@ def _held(
     times: Floats,
     *,
     moved: list[int],
-    ends: tuple[bool, bool],
+    continues: tuple[bool, bool],
     played: PlayedFrames,
 ) -> Steps[HeldBones]:
     """Return the bones that hold a contact. Raises RigError with the reason if they cannot; see held_on_object."""
     if isinstance(correction.change, HeldOnObject):
         return (
-            yield from held_on_object(take_hand, correction, keys, frames, times, moved=moved, ends=ends, played=played)
+            yield from held_on_object(
+                take_hand, correction, keys, frames, times, moved=moved, continues=continues, played=played
+            )
         )
-    return (yield from held_touch(take_hand.hand, correction, keys.rotations, times, moved=moved, ends=ends))
+    return (yield from held_touch(take_hand.hand, correction, keys.rotations, times, moved=moved, continues=continues))
 
 
 def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> dict[str, str]:

@@ -43,7 +43,7 @@ def held_on_object(
     times: Floats,
     *,
     moved: list[int],
-    ends: tuple[bool, bool],
+    continues: tuple[bool, bool],
     played: PlayedFrames,
 ) -> Steps[HeldBones]:
     """Return the bones of a hand that hold its palm and digits on the object of a correction.
@@ -55,7 +55,7 @@ def held_on_object(
         frames: (F,) scene frames.
         times: (F,) s, on the capture's clock.
         moved: the joints that may turn.
-        ends: whether the take has frames before, and after, the range.
+        continues: whether the take has frames before and after the range.
         played: what was evaluated of frames, and what is now.
 
     Raises:
@@ -73,31 +73,33 @@ def held_on_object(
     if palm is None:
         by = hand_by_object(take_hand, motion, keys, change.digits)
         found = yield from part_of(
-            READ, 1.0, "", _held(take_hand, by, change, times, moved=moved, full=full, ends=ends)
+            READ, 1.0, "", _held(take_hand, by, change, times, moved=moved, full=full, continues=continues)
         )
         _check_held(found, change.object)
-        return HeldBones(_rotated_keys(take_hand, by, keys, found, moved), found.held.rows)
+        return HeldBones(_rotated_keys(take_hand, by, keys, found, moved), found.motion.rows)
     by, fingers = hand_by_object(take_hand, motion, keys, digits_with_skin(take_hand), palm=True), [*moved]
     fingers.remove(WRIST)
     beside: Floats | None = None
     for number in range(FURTHER + 1):
-        laid = laid_palm(take_hand, by, palm, change.object, full=full, ends=ends, beside=beside)
+        laid = laid_palm(take_hand, by, palm, change.object, full=full, continues=continues, beside=beside)
         start, end = (READ + (1.0 - READ) * part / (FURTHER + 1) for part in (number, number + 1))
-        holding = _held(take_hand, laid.by, change, times, moved=fingers, full=laid.rows.of(len(times)), ends=ends)
+        holding = _held(
+            take_hand, laid.by, change, times, moved=fingers, full=laid.rows.mask(len(times)), continues=continues
+        )
         found = yield from part_of(start, end, "", holding)
         depth, skin = deepest_skin(take_hand, laid.by, found)
         deep = max(found.depth, depth) > MAX_DEPTH
-        if found.held.rows.ends == laid.rows.ends and not deep:
+        if found.motion.rows.bounds == laid.rows.bounds and not deep:
             break
         # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests,
         # and what they cannot bring out of it lifts the palm.
-        full = found.held.rows.of(len(times))
+        full = found.motion.rows.mask(len(times))
         beside = skin if deep else None
     _check_held(found, change.object)
     if depth > MAX_DEPTH:
         raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
     rotated_keys = _rotated_keys(take_hand, laid.by, laid.keys(keys), found, fingers)
-    return HeldBones(rotated_keys, found.held.rows.within(laid.rows), laid.by.wrist.wrist)
+    return HeldBones(rotated_keys, found.motion.rows.within(laid.rows), laid.by.wrist.wrist)
 
 
 def _held(
@@ -108,7 +110,7 @@ def _held(
     *,
     moved: list[int],
     full: Bools,
-    ends: tuple[bool, bool],
+    continues: tuple[bool, bool],
 ) -> Steps[HeldBySurface]:
     """Return how digits hold their points on an object, and stay out of it, as far as they can.
 
@@ -126,7 +128,7 @@ def _held(
             (
                 *of_hand,
                 full.tobytes(),
-                ends,
+                continues,
                 pads.tobytes(),
                 positions.tobytes(),
                 by.beside.to_surface.tobytes(),
@@ -141,7 +143,7 @@ def _held(
                 pads=pads,
                 positions=positions,
                 full=full,
-                ends=ends,
+                continues=continues,
             ),
         )
     )
@@ -159,7 +161,7 @@ def _rotated_keys(
     take_hand: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurface, moved: list[int]
 ) -> HandKeys:
     """Return keys of a hand with its joints rotated as they hold."""
-    rotations = rotations_between(by.pose, found.held.pose, by.beyond)
+    rotations = rotations_between(by.pose, found.motion.pose, by.beyond)
     return HandKeys(take_hand.hand.with_rotations(keys.rotations, rotations, moved), keys.wrist)
 
 

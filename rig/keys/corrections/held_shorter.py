@@ -25,7 +25,7 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, rows: HeldRow
         rows: in which of these it is held.
         clock: of the take.
     """
-    ends = bool(of_take[0] < frames[0]), bool(frames[-1] < of_take[-1])
+    continues = bool(of_take[0] < frames[0]), bool(frames[-1] < of_take[-1])
     start, end = clock.frames([span.full_start, span.full_end]).tolist()
     wanted = ceil(start - SAME_FRAME), floor(end + SAME_FRAME)
     first, last = float(frames[rows.first]), float(frames[rows.last])
@@ -35,9 +35,9 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, rows: HeldRow
         where = f"on frame {first:g} alone" if first == last else f"from frame {first:g} to {last:g}"
         return (
             f"its blends of {blends[0]:g} and {blends[1]:g} frames leave no frame between them, so that it is held "
-            f"{where}: give it {_enough((floor(first), ceil(last)), of_take, frames, rows, ends)}"
+            f"{where}: give it {_enough((floor(first), ceil(last)), of_take, frames, rows, continues)}"
         )
-    enough = _enough(wanted, of_take, frames, rows, ends)
+    enough = _enough(wanted, of_take, frames, rows, continues)
     if rows.lacks_frames:
         own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
         return f"its {own} too few to get there and back: give it {enough}"
@@ -45,17 +45,21 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, rows: HeldRow
         return ""
     reasons = [
         f"the motion {way} takes {_frames(round(short))} more than its blend" if beyond else f"the take {limit} there"
-        for way, limit, short, beyond in zip(("there", "back"), ("begins", "ends"), (late, early), ends, strict=True)
+        for way, limit, short, beyond in zip(
+            ("there", "back"), ("begins", "ends"), (late, early), continues, strict=True
+        )
         if short >= 1 - SAME_FRAME
     ]
     sentence = (
         f"it is held from frame {first:g} to {last:g}, not {wanted[0]} to {wanted[1]}, because {' and '.join(reasons)}"
     )
-    by_blends = any(beyond and short >= 1 - SAME_FRAME for short, beyond in zip((late, early), ends, strict=True))
+    by_blends = any(beyond and short >= 1 - SAME_FRAME for short, beyond in zip((late, early), continues, strict=True))
     return f"{sentence}: for all of them give it {enough}" if by_blends else sentence
 
 
-def _enough(wanted: tuple[int, int], of_take: Floats, frames: Floats, rows: HeldRows, ends: tuple[bool, bool]) -> str:
+def _enough(
+    wanted: tuple[int, int], of_take: Floats, frames: Floats, rows: HeldRows, continues: tuple[bool, bool]
+) -> str:
     """Return the range, within the take, and the blends that hold a contact from a first to a last scene frame.
 
     The poses at these two decide how long the motions there and back take, whatever range is around them.
@@ -63,8 +67,8 @@ def _enough(wanted: tuple[int, int], of_take: Floats, frames: Floats, rows: Held
     step = float(np.median(np.diff(of_take))) if len(of_take) > 1 else 1.0
     blend = ceil(max(rows.blends) * step - SAME_FRAME)
     take_first, take_last = ceil(of_take[0]), floor(of_take[-1])
-    first = max(wanted[0] - blend, take_first) if ends[0] else take_first
-    last = min(wanted[1] + blend, take_last) if ends[1] else take_last
+    first = max(wanted[0] - blend, take_first) if continues[0] else take_first
+    last = min(wanted[1] + blend, take_last) if continues[1] else take_last
     # At an end of the take the hand need not come from anywhere: the range stays as it is.
     before, after = max(wanted[0] - first, 0), max(last - wanted[1], 0)
     blends = _frames(before) if before == after else f"{before} and {_frames(after)}"

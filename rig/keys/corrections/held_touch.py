@@ -49,7 +49,7 @@ def held_touch(
     times: Floats,
     *,
     moved: list[int],
-    ends: tuple[bool, bool],
+    continues: tuple[bool, bool],
 ) -> Steps[HeldBones]:
     """Return the bones of a hand that hold the contact of a correction. Raises RigError with the reason if they cannot.
 
@@ -59,13 +59,21 @@ def held_touch(
         rotations: (F, J, 4) of the bones in the frames of its range.
         times: (F,) s, on the capture's clock.
         moved: the joints that may turn.
-        ends: whether the take has frames before, and after, the range.
+        continues: whether the take has frames before and after the range.
     """
     change = correction.change
     assert isinstance(change, HeldTouch)
-    key = (hand, hashable_content(change), correction.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
+    key = (
+        hand,
+        hashable_content(change),
+        correction.range,
+        rotations.tobytes(),
+        times.tobytes(),
+        tuple(moved),
+        continues,
+    )
     found = yield from _rotations_of_contacts.steps(
-        key, lambda: _rotations(hand, correction, rotations, times, moved=moved, ends=ends)
+        key, lambda: _rotations(hand, correction, rotations, times, moved=moved, continues=continues)
     )
     if isinstance(found, Unheld):
         raise RigError(_reason(found))
@@ -118,7 +126,7 @@ def _rotations(
     times: Floats,
     *,
     moved: list[int],
-    ends: tuple[bool, bool],
+    continues: tuple[bool, bool],
 ) -> Steps[tuple[Floats, HeldRows] | Unheld]:
     """Return the rotations (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' rows.
 
@@ -128,7 +136,7 @@ def _rotations(
     before, beyond = hand.posed(rotations)
     free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
     full = correction.range.weights(times) > 1.0 - FULL
-    holding = yield from hold_touch(before, times, hand.flesh, free, correction.change, full=full, ends=ends)
+    holding = yield from hold_touch(before, times, hand.flesh, free, correction.change, full=full, continues=continues)
     return holding if isinstance(holding, Unheld) else (rotations_between(before, holding.pose, beyond), holding.rows)
 
 

@@ -15,7 +15,7 @@ from ....pipeline.contacts.faced_surface import FacedSurface
 from ....pipeline.contacts.held_wrist import angle_and_distance, held_wrist
 from ....pipeline.contacts.hold_in_range import HeldRows
 from ....pipeline.contacts.hold_on_surface import HeldBySurface
-from ....pipeline.contacts.nearest_skin import least_distance
+from ....pipeline.contacts.nearest_skin import min_distance
 from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from ....pipeline.corrections.correction import PalmPlace
 from ....posing.grasping.skin_samples import SkinPoints
@@ -139,7 +139,7 @@ def laid_palm(
     name: str,
     *,
     full: Bools,
-    ends: tuple[bool, bool],
+    continues: tuple[bool, bool],
     beside: Floats | None = None,
 ) -> LaidPalm:
     """Return a hand whose palm comes to rest on an object in the frames of a range, and leaves it.
@@ -150,7 +150,7 @@ def laid_palm(
         palm: its place there.
         name: of the object.
         full: (F,) the frames between the blends.
-        ends: whether the take has frames before, and after, the range.
+        continues: whether the take has frames before and after the range.
         beside: (N, 3) m relative to the wrist, more skin that is to be out of the object; None for none.
 
     Raises:
@@ -170,7 +170,7 @@ def laid_palm(
     away = angle_and_distance(transform, rest)[1]
     if away > MAX_AWAY:
         raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
-    wrist_motion = held_wrist(by.beside.to_surface, rest, full=full, ends=ends)
+    wrist_motion = held_wrist(by.beside.to_surface, rest, full=full, continues=continues)
     resting = wrist_motion.rows.slice
     _check_angle(by.beside.to_surface[resting], rest, name)
     goals = by.motion.in_world(wrist_motion.to_surface)
@@ -186,8 +186,8 @@ def laid_palm(
 
 def deepest_skin(take_hand: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
     """Return how deep a palm is in an object, m, as its digits hold, and all skin (N, 3) m relative to the wrist."""
-    rows = np.flatnonzero(found.held.rows.of(len(found.held.pose)))
-    angles, to = found.held.pose.angles[rows], by.beside.to_surface[rows]
+    rows = np.flatnonzero(found.motion.rows.mask(len(found.motion.pose)))
+    angles, to = found.motion.pose.angles[rows], by.beside.to_surface[rows]
     key = take_hand.hand, by.digest, digest(angles, to, by.beyond)
     return _deepest.get(key, lambda: _deepest_skin(take_hand, by, rows, angles))
 
@@ -198,7 +198,7 @@ def _deepest_skin(take_hand: HandOfTake, by: HandByObject, rows: Ints, angles: F
     points = _palm_points(take_hand, by).posed(joint_frames(posed.hand, posed))
     to = by.beside.to_surface[rows]
     on_object = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
-    depth = max(-least_distance(by.beside.surface, on_object), 0.0)
+    depth = max(-min_distance(by.beside.surface, on_object), 0.0)
     some = some_of(len(rows))
     digits = by.beside.posed(rows[some], posed.angles[some])[0]
     return depth, np.concatenate([points[some].reshape(-1, 3), digits.reshape(-1, 3)])

@@ -12,7 +12,7 @@ from ....pipeline.contacts.hold_on_surface import LAST_BONE, touching_point
 from ....pipeline.contacts.place_on_surface import (
     direction_to_surface,
     frames_to_try,
-    place_reached,
+    reachable_position,
     slid_to_surface,
 )
 from ....pipeline.corrections.correction import HeldOnObject, ObjectPoint
@@ -75,5 +75,5 @@ def _point(by: HandByObject, digit: str, take_hand: HandOfTake) -> ObjectPoint:
     bone = joint_frames(slid.hand, slid)[at, last, :3, :3] @ rot.to_matrix(by.beyond[last])
     direction = bone.T @ inwards
     pad = touching_point(beside.skin, by.locals, digit, direction)
-    position = place_reached(by.pose, beside, free, pad, rows)
+    position = reachable_position(by.pose, beside, free, pad, rows)
     return ObjectPoint(digit, by.motion.on_object(position), direction)

@@ -19,7 +19,7 @@ from knuckle.pipeline.contacts.held_contacts import BLEND_SECONDS
 from knuckle.pipeline.contacts.hold_contacts import hold_contacts
 from knuckle.pipeline.contacts.hold_touch import chosen_touch
 from knuckle.pipeline.contacts.settling import settle
-from knuckle.pipeline.contacts.sliding_points import pairs_of
+from knuckle.pipeline.contacts.sliding_points import contact_pairs
 from knuckle.pipeline.evidence.skin_depth import depths
 from knuckle.solvers.pose_problem import angles_of
 from knuckle.solvers.solver import limit_excess
@@ -192,9 +192,9 @@ def test_a_contact_slides_to_where_the_hand_gets() -> None:
     holding = hold_contacts(before, times, flesh, free, [on_palm])
     assert [each.contact for each in holding.contacts] == [on_palm]
     after = run_to_end(settle(before, times, flesh, free, holding, everywhere=False))
-    of_parts = pair_depths(flesh, hand, after.angles[HELD])[:, pairs_of(flesh, on_palm)].max(axis=1)
+    of_parts = pair_depths(flesh, hand, after.angles[HELD])[:, contact_pairs(flesh, on_palm)].max(axis=1)
     assert np.abs(of_parts).max() < 1e-3
-    assert pair_depths(flesh, hand, before.angles[HELD])[:, pairs_of(flesh, on_palm)].max() < -0.02
+    assert pair_depths(flesh, hand, before.angles[HELD])[:, contact_pairs(flesh, on_palm)].max() < -0.02
 
 
 def test_frames_far_from_contacts_are_the_same_to_the_bit() -> None:

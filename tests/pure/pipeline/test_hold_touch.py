@@ -44,7 +44,7 @@ def test_a_contact_that_a_hand_lacks_a_digit_for_is_told_from_one_that_it_does_n
 
     def unheld(pose: Pose, flesh: Flesh) -> Unheld:
         free, full = angles_of(hand, ("thumb", "index-finger")), np.ones(len(pose), bool)
-        found = run_to_end(hold_touch(pose, times, flesh, free, touch, full=full, ends=(False, False)))
+        found = run_to_end(hold_touch(pose, times, flesh, free, touch, full=full, continues=(False, False)))
         assert isinstance(found, Unheld)
         return found
 

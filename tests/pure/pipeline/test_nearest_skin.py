@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.pipeline.contacts.contact_surface import ContactSurface
-from knuckle.pipeline.contacts.nearest_skin import MAX_POINTS, POINTS_OF_EACH, least_distance, nearest_skin
+from knuckle.pipeline.contacts.nearest_skin import MAX_POINTS, POINTS_PER_DIGIT, min_distance, nearest_skin
 from knuckle.tests.pure.pipeline.test_palm_at_rest import Ball, Slab
 
 Floats = NDArray[np.float64]
@@ -31,18 +31,18 @@ def test_the_nearest_points_are_those_of_all(name: str, frames: int) -> None:
     best = set(np.argsort(least)[:MAX_POINTS].tolist())
     for each in range(5):
         own = np.flatnonzero(digit == each)
-        best |= set(own[np.argsort(least[own])[:POINTS_OF_EACH]].tolist())
+        best |= set(own[np.argsort(least[own])[:POINTS_PER_DIGIT]].tolist())
     expected = sorted((row for row in best if least[row] < WITHIN), key=lambda row: float(least[row]))
     found = nearest_skin(surface, points, counts, digit, WITHIN)
     assert found.columns.tolist() == expected
-    np.testing.assert_array_equal(found.far, far[:, expected, 0])
+    np.testing.assert_array_equal(found.distances, far[:, expected, 0])
     np.testing.assert_array_equal(found.feet, feet[:, expected])
     np.testing.assert_array_equal(found.outwards, outwards[:, expected])
-    assert least_distance(surface, points) == far.min()
+    assert min_distance(surface, points) == far.min()
 
 
 def test_without_frames_or_points_nothing_is_near() -> None:
     surface, (points, digit) = SURFACES["slab"], moving_skin(4, 0)
     found = nearest_skin(surface, points, np.zeros(4, bool), digit, WITHIN)
-    assert found.feet.shape == (4, 0, 3) and found.far.shape == (4, 0) and not len(found.columns)
-    assert least_distance(surface, points[:, :0]) == 0.0
+    assert found.feet.shape == (4, 0, 3) and found.distances.shape == (4, 0) and not len(found.columns)
+    assert min_distance(surface, points[:, :0]) == 0.0

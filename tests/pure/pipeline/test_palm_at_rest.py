@@ -10,7 +10,7 @@ from knuckle.errors import RecipeError
 from knuckle.hand import proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.kinematics import Pose
-from knuckle.pipeline.contacts.held_motion import MAX_TURN
+from knuckle.pipeline.contacts.held_motion import MAX_ROTATION
 from knuckle.pipeline.contacts.held_wrist import MAX_SHIFT, angle_and_distance, held_wrist
 from knuckle.pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, PalmPlace, TimeRange
@@ -130,16 +130,16 @@ def test_a_wrist_comes_to_its_place_and_leaves_it_without_a_leap() -> None:
     frames = np.stack([frame((0.02 * np.sin(row / 9), 0.0, 0.0), (0.001 * row, 0.0, 0.06)) for row in rows])
     place = frame((0.3, 0.1, 0.0), (0.03, 0.0, 0.0))
     full = (rows >= 5) & (rows < 55)
-    held = held_wrist(frames, place, full=full, ends=(True, True))
-    first, last = held.rows.ends
+    held = held_wrist(frames, place, full=full, continues=(True, True))
+    first, last = held.rows.bounds
     assert 5 < first < last < 54, "the way needs more frames than the blends"
     np.testing.assert_array_equal(held.to_surface[first : last + 1], np.tile(place, (last - first + 1, 1, 1)))
     path = np.concatenate([frames[:1], held.to_surface, frames[-1:]])
     for before, after, own in zip(path[:-1], path[1:], [0, *rows[:-1], count - 1], strict=False):
         angle, shift = angle_and_distance(before, after)
         own_angle, own_shift = angle_and_distance(frames[own], frames[min(own + 1, count - 1)])
-        assert angle < 1.1 * MAX_TURN + own_angle and shift < 1.1 * MAX_SHIFT + own_shift
-    short = held_wrist(frames[:5], place, full=full[5:10], ends=(True, True))
+        assert angle < 1.1 * MAX_ROTATION + own_angle and shift < 1.1 * MAX_SHIFT + own_shift
+    short = held_wrist(frames[:5], place, full=full[5:10], continues=(True, True))
     assert short.rows.lacks_frames and sum(short.rows.blends) >= 5
 
 
