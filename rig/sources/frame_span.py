@@ -22,8 +22,10 @@ KEY_DIGITS = 3
 """Decimals of a frame to which keys are rounded, so that those of several curves are one."""
 MIN_STEP = 10.0**-KEY_DIGITS
 """Frames: keys that are nearer to each other do not say how the animation was sampled."""
+HOLD = 1.5
+"""Frames without a key that are a hold, which does not say how the animation was sampled."""
 MIN_DENSE = 0.5
-"""Share of an animation's length with keys between frames that makes it a dense sampling."""
+"""Share of an animation's length with keys between frames that makes it a dense sampling, holds left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ def _step(animation: _Animation) -> float:
     steps = steps[steps > MIN_STEP]
     dense = steps < 0.99
     # Exporters add keys where the angles of a turning joint jump: a dense sampling goes on for most of the length.
-    if steps[dense].sum() <= MIN_DENSE * steps.sum():
+    if steps[dense].sum() <= MIN_DENSE * steps[steps < HOLD].sum():
         return 1.0
     usual = float(np.median(steps[dense]))
     # Each key was rounded, and some may be missing; the mean of steps between neighbours is nearer.
