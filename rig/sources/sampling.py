@@ -70,13 +70,13 @@ def sample(sources: Sequence[Source], scene: "Scene", format_name: str) -> Steps
     armatures = [source.find() for source in sources]
     span, rate = animated_span(armatures, scene), scene_rate(scene)
     frames = span.frames()
-    seen = [np.empty((len(frames), 1 + len(source.bones()), 4, 4)) for source in sources]
+    samples = [np.empty((len(frames), 1 + len(source.bones()), 4, 4)) for source in sources]
     with _sampling_scene(scene, armatures) as name:
         for row, frame in enumerate(frames):
-            for kept, now in zip(seen, _seen(sources, name, float(frame)), strict=True):
-                kept[row] = now
+            for of_source, matrices in zip(samples, _matrices(sources, name, float(frame)), strict=True):
+                of_source[row] = matrices
             yield Progress((row + 1) / len(frames), "Sampling the armature")
-    poses = np.concatenate([_joint_poses(source, of) for source, of in zip(sources, seen, strict=True)], axis=1)
+    poses = np.concatenate(list(map(_joint_poses, sources, samples)), axis=1)
     return _recording(sources, poses, (frames - frames[0]) / rate, rate / span.step, format_name)
 
 
@@ -98,18 +98,18 @@ def _sampling_scene(scene: "Scene", armatures: "Sequence[Object]") -> Iterator[s
             bpy.data.scenes.remove(left)
 
 
-def _seen(sources: Sequence[Source], scene_name: str, frame: float) -> list[Floats]:
-    """Return what is seen of each armature on a frame, see `_seen_of`. Raises CaptureError if the scene is gone."""
+def _matrices(sources: Sequence[Source], scene_name: str, frame: float) -> list[Floats]:
+    """Return `_matrices_of` each armature on a frame. Raises CaptureError if the scene no longer exists."""
     scene: Scene | None = bpy.data.scenes.get(scene_name)
     if scene is None:
         raise CaptureError(f"armature '{sources[0].armature.name}' was changed while it was read, read it again")
     whole = int(np.floor(frame))
     scene.frame_set(whole, subframe=frame - whole)
     depsgraph = scene.view_layers[0].depsgraph
-    return [_seen_of(source, depsgraph) for source in sources]
+    return [_matrices_of(source, depsgraph) for source in sources]
 
 
-def _seen_of(source: Source, depsgraph: "Depsgraph") -> Floats:
+def _matrices_of(source: Source, depsgraph: "Depsgraph") -> Floats:
     """Return T_world_armature and T_armature_bone (1 + B, 4, 4) of an armature's bones."""
     armature = source.find()
     if armature.hide_viewport:
@@ -119,10 +119,10 @@ def _seen_of(source: Source, depsgraph: "Depsgraph") -> Floats:
     return np.array([evaluated.matrix_world, *(bones[name].matrix for name in source.bones())])
 
 
-def _joint_poses(source: Source, seen: Floats) -> Floats:
-    """Return T_world_bone (F, M, 4, 4) of joints, at their offsets, of what `_seen_of` saw (F, 1 + B, 4, 4)."""
+def _joint_poses(source: Source, matrices: Floats) -> Floats:
+    """Return T_world_bone (F, M, 4, 4) of joints, at their offsets, from `_matrices_of` F frames (F, 1 + B, 4, 4)."""
     armature, joints = source.find(), source.joints()
-    world, local, upper = np.split(seen, [1, 1 + len(joints)], axis=1)
+    world, local, upper = np.split(matrices, [1, 1 + len(joints)], axis=1)
     for number, row in enumerate(row for row, joint in enumerate(joints) if joint.upper):
         fore = local[:, row, :3, :3]
         local[:, row, :3, :3] = _unpronated(armature, joints[row], upper[:, number, :3, :3], fore)
@@ -133,7 +133,7 @@ def _joint_poses(source: Source, seen: Floats) -> Floats:
 
 
 def _unpronated(armature: "Object", elbow: SourceJoint, upper: Floats, fore: Floats) -> Floats:
-    """Return the poses (F, 3, 3) of a forearm's bone without what it is turned about itself, of an arm's bones."""
+    """Return the poses (F, 3, 3) of a forearm's bone without its twist, from the poses of an arm's two bones."""
     upper_rest, fore_rest, wrist_rest = (
         np.array(armature.data.bones[name].matrix_local) for name in (elbow.upper, elbow.bone, elbow.axes)
     )
