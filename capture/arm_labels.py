@@ -10,6 +10,8 @@ from .marker_labels import wrist_and_elbow
 
 ELBOW_WORDS = ("elb", "fore_?arm", "lower_?arm")
 """Words for a marker at the elbow; a forearm's joint is at its start, the elbow."""
+BONE_END = r"[ _.-]?(end|nub)\b"
+"""Suffix of the far end of a bone, where the next one starts: RightForeArmEnd is at the wrist."""
 TRUNK_WORDS = (
     ("shldr", "up(per)?_?arm", r"(?<!fore)(?<!fore_)(?<!lower)(?<!lower_)arm$"),
     ("shoulder", "sho$", "clav", "collar"),
@@ -22,7 +24,7 @@ def is_called(label: str, word: str, side: Side) -> bool:
     """Whether a label means a part of one side, such as LeftForeArm, elbow.L or LELB."""
     text = label.lower()
     found = re.search(word, text)
-    if found is None:
+    if found is None or re.match(BONE_END, text[found.end() :]):
         return False
     before = text[max(found.start() - 1, 0) : found.start()]
     return (side_in_name(label) or {"l": "left", "r": "right"}.get(before)) == side

@@ -101,8 +101,8 @@ def _moved(by: int) -> "Callable[[ShownTake, Correction], Corrections]":
 
 def _keyed(take: ShownTake, correction: Correction) -> Corrections:
     factor = bpy.context.scene.knuckle_correction.factor
-    keys = factor if correction.factor_keys else correction.factor
-    return _with(take, correction, with_factor_key(correction, float(take.clock.times(take.frame)), keys))
+    value = factor if correction.factor_keys else correction.factor
+    return _with(take, correction, with_factor_key(correction, float(take.clock.times(take.frame)), value))
 
 
 def _unkeyed(take: ShownTake, correction: Correction) -> Corrections:

@@ -207,7 +207,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         column.prop(chosen, "folder")
         takes = folder_of(context.scene)
         row = layout.row()
-        row.label(text=f"Raw takes: {takes}")
+        paragraph(row.column(), context, f"Raw takes: {takes}")
         if takes.is_dir():
             row.operator("wm.path_open", text="", icon="FILE_FOLDER").filepath = str(takes)
         row = column.row()

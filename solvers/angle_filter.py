@@ -20,8 +20,8 @@ RANDOM_WALK_FACTOR = 2.0
 """Factor on the random walk's variance, because joints tend to keep their velocity."""
 MAX_INTERVAL = 0.5
 """s, a longer interval between two frames counts as this."""
-FASTEST_DRIFT = 0.3
-"""1/s, bound of the rate at which a mode drifts towards the mean pose, half of what it forgets. Joints that move fast
+MAX_RATE = 0.3
+"""1/s, bound of a mode's rate: it drifts towards the mean pose RANDOM_WALK_FACTOR times as fast. Joints that move fast
 rest in between: a fist that is hidden for half a second is a fist afterwards, and does not open to the mean pose."""
 
 
@@ -84,14 +84,14 @@ class _Process:
 def _process_of(prior: PosePrior) -> _Process:
     """The modes in which both the covariance and its change per second are diagonal.
 
-    A mode that would drift faster than FASTEST_DRIFT gets a greater stationary variance instead: it wanders as far in a
+    A mode whose rate is above MAX_RATE gets a greater stationary variance instead: it wanders as far in a
     frame, and keeps what it was for longer.
     """
     lower = np.linalg.cholesky(prior.covariance).astype(float, copy=False)
     change = solve(lower, solve(lower, prior.change).T)
     rates, eigenvectors = np.linalg.eigh((change + change.T) / 2)
-    modes = lower @ eigenvectors * np.sqrt(np.maximum(rates / FASTEST_DRIFT, 1.0))
-    return _Process(prior.mean, modes, invert(modes), np.minimum(rates, FASTEST_DRIFT))
+    modes = lower @ eigenvectors * np.sqrt(np.maximum(rates / MAX_RATE, 1.0))
+    return _Process(prior.mean, modes, invert(modes), np.minimum(rates, MAX_RATE))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from ..errors import RecipeError
 
 Unit = Literal["", "m", "rad", "s"]
 
-DEFAULT_MAXIMUM = 1e6
+MAX_DEFAULT = 1e6
 """Default upper bound of a setting."""
 
 
@@ -20,7 +20,7 @@ class SettingRange:
     about: str
     """One sentence for the tooltip, without a full stop."""
     least: float = 0.0
-    most: float = DEFAULT_MAXIMUM
+    most: float = MAX_DEFAULT
     choices: tuple[str, ...] | Mapping[str, str] = ()
     """Of a name: the allowed ones, with a sentence for each that needs one."""
     unit: Unit = ""
@@ -32,7 +32,7 @@ def setting(
     about: str,
     *,
     least: float = 0.0,
-    most: float = DEFAULT_MAXIMUM,
+    most: float = MAX_DEFAULT,
     choices: tuple[str, ...] | Mapping[str, str] = (),
     unit: Unit = "",
 ) -> Any:  # As dataclasses.field: the default decides the type.
@@ -42,7 +42,7 @@ def setting(
 
 def settings_of(kind: type[Any]) -> dict[str, tuple[Any, SettingRange]]:
     """Return a solver's settings: name -> (default, range)."""
-    return {setting.name: (setting.default, setting.metadata["range"]) for setting in fields(kind)}
+    return {entry.name: (entry.default, entry.metadata["range"]) for entry in fields(kind)}
 
 
 def check(solver: Any, owner: str = "") -> None:
@@ -50,12 +50,12 @@ def check(solver: Any, owner: str = "") -> None:
 
     owner: the owner of the settings as recipes call it; by default the solver's name, from its class.
     """
-    for setting in fields(solver):
-        value, allowed = getattr(solver, setting.name), setting.metadata["range"]
-        if not _fits(setting, value, allowed):
+    for entry in fields(solver):
+        value, allowed = getattr(solver, entry.name), entry.metadata["range"]
+        if not _fits(entry, value, allowed):
             name = owner or f"solver {registered_name(type(solver))}"
-            expected = describe_range(setting.default, allowed)
-            raise RecipeError(f"{name}: {setting.name} is {value!r}, expected {expected}")
+            expected = describe_range(entry.default, allowed)
+            raise RecipeError(f"{name}: {entry.name} is {value!r}, expected {expected}")
 
 
 def registered_name(kind: type[Any]) -> str:
@@ -63,12 +63,12 @@ def registered_name(kind: type[Any]) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
 
 
-def _fits(setting: "Field[Any]", value: Any, allowed: SettingRange) -> bool:
-    if isinstance(setting.default, bool) or isinstance(value, bool):
-        return isinstance(setting.default, bool) and isinstance(value, bool)
-    if isinstance(setting.default, str):
+def _fits(entry: "Field[Any]", value: Any, allowed: SettingRange) -> bool:
+    if isinstance(entry.default, bool) or isinstance(value, bool):
+        return isinstance(entry.default, bool) and isinstance(value, bool)
+    if isinstance(entry.default, str):
         return value in tuple(allowed.choices)
-    number = isinstance(value, int if isinstance(setting.default, int) else (int, float))
+    number = isinstance(value, int if isinstance(entry.default, int) else (int, float))
     # Ranges are finite, so infinity and NaN are outside of them.
     return number and allowed.least <= value <= allowed.most
 

@@ -45,8 +45,8 @@ TOLERANCE = 1e-3
 DOUBTFUL_COST = 16.0
 """Cost for each visible marker above which the hand is searched from other poses too."""
 DOUBTFUL_FRAMES, SEARCH_EVERY = 3, 16
-"""Frames in a row in which a marker of a digit has lost half of its weight until the digit is searched, and from one
-search of it to the next: at most one digit is searched in a frame."""
+"""Frames in a row in which a visible marker of a digit has lost half of its weight until the digit is searched, and
+from one search of it to the next while that continues. At most one digit is searched in a frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class TrackerState(SkinState):
     """State carried from one frame to the next."""
 
     doubts: Ints
-    """(5,) frames in a row in which a marker of the digit has lost half of its weight; fewer after a search."""
+    """(5,) frames in a row in which a visible marker of the digit has lost half of its weight; fewer after a search."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

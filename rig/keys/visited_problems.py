@@ -6,7 +6,7 @@ not only their keys.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .take_problems import TakeProblem, problem_in
@@ -61,8 +61,7 @@ class Visits:
 
     def with_visit(self, problem: TakeProblem) -> "Visits":
         """Return these visits and one more."""
-        dropped = max(len(self.order) + 1 - MAX_VISITS, 0)
-        return Visits((*self.order, problem)[dropped:], max(self.round_start - dropped, 0))
+        return _last_visits((*self.order, problem), self.round_start)
 
     def with_remains(self, shown: TakeProblem, remains: Sequence[TakeProblem]) -> "Visits":
         """Return these visits where a mend has left other problems of the one that is shown: they are visited, too."""
@@ -71,11 +70,17 @@ class Visits:
             return self
         order = (*self.order[: at + 1], *remains, *self.order[at + 1 :])
         added = len(remains) if at < self.round_start else 0
-        return replace(self, order=order[-MAX_VISITS:], round_start=self.round_start + added)
+        return _last_visits(order, self.round_start + added)
 
     def next_round(self) -> "Visits":
         """Return visits with a new round started; those of the round before this one are forgotten."""
         return Visits(self.order[self.round_start :], len(self.order) - self.round_start)
+
+
+def _last_visits(order: tuple[TakeProblem, ...], round_start: int) -> Visits:
+    """Return the last MAX_VISITS of these visits."""
+    dropped = max(len(order) - MAX_VISITS, 0)
+    return Visits(order[dropped:], max(round_start - dropped, 0))
 
 
 def _is_left_of(problem: TakeProblem, visit: TakeProblem) -> bool:

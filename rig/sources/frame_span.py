@@ -22,8 +22,10 @@ KEY_DIGITS = 3
 """Decimals of a frame to which keys are rounded, so that keys of several curves coincide."""
 MIN_STEP = 10.0**-KEY_DIGITS
 """Frames: keys that are closer together do not show how the animation was sampled."""
+HOLD = 1.5
+"""Frames without a key that are a hold, which does not show how the animation was sampled."""
 MIN_DENSE = 0.5
-"""Fraction of an animation's length that must have keys between frames in a dense sampling."""
+"""Fraction of an animation's length with keys between frames that makes it a dense sampling, holds left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +156,8 @@ def _step(animation: _Animation) -> float:
     steps = np.diff(animation.keys)
     steps = steps[steps > MIN_STEP]
     dense = steps < 0.99
-    # Exporters add keys where the angles of a rotating joint jump. A dense sampling extends over most of the length.
-    if steps[dense].sum() <= MIN_DENSE * steps.sum():
+    # Exporters add keys where the angles of a rotating joint jump: a dense sampling extends over most of the length.
+    if steps[dense].sum() <= MIN_DENSE * steps[steps < HOLD].sum():
         return 1.0
     spacing = float(np.median(steps[dense]))
     # Keys are rounded, and some may be missing. The mean step between neighbours is more accurate.

@@ -124,8 +124,9 @@ SAMPLED = np.arange(5000.0)
         1 + SAMPLED * 0.2 + np.random.default_rng(0).normal(0.0, 0.004, 5000),
         np.round(SAMPLED / 120, 3) * 24,
         1 + np.delete(SAMPLED, np.arange(2, 4000, 3)) * 24 / 118,
+        1 + np.delete(SAMPLED, np.arange(2000, 4999)) * 0.2,
     ],
-    ids=["far from frame 1", "uneven", "in whole milliseconds", "some missing"],
+    ids=["far from frame 1", "uneven", "in whole milliseconds", "some missing", "held for most of its length"],
 )
 def test_all_frames_of_a_dense_sampling_are_read(frames: np.ndarray) -> None:
     armature = rig("right")

@@ -211,8 +211,8 @@ def test_a_key_at_an_end_of_the_range_takes_the_handle_that_leads_out_along() ->
     replace_keys(curve, np.array([(11, 5.0), (20, 6.0), (31, 7.0)], np.float32))
     first, last = (next(key for key in curve.keyframe_points if key.co[0] == frame) for frame in (11, 31))
     assert (first.co[1], last.co[1]) == (5.0, 7.0)
-    assert tuple(first.handle_left - first.co) == pytest.approx((-2.0, 0.7), abs=1e-5)
-    assert tuple(last.handle_right - last.co) == pytest.approx((3.0, -0.4), abs=1e-5)
+    assert (first.handle_left - first.co).to_tuple() == pytest.approx((-2.0, 0.7), abs=1e-5)
+    assert (last.handle_right - last.co).to_tuple() == pytest.approx((3.0, -0.4), abs=1e-5)
 
 
 @pytest.mark.parametrize("handles", ["AUTO_CLAMPED", "AUTO", "VECTOR", "ALIGNED", "FREE"])

@@ -156,7 +156,7 @@ def test_what_is_reported_about_a_bend_and_a_turn_and_both(beyond: float, turned
 @pytest.mark.parametrize("metres", [0.0051, 0.0099, 0.0101, 0.26, 1.234])
 def test_how_much_an_arm_is_too_short_is_said_to_half_a_unit_with_its_frames(metres: float) -> None:
     short = np.array([0.0, 0.6 * metres, metres, MIN_SHORT])
-    strain, one = (WristStrain(*np.zeros((3, len(some))), some) for some in (short, short[2:3]))
+    strain, one, least = (_too_short(shortfall) for shortfall in (short, short[2:3], short[3:]))
     (note,), (alone,) = strain_notes("left", [strain], "stop"), strain_notes("left", [one], "stop")
     said = re.fullmatch(r"the left arm is up to (\d+) (cm|mm) too short for the captured wrist(.*): stop", note)
     assert said is not None
@@ -165,7 +165,13 @@ def test_how_much_an_arm_is_too_short_is_said_to_half_a_unit_with_its_frames(met
     assert abs(int(said[1]) * unit - metres) <= 0.501 * unit < metres
     assert said[3] == f", in {(short > MIN_SHORT).sum()} of 4 frames"
     assert alone == note.replace(said[3], ""), "of a single frame it need not be said"
-    assert strain_notes("left", [WristStrain(*np.zeros((3, 1)), short[3:])], "stop") == ()
+    assert strain_notes("left", [least], "stop") == ()
+
+
+def _too_short(shortfall: Floats) -> WristStrain:
+    """Return the strain of arms that are too short (F,) m, and nothing else."""
+    none = np.zeros(len(shortfall))
+    return WristStrain(none, none, none, shortfall)
 
 
 def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:

@@ -226,6 +226,8 @@ class Screen:
             if panel.is_registered:
                 bpy.utils.unregister_class(panel)
         for panel in parents_first:
+            if vars(panel).get("bl_idname", "").endswith("_open"):
+                del panel.bl_idname  # only_panel's
             panel.bl_options = set() if panel.__name__.startswith(names) else {"DEFAULT_CLOSED"}
             bpy.utils.register_class(panel)
 

@@ -12,7 +12,9 @@ from typing import Any
 from Xlib import X, Xatom, display
 from Xlib.protocol import event
 
-SECONDS = 10
+SECONDS = 60
+"""How long the window may take to answer. A source that leaves before ends Blender: its answer to a window that is gone
+is an error of X, on which Xlib exits."""
 
 
 class Drop:

@@ -10,6 +10,8 @@ import pytest
 from knuckle.tests.gui.conftest import OUT
 
 ROOT = Path(__file__).parents[2]
+PART = 30, 60
+"""The frames of the capture, at 55.32 Hz, that the scenario solves again."""
 TWO_HANDS = ROOT.parent / "shared" / "data" / "captures" / "two_hands_glove.c3d"
 
 
@@ -26,6 +28,12 @@ def test_the_button_solves_and_one_undo_takes_the_hand_away(play: Callable[[str]
     timing = [name for name in dumps["before"] if name.startswith(("SCENE Scene.frame_", "SCENE Scene.render."))]
     assert "SCENE Scene.render.fps" in timing
     assert {name: dumps["solved"][name] for name in timing} == {name: dumps["before"][name] for name in timing}
+    part = seen["part"]
+    assert part["actions"] == 1 and part["added"] == 0, "the take is the same one, with as many keys"
+    assert part["changed"] and all(bone.startswith("index-finger") for bone in part["changed"]), "and other digits stay"
+    frames = {frame for of_bone in part["changed"].values() for frame in of_bone}
+    first, last = (1 + 24 * (frame - 1) / 55.32 for frame in PART)
+    assert first <= min(frames) < max(frames) <= last, "as do the other frames"
 
 
 def test_escape_half_way_leaves_nothing(play: Callable[[str], dict[str, Any]]) -> None:

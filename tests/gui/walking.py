@@ -67,6 +67,16 @@ class Walk:
         self.screen.click(x, y)
         yield 0.5
 
+    def choose(self, text: str, choice: str, which: int = 0) -> Actions:
+        """Opens the menu beside some words, and presses one of its choices."""
+        found = yield from self.settled(text, which)
+        x, y = found.left + found.width + 60, found.middle[1]
+        self.screen.move(x - 2, y)
+        yield 0.3
+        self.screen.click(x, y)
+        yield 0.5
+        yield from self.press(choice)
+
     def key(self, name: str, command: str = "") -> Actions:
         """Presses a key, by the name that the page gives it."""
         self.keys.append(name)

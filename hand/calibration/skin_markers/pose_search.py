@@ -87,9 +87,9 @@ def search_digit(
         A pose that is clearly better than `pose`; None if there is none.
     """
     count, own = 1 + len(starts), COLUMNS[digit, HAS[digit]]
-    begun = pose.select(np.zeros(count, np.intp))
-    begun.angles[1:, own] = np.clip(np.stack(starts), *model.limits.T)[:, own]
-    found, cost = fit_poses(model, begun, seen.select(np.zeros(count, np.intp)), passes, tolerance)
+    candidates = pose.select(np.zeros(count, np.intp))
+    candidates.angles[1:, own] = np.clip(np.stack(starts), *model.limits.T)[:, own]
+    found, cost = fit_poses(model, candidates, seen.select(np.zeros(count, np.intp)), passes, tolerance)
     best = int(cost.argmin())
     gain = costs(model, pose, seen)[0] - cost[best]
     return found.select(slice(best, best + 1)) if gain > CLEARLY_BETTER else None

@@ -131,12 +131,7 @@ def look(screen: "Screen", walk: "walking.Walk") -> "Steps":
 def turn_hand(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The wrist follows too, from the pose that the character stands in."""
     yield from walking.scrolled(screen, -40)
-    found = yield from walk.settled("Drive")
-    screen.move(found.left + found.width + 58, found.middle[1])
-    yield 0.3
-    screen.click(found.left + found.width + 60, found.middle[1])
-    yield 0.5
-    yield from walk.press("Wrist")
+    yield from walk.choose("Drive", "Wrist")
     yield from screen.wait_until(lambda: screen.scene.knuckle.drive == "wrist")
     yield from walking.scrolled(screen, 10)
     yield from walk.press("Align to Character")

@@ -1,11 +1,25 @@
-"""A recording is dropped and solved by the panel's button; one undo takes the hand away, one redo brings it back."""
+"""A recording is dropped and solved by the panel's button; one undo takes the hand away, one redo brings it back.
 
-from typing import TYPE_CHECKING
+Then a digit is solved again over a part of the frames, into the take that is there.
+"""
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
+sys.path.append("/tmp/knuckle/tests/gui")
 if TYPE_CHECKING:
+    from knuckle.tests.gui import walking
     from knuckle.tests.gui.driver import Screen, Steps
+else:
+    walking = importlib.import_module("walking")
+
+SOLVER = 1
+"""Which of the words that read as Solver is the setting: the panel's title, Solve, is above it."""
+FIRST, LAST = "30", "60"
+"""Frames of the capture that are solved again."""
 
 
 def play(screen: "Screen") -> "Steps":
@@ -50,7 +64,45 @@ def play(screen: "Screen") -> "Steps":
     yield 1.0
     dumps["redone"] = screen.dump()
     screen.picture("solve_redone")
-    return {"status_texts": reported, **found, "dumps": dumps}
+    part = yield from solved_in_part(screen)
+    return {"status_texts": reported, **found, "dumps": dumps, "part": part}
+
+
+def solved_in_part(screen: "Screen") -> "Steps":
+    """Solve the index finger of some frames into the take, as the panel has it: the keys that are others then."""
+    walk = walking.Walk(screen, "solve_part", 1)
+    screen.only_panel("KNUCKLE_PT_solve")
+    yield 1.0
+    before = keys(screen)
+    yield from walk.choose("Solver", "Best", SOLVER)
+    yield from walk.press("Take and Frames")
+    yield from walk.press("This Take")
+    yield from walk.press("Index")
+    yield from walk.press("Capture Range")
+    yield from walk.typed("First Frame", (FIRST, LAST))
+    screen.move(*walking.beside_hand(screen))
+    yield 0.5
+    screen.picture("solve_part")
+    yield from walking.solved(screen, walk)
+    screen.picture("solve_part_solved")
+    after = keys(screen)
+    changed = [(bone, frame) for (bone, frame), values in before.items() if after.get((bone, frame)) != values]
+    screen.open_panels()
+    return {
+        "changed": {bone: sorted(frame for other, frame in changed if other == bone) for bone, _ in changed},
+        "added": len(after) - len(before),
+        "actions": len(bpy.data.actions),
+    }
+
+
+def keys(screen: "Screen") -> dict[tuple[str, float], list[float]]:
+    """The keys of the take that the hand plays: bone and frame -> the values of its curves."""
+    action: Any = walking.armature(screen).animation_data.action
+    found: dict[tuple[str, float], list[float]] = {}
+    for curve in action.layers[0].strips[0].channelbags[0].fcurves:
+        for key in curve.keyframe_points:
+            found.setdefault((curve.data_path.split('"')[1], key.co.x), []).append(key.co.y)
+    return found
 
 
 def pictures(screen: "Screen") -> "Steps":

@@ -84,3 +84,7 @@ def test_the_visits_that_are_kept_are_bounded() -> None:
     for number in range(MAX_VISITS + 5):
         visits = visits.with_visit(problem("thumb", number, number))
     assert len(visits.order) == MAX_VISITS and visits.order[0].first == 5.0 and visits.round_start == 0
+    visits = replace(visits, round_start=MAX_VISITS - 2)
+    after = visits.with_remains(visits.order[-1], [problem("palm", 0.0, 1.0), problem("palm", 2.0, 3.0)])
+    assert len(after.order) == MAX_VISITS
+    assert after.order[after.round_start] == visits.order[visits.round_start], "the round starts where it did"

@@ -6,8 +6,8 @@ from scipy.linalg import eigh
 
 from knuckle.hand.calibration.skin_markers.skin_fit import PosePrior
 from knuckle.solvers.angle_filter import (
-    FASTEST_DRIFT,
     MAX_INTERVAL,
+    MAX_RATE,
     RANDOM_WALK_FACTOR,
     AngleMeasurement,
     AngleState,
@@ -28,7 +28,7 @@ def positive(generator, count=None):
 def changing(random, slow):
     """A covariance and its change per second: each angle drifts slowly, or most of them would drift fast."""
     covariance = positive(random)
-    return covariance, FASTEST_DRIFT * covariance if slow else 3 * FASTEST_DRIFT * positive(random)
+    return covariance, MAX_RATE * covariance if slow else 3 * MAX_RATE * positive(random)
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["slow", "fast"])
@@ -48,7 +48,7 @@ def stationary(prior):
     """The prior's covariance, widened in the directions whose change would make them drift too fast."""
     rates, vectors = eigh(prior.change, prior.covariance)
     modes = prior.covariance @ vectors
-    return modes * np.maximum(rates / FASTEST_DRIFT, 1.0) @ modes.T
+    return modes * np.maximum(rates / MAX_RATE, 1.0) @ modes.T
 
 
 def at_once(prior, times, measured):
