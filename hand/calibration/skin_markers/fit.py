@@ -21,6 +21,7 @@ from .pose_search import search_poses
 from .pose_starts import best_start
 from .priors import (
     MEAN,
+    ON_PALM,
     START_ANGLES,
     ShapePrior,
     mean_shape,
@@ -215,24 +216,25 @@ TRIAL_ITERATIONS = 8
 
 
 def _initial_fit(digits: Ints, bones: Ints, tips: Bools, seen: VisibleMarkers) -> FittedShape:
-    """Start from a mean hand with markers on these bones, placed on the digits' markers.
+    """Start from a mean hand with markers on these bones, placed on its markers.
 
     Palm markers get the positions at which they are then seen.
     """
     shape = mean_shape(digits, bones, tips)
     mean, precision = usual_pose_prior()
-    limits = search_limits()
-    on_digit = digits != PALM
-    sharpness = np.full((len(digits), 3), 1 / INITIAL_SPREAD) * on_digit[:, None]
-    pose_model = PoseModel(shape, sharpness, mean, precision, limits)
-    poses, _ = fit_poses(pose_model, best_start(pose_model, START_ANGLES, seen, on_digit), seen, INITIAL_ITERATIONS)
+    on_palm = digits == PALM
+    sharpness = np.full((len(digits), 3), 1 / INITIAL_SPREAD)
+    # Without the palm's markers, those of bent fingers could not tell the back of the hand from the palm.
+    expected_sharpness = np.where(on_palm[:, None], 1 / ON_PALM[1], sharpness)
+    pose_model = PoseModel(shape, expected_sharpness, mean, precision, search_limits())
+    start = best_start(pose_model, START_ANGLES, seen, np.ones_like(on_palm))
+    poses, _ = fit_poses(pose_model, start, seen, INITIAL_ITERATIONS)
     local = (seen.positions - poses.positions[:, None]) @ poses.rotations
     offsets = shape.offsets.copy()
-    for m in np.flatnonzero(~on_digit & seen.visible.any(axis=0)):
+    for m in np.flatnonzero(on_palm & seen.visible.any(axis=0)):
         offsets[m] = np.median(local[seen.visible[:, m], m], axis=0)
     shape = replace(shape, offsets=offsets)
-    pose_model = replace(pose_model, shape=shape, sharpness=np.full_like(sharpness, 1 / INITIAL_SPREAD))
-    return FittedShape(pose_model, poses)
+    return FittedShape(replace(pose_model, shape=shape, sharpness=sharpness), poses)
 
 
 INITIAL_ITERATIONS = 6

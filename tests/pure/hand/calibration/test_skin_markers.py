@@ -208,6 +208,17 @@ def test_the_bone_of_a_marker_is_found_whatever_its_name_says(again):
     assert found.markers.bones.tolist() == take.worn.markers.bones.tolist()
 
 
+def test_the_back_of_a_hand_is_found_where_no_marker_is_on_a_proximal_phalanx():
+    """The fit could begin on the palm's side of the markers, and then took the other bone for the middle phalanx."""
+    take = made("right", noise=NOISE)
+    spots = {label: spot for label, spot in SPOTS.items() if not label.endswith("A")}
+    worn = [list(SPOTS).index(label) for label in spots]
+    found = fit(take.positions[:, worn], 100.0, spots, "right")
+    assert found.markers.bones.tolist() == take.worn.markers.bones[worn].tolist()
+    bones = 1000 * np.abs(found.proportions.phalanges - take.worn.proportions.phalanges)
+    assert bones.mean() < 3.0, f"bones are {bones.mean():.2f} mm off, {bones.max():.2f} at most"
+
+
 def test_how_much_markers_shake_is_measured(again):
     middle = float(np.median(again[1].markers.spreads))
     assert 0.8 * NOISE < middle < 1.6 * NOISE, f"{1000 * middle:.2f} mm, {1000 * NOISE:.1f} mm were added"
