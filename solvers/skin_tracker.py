@@ -54,7 +54,8 @@ class TrackerState(SkinState):
     """State carried from one frame to the next."""
 
     doubts: Ints
-    """(5,) frames in a row in which a visible marker of the digit has lost half of its weight; fewer after a search."""
+    """(5,) frames in a row in which a visible marker of the digit has lost half of its weight, those left out in which
+    a marker of it is hidden; fewer after a search."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,9 +136,11 @@ class SkinTracker:
         """Return (5,) of TrackerState; no digit is in doubt where most markers are, as where labels are swapped."""
         slipped = marker_squares(self._model, pose, seen)[:, 0] > CAUCHY_THRESHOLD_SQUARED
         slipped &= 2 * np.count_nonzero(slipped) <= np.count_nonzero(seen.visible)
-        doubtful = np.isin(np.arange(len(DIGITS)), self.hand.markers.digits[slipped])
+        digits = np.arange(len(DIGITS))
+        doubtful = np.isin(digits, self.hand.markers.digits[slipped])
+        partly_hidden = np.isin(digits, self.hand.markers.digits[~seen.visible[0]])
         before = np.zeros(len(DIGITS), np.int64) if state is None else state.doubts
-        return np.where(doubtful, before + 1, 0)
+        return np.where(doubtful, before + 1, np.where(partly_hidden, before, 0))
 
     def _follow(self, predicted: PoseModel, seen: VisibleMarkers) -> Poses:
         """Solve a frame from its prediction, and from other poses if its markers are far from there."""

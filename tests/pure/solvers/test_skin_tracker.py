@@ -159,6 +159,18 @@ def test_a_digit_of_which_a_marker_slipped_for_good_is_searched_now_and_then(mon
     assert len(searched) == 1 + (40 - DOUBTFUL_FRAMES) // SEARCH_EVERY
 
 
+def test_a_marker_that_slipped_and_flickers_is_searched_too(monkeypatch):
+    hand = take("right").worn
+    positions = np.repeat(held_poses(hand, 1, [0.03, 0.0, 0.0])[0][:1], 20, axis=0)
+    positions[2::3, PINKY_TIP] = np.nan
+    searched = []
+    monkeypatch.setattr(
+        "knuckle.solvers.skin_tracker.search_digit", lambda _, digit, *args, **choices: searched.append(digit)
+    )
+    followed(hand, 0.01 * np.arange(20), positions)
+    assert set(searched) == {PINKY}
+
+
 def test_a_hand_whose_markers_sit_where_they_were_fitted_is_never_searched(monkeypatch):
     known = take("left")
     monkeypatch.setattr("knuckle.solvers.skin_tracker.search_digit", None)
