@@ -97,13 +97,27 @@ def unpronated(on_upper_arm: Floats, on_forearm: Floats, along: Floats = ALONG) 
 def arms_rest_alike(left: Floats, right: Floats) -> bool:
     """Return whether both arms of a skeleton are at rest: whether they mirror each other.
 
-    The rest pose of a file may be the first frame of its recording, in which no performer's arms are alike.
+    The rest pose of a file may be the first frame of its recording, in which no performer's arms are alike. Forearms
+    and hands of different lengths do not count: skeletons that were measured on a performer have them.
 
     left, right: (P, 3) the same points of either arm, the elbow and the wrist first.
     """
+    left, right = _of_mean_lengths(left, right)
     across = _distances(left, right)
     asymmetry = max(np.abs(across - across.T).max(), np.abs(_distances(left, left) - _distances(right, right)).max())
     return bool(asymmetry < MAX_ASYMMETRY * np.linalg.norm(left[0] - left[1]))
+
+
+def _of_mean_lengths(*arms: Floats) -> list[Floats]:
+    """Return arms (P, 3) with forearms of the length that they have on average, and hands of that size."""
+    forearms = _of_mean_size([arm[1] - arm[0] for arm in arms])
+    hands = _of_mean_size([arm[1:] - arm[1] for arm in arms])
+    return [np.vstack([arm[:1], arm[0] + forearms[i] + hands[i]]) for i, arm in enumerate(arms)]
+
+
+def _of_mean_size(parts: list[Floats]) -> list[Floats]:
+    sizes = np.maximum([np.linalg.norm(part) for part in parts], np.finfo(float).tiny)
+    return [part * (sizes.mean() / size) for part, size in zip(parts, sizes, strict=True)]
 
 
 def _distances(points: Floats, others: Floats) -> Floats:

@@ -24,6 +24,8 @@ MIN_SEEN = 0.8
 """Share of frames in which a point of the arm is seen that is used."""
 MAX_STRETCH = 1.3
 """By which a forearm may be longer at times than at others: markers on the skin of an elbow slide."""
+MIN_FOREARM = 0.3
+"""Share of the palm's length that a forearm is longer than: some skeletons have a joint of that name at the wrist."""
 BACK_LENGTH = 0.1
 """m from the wrist of the point by which the back of a resting hand is cleaned: half a hand."""
 
@@ -33,7 +35,7 @@ def captured_forearm(recipe: Recipe, markers: Markers, hand: SolvedHand, smoothi
 
     Seen from the wrist it is cleaned and smoothed as the markers of the hand are: where it leaves its path for a frame
     or two, or is not seen, it is between where it was before and after. None if the capture does not show the elbow in
-    most frames, or shows no forearm of one length.
+    most frames, or shows no forearm of one length, or one that begins at the wrist.
     """
     root, elbow = hand.pose.root, _elbow_path(recipe, markers, hand)
     if elbow is None:
@@ -58,7 +60,8 @@ def _elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | 
     local = np.einsum("fji,fj->fi", rotations, markers.positions[:, column] * signs - wrist)
     lengths = np.linalg.norm(local, axis=-1)
     shortest, longest = np.nanpercentile(lengths, [5, 95])
-    return None if longest > MAX_STRETCH * shortest else _between(local)
+    too_short = MIN_FOREARM * np.linalg.norm(hand.proportions.palm, axis=-1).max()
+    return None if shortest < too_short or longest > MAX_STRETCH * shortest else _between(local)
 
 
 def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:

@@ -66,6 +66,14 @@ def test_an_elbow_that_is_another_performers_or_hardly_seen_or_no_end_of_a_forea
     assert elbow_of(made, {"Anna:RIFT": elbow}) is None
 
 
+@pytest.mark.parametrize(("along", "found"), [(0.0, False), (0.002, False), (0.06, True)])
+def test_a_forearm_that_begins_at_the_wrist_shows_no_elbow(along: float, found: bool) -> None:
+    """BVH files of a Leap have a root rForeArm that lies at the wrist."""
+    made, elbow = walked()
+    wrist = made.hands[0].pose.root[:, :3, 3]
+    assert (elbow_of(made, {"Anna:rForeArm": wrist + along / LENGTH * (elbow - wrist)}) is not None) == found
+
+
 def test_a_body_that_jumps_for_a_frame_bends_no_wrist_unless_outliers_are_kept() -> None:
     made, elbow = walked()
     shown, roots = elbow.copy(), made.hands[0].pose.root.copy()

@@ -1,8 +1,23 @@
-"""A glove's FBX as a capture, in the window."""
+"""A glove's FBX and BVH as captures, in the window."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from knuckle.hand import rotations as rot
+from knuckle.tests.blender.bvh_of_avatar import write_bvh
+from knuckle.tests.pure.capture.devices.avatar import Avatar, blender, fist, turn
+
+Floats = NDArray[np.float64]
+
+FRAMES, RATE = 24, 24.0
+BENDS = {"Left": -30.0, "Right": 45.0}
+"""Degrees by which the performer's wrists are flexed in the end."""
+PARTS = ("LowerArm", "Hand", "IndexProximal", "MiddleProximal", "LittleProximal")
 
 
 def test_a_dropped_fbx_is_offered_as_a_capture_and_drives_a_character(
@@ -19,3 +34,41 @@ def test_a_dropped_fbx_is_offered_as_a_capture_and_drives_a_character(
         "knuckle", "solve", "/tmp/out/glove.fbx", "--out", "/tmp/out/glove.blend", "--force"
     )
     assert seen["frame"] == 17 and len(seen["scenes"]) == 1
+
+
+def test_a_gloves_body_bends_the_wrists_of_a_character_that_dances_on(
+    play: Callable[[str], dict[str, Any]], characters: Path
+) -> None:
+    """The hands bend against the forearms as the performer's, wherever either holds the arms."""
+    shares = np.linspace(0.0, 1.0, FRAMES)
+    performed = [performer(share) for share in shares]
+    write_bvh(characters.parent / "glove_body.bvh", performed, RATE)
+    seen = play("glove_body")
+    assert (seen["take"], seen["below"]) == ("glove_body", ["Dance"])
+    for side, degrees in BENDS.items():
+        places, before = np.array(seen["after"][side]), np.array(seen["before"][side])
+        assert np.abs(places[:, :2] - before[:, :2]).max() < 1e-4, f"{side}: elbow and wrist dance on"
+        captured = np.array([[blender(avatar.places[side + part]) for part in PARTS] for avatar in performed])
+        for points in (captured, places):
+            bends = flexion(points, side)
+            assert bends - bends[0] == pytest.approx(degrees * shares, abs=2.0), side
+
+
+def performer(share: float) -> Avatar:
+    """Arms that go to the front, hands that bend at the wrist, and fingers that curl: so much of the whole way."""
+    turns = fist("Left", (60 * share, 50 * share, 20 * share)) | fist("Right", (60 * share, 50 * share, 20 * share))
+    for side, sign in (("Left", 1.0), ("Right", -1.0)):
+        turns[f"{side}UpperArm"] = turn((0, 0, sign), 60.0)
+        turns[f"{side}LowerArm"] = turn((0, sign, 0), 80.0 * share)
+        turns[f"{side}Hand"] = turn((0, 0, sign), BENDS[side] * share)
+    return Avatar(turns)
+
+
+def flexion(points: Floats, side: str) -> Floats:
+    """(F,) degrees by which hands bend to the palm against forearms, of points (F, 5, 3): see PARTS."""
+    elbow, wrist, index, middle, little = np.moveaxis(points, 1, 0)
+    along, across = rot.unit_vectors(middle - wrist), rot.unit_vectors(index - little)
+    palm = np.cross(across, along) * (-1.0 if side == "Left" else 1.0)
+    forearm = rot.unit_vectors(wrist - elbow)
+    degrees: Floats = np.rad2deg(np.arctan2((-forearm * palm).sum(axis=-1), (forearm * along).sum(axis=-1)))
+    return degrees

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from knuckle.hand import rotations as rot
-from knuckle.hand.forearm import unpronated
+from knuckle.hand.forearm import arms_rest_alike, unpronated
 
 SEEDS = range(5)
 
@@ -39,3 +39,19 @@ def test_it_goes_smoothly_through_a_straight_elbow() -> None:
     found = unpronated(np.broadcast_to(rot.IDENTITY, fore.shape), fore)
     steps = rot.angles_between(found[1:], found[:-1])
     assert steps.max() < 1.01 * (angles[1] - angles[0])
+
+
+ARM = np.array([[0.4, 0.0, 1.4], [0.66, 0.0, 1.4], [0.75, -0.03, 1.41], [0.76, 0.0, 1.43], [0.74, 0.04, 1.4]])
+"""(5, 3) m: elbow, wrist and knuckles of a left arm that is held to the side."""
+
+
+@pytest.mark.parametrize(("about", "degrees", "alike"), [(0, 0, True), (1, 45, False), (2, 45, False)])
+@pytest.mark.parametrize(("forearm", "hand"), [(1.0, 1.0), (0.8, 1.0), (1.0, 1.3), (1.2, 0.8)])
+def test_arms_rest_alike_whatever_their_lengths_are(
+    forearm: float, hand: float, about: int, degrees: float, alike: bool
+) -> None:
+    """Of a right arm with other lengths that is rotated about its elbow against the left one's mirror image."""
+    turned = Rotation.from_rotvec(np.deg2rad(degrees) * np.eye(3)[about])
+    elbow, wrist = ARM[:2]
+    points = np.vstack([elbow, elbow + turned.apply(forearm * (wrist - elbow) + hand * (ARM[1:] - wrist))])
+    assert arms_rest_alike(ARM, points * [-1.0, 1.0, 1.0]) == alike

@@ -68,3 +68,16 @@ def test_a_file_that_rests_in_a_moment_of_the_recording_tells_no_resting_hand(tm
     (tmp_path / "b.bvh").write_text("\n".join(lines))
     for name, known in (("a.bvh", True), ("b.bvh", False)):
         assert bool(np.isfinite(frames_of(capture.read(tmp_path / name), "RightLowerArm")).all()) is known, name
+
+
+def test_a_forearm_that_is_shorter_than_the_other_tells_its_resting_hand_as_well(tmp_path: Path) -> None:
+    """Skeletons that were measured on a performer are not the same on both sides."""
+    path = tmp_path / "a.bvh"
+    write_bvh(path, [avatar()], 30.0)
+    whole, lines = capture.read(path), path.read_text().splitlines()
+    row = next(number for number, line in enumerate(lines) if line.endswith("JOINT RightHand"))
+    lines[row + 2] = "OFFSET " + " ".join(str(0.85 * float(number)) for number in lines[row + 2].split()[1:])
+    path.write_text("\n".join(lines))
+    shorter = capture.read(path)
+    assert frames_of(shorter, "RightLowerArm") == pytest.approx(frames_of(whole, "RightLowerArm"), abs=1e-6)
+    assert frames_of(shorter, "LeftLowerArm") == pytest.approx(frames_of(whole, "LeftLowerArm"), abs=1e-6)
