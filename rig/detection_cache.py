@@ -19,7 +19,7 @@ from .armature_hands import FoundHand, hands_and_problems
 from .binding import RigBinding
 from .bound_hand import bound_hand
 from .mapping import PROPERTIES, check_whole, saved_text
-from .mapping_corrections import mapping_to_correct, own_mapping
+from .mapping_corrections import mapping_to_correct, user_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -130,7 +130,7 @@ def _looked(armature: "Object") -> DetectedHands:
     bindings: dict[Side, RigBinding] = {}
     for side, found in hands.items():
         try:
-            check_whole(own_mapping(found))
+            check_whole(user_mapping(found))
             bindings[side] = _bound(armature, found)
         except RigError as error:
             problems.setdefault(side, str(error))
