@@ -80,7 +80,7 @@ def rotate_curl_plane(armature: "Object", side: Side, digit: str, degrees: float
         correct(armature, side, lambda mapping: with_curl_rotated(mapping, digit, degrees))
         return
     mapping = with_curl_rotated(user_mapping(found), digit, degrees)
-    answer = detection_cache.with_turns(armature, known, side, mapping.curl_turns)
+    answer = detection_cache.with_curl_angles(armature, known, side, mapping.curl_angles)
     save_mapping(armature, mapping)
     detection_cache.remember(armature, answer)
     redraw_views(bpy.context)

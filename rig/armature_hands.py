@@ -38,7 +38,7 @@ class FoundHand:
     """Ambiguities, each the end of a sentence."""
     corrected: bool = False
     """Whether it is the user's own mapping."""
-    curl_turns: Table[str, float] = field(default_factory=dict)
+    curl_angles: Table[str, float] = field(default_factory=dict)
     """digit -> degrees by which the user rotated its curl plane."""
 
 
@@ -142,5 +142,5 @@ def _from_mapping(mapping: Mapping) -> FoundHand:
         confidence=dict.fromkeys(mapping.digits, 1.0),
         carrier=mapping.carrier,
         corrected=True,
-        curl_turns=dict(mapping.curl_turns),
+        curl_angles=dict(mapping.curl_angles),
     )

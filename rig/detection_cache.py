@@ -103,12 +103,14 @@ def remember(armature: "Object", answer: DetectedHands) -> DetectedHands:
     return answer
 
 
-def with_turns(armature: "Object", known: DetectedHands, side: Side, curl_turns: Mapping[str, float]) -> DetectedHands:
+def with_curl_angles(
+    armature: "Object", known: DetectedHands, side: Side, curl_angles: Mapping[str, float]
+) -> DetectedHands:
     """What is known once the curl planes of a corrected hand are turned: no bone is found or lost by that.
 
     Raises RigError for limits that contradict themselves.
     """
-    found = replace(known.hands[side], curl_turns=dict(curl_turns))
+    found = replace(known.hands[side], curl_angles=dict(curl_angles))
     bindings = {**known.bindings, side: _bound(armature, found)}
     return replace(known, hands={**known.hands, side: found}, bindings=bindings, refused="")
 
@@ -153,7 +155,7 @@ def _partial_hand(armature: "Object", side: Side) -> FoundHand | None:
         confidence=dict.fromkeys(mapping.digits, 1.0),
         carrier=mapping.carrier,
         corrected=True,
-        curl_turns=mapping.curl_turns,
+        curl_angles=mapping.curl_angles,
     )
 
 

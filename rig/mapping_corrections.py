@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def user_mapping(found: FoundHand) -> Mapping:
     """Return a found hand as a mapping that the user can correct and save."""
-    return Mapping(found.side, dict(found.bones), found.carrier, curl_turns=dict(found.curl_turns))
+    return Mapping(found.side, dict(found.bones), found.carrier, curl_angles=dict(found.curl_angles))
 
 
 def mapping_to_correct(armature: "Object", side: Side, found: FoundHand | None) -> Mapping:
@@ -40,13 +40,13 @@ def mapping_to_correct(armature: "Object", side: Side, found: FoundHand | None) 
 def with_curl_rotated(mapping: Mapping, digit: str, degrees: float) -> Mapping:
     """Return the mapping with a digit's curl plane rotated by degrees, wrapped to −180..180, from the detected one."""
     wrapped = 180.0 - (180.0 - degrees) % 360.0
-    angles = {other_digit: angle for other_digit, angle in mapping.curl_turns.items() if other_digit != digit}
-    return replace(mapping, curl_turns=angles | ({digit: wrapped} if wrapped else {}))
+    angles = {other_digit: angle for other_digit, angle in mapping.curl_angles.items() if other_digit != digit}
+    return replace(mapping, curl_angles=angles | ({digit: wrapped} if wrapped else {}))
 
 
 def with_curl_flipped(mapping: Mapping, digit: str) -> Mapping:
     """Return the mapping with a digit that curls in the opposite direction."""
-    return with_curl_rotated(mapping, digit, mapping.curl_turns.get(digit, 0.0) + 180.0)
+    return with_curl_rotated(mapping, digit, mapping.curl_angles.get(digit, 0.0) + 180.0)
 
 
 def mirrored_mapping(mapping: Mapping) -> Mapping:
@@ -55,7 +55,7 @@ def mirrored_mapping(mapping: Mapping) -> Mapping:
     return replace(
         mapping,
         side=other_side,
-        curl_turns={digit: angle if angle == 180 else -angle for digit, angle in mapping.curl_turns.items()},
+        curl_angles={digit: angle if angle == 180 else -angle for digit, angle in mapping.curl_angles.items()},
     )
 
 

@@ -45,7 +45,7 @@ def opened_as_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCaptu
         return None
     if recipe.rig != "default" or recipe.corrections or recipe.align != "off" or recipe.labels == "shape":
         return None
-    capture = open_long(recipe.capture, recipe.unit, recipe.up, recipe.rate, fewest=longer_than + 1)
+    capture = open_long(recipe.capture, recipe.unit, recipe.up, recipe.rate, min_frames=longer_than + 1)
     if capture is None:
         return None
     capture = capture.select(chosen_frames(recipe, capture.source, len(capture)))

@@ -101,7 +101,7 @@ def pose(hands: Sequence[RigHandPose]) -> bool:
 def _values(armature: "Object", hand: RigHandPose) -> list[BoneValues]:
     mover = hand.rig_hand.mover
     assert mover is not None, "make_driven_hand made it"
-    mover.show(hand.pose, hand.forearm)
+    mover.set_pose(hand.pose, hand.forearm)
     world, rests = parent_motion.parents_on_current_frame(armature, mover.evaluated_bones)
     (posed,) = poses_on_forearms(armature, [mover], slice(0, 1), world, rests)
     return list(mover.values(armature, posed, world, rests))

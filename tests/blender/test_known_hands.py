@@ -115,7 +115,7 @@ def test_a_turn_that_is_dragged_looks_once_and_is_bound_as_a_look_would_bind_it(
     assert dragged is not None
     anew = detection_cache.look(armature)
     assert anew.hands == dragged.hands
-    assert anew.hands["left"].curl_turns == {"ring-finger": 11.0}
+    assert anew.hands["left"].curl_angles == {"ring-finger": 11.0}
     np.testing.assert_array_equal(
         posed_frames(armature, anew.bindings["left"]), posed_frames(armature, dragged.bindings["left"])
     )
