@@ -20,7 +20,7 @@ from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.surface_contact import Padded, SurfaceHit, padded
 from .auto_key import key_posed
 from .drag_solver import solver_property
-from .mouse_picking import nearest_seen, pressed_at, under_mouse
+from .mouse_picking import nearest_on_screen, press_position, under_mouse
 from .pin_properties import pins_of, update_pin
 from .pins import touchable_objects
 from .posed_hands import can_drag, named_armature
@@ -100,7 +100,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         if context.region is None or context.region.type != "WINDOW" or context.region_data is None:
             report_message(self, "ERROR", "Hands are dragged in a 3D view")
             return {"CANCELLED"}
-        mouse = pressed_at(event)
+        mouse = press_position(event)
         if not self.properties.is_property_set("joint"):
             found = under_mouse(context, mouse)
             if found is None:
@@ -199,7 +199,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             found = detection_cache.found(named_armature(context, self.armature), self.side)
             self._pinching = pinching(self._drag, found)
         positions = {digit: tip.position for digit, tip in self._pinching.others.items()}
-        digit = nearest_seen(context, self._goal, positions, PINCH_RADIUS)
+        digit = nearest_on_screen(context, self._goal, positions, PINCH_RADIUS)
         if digit is None:
             return None
         pinched = self._pinching.pinch(digit, self._goal, self._view_direction(context), self._step)
