@@ -1,1 +1,1 @@
-"""Many takes at once: what is to be solved, on which workers, and what came of it."""
+"""Solving many takes: the orders, the workers, and the results."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from .take_orders import TakeOrder
 
 BUNDLES_PER_WORKER = 12
-"""Of equal work, at least: the last bundle of a run keeps the others waiting for a twelfth of a worker's share."""
+"""Minimum number of bundles of equal work: the others wait for the last one for a twelfth of a worker's share."""
 MAX_BUNDLE = 32
-"""Takes in a bundle: what is lost at most where a worker dies, though what it finished is kept."""
+"""Maximum number of takes in a bundle, and so of takes to repeat if a worker dies; takes that it finished are kept."""
 TAKE_BYTES = 200_000
 """Bytes of a capture that take as long as what every take needs beside them: opening, writing, the report page."""
 

@@ -1,4 +1,4 @@
-"""Show a capture in the scene: its markers as an object, and what the panel says about them."""
+"""Show a capture in the scene: its markers as an object, and their description in the panel."""
 
 import json
 from pathlib import Path

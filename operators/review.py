@@ -56,7 +56,7 @@ class BeforeMend:
     """What was wrong before a mend."""
 
     problems: tuple[TakeProblem, ...]
-    """Of the take."""
+    """The take's problems."""
     displayed: TakeProblem | None
     """The one that was shown on the current frame, unless it was mended or marked as seen."""
 
@@ -181,13 +181,13 @@ class _Progress:
     """The state of a review."""
 
     problems: tuple[TakeProblem, ...]
-    """Of the take, the worst first."""
+    """The take's problems, the worst first."""
     unseen: tuple[TakeProblem, ...]
     """Those that are not marked as seen."""
     left: tuple[TakeProblem, ...]
     """Those of them on which no correction lies."""
     displayed: TakeProblem | None
-    """One of them, or one of which a mend has left nothing."""
+    """One of the problems, or one that a mend has removed."""
 
     def first_of(self, problems: Iterable[TakeProblem]) -> TakeProblem | None:
         """Return the first of problems that is not shown and not marked as seen."""

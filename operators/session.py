@@ -124,7 +124,7 @@ class SliderDrag:
     keys: KeysBefore | None
     """None without auto-keying."""
     fingerprint: Hashable = None
-    """Of the hand after the last value; if the hand has another one, another drag begins."""
+    """Fingerprint of the hand after the last value; if it has changed, a new drag begins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

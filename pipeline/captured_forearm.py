@@ -1,4 +1,4 @@
-"""What a capture shows of the forearm on which a hand hangs."""
+"""The forearm of a hand, as far as a capture shows it."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MIN_SEEN = 0.8
-"""Share of frames in which a point of the arm is seen that is used."""
+"""Fraction of frames in which a point of the arm is seen that is used."""
 MAX_STRETCH = 1.3
-"""By which a forearm may be longer at times than at others: markers on the skin of an elbow slide."""
+"""Maximum ratio of a forearm's longest to its shortest length: markers on the skin of an elbow slide."""
 BACK_LENGTH = 0.1
 """m from the wrist of the point by which the back of a resting hand is cleaned: half a hand."""
 

@@ -270,7 +270,7 @@ def _report(
 
 
 def run(recipe: Recipe) -> Take:
-    """Solve a recipe all at once. Raises KnuckleError."""
+    """Solve a recipe and return the result. Raises KnuckleError."""
     job = SolveJob(recipe)
     for _ in job.steps():
         pass

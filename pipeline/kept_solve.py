@@ -34,7 +34,7 @@ class FoundHands:
     key: str
     """What they were found by; empty if that is more than a recipe and a file."""
     labels: LabelledMarkers
-    """With the labelled markers of the recipe's frames, not cleaned."""
+    """Assignment with the labelled markers of the recipe's frames, not cleaned."""
     cleaned: CleanedMarkers
     assigned: Assignment
     performer: Performer

@@ -169,7 +169,7 @@ def open_file(path: Path, expected: str) -> None:
 
 
 def _unreadable(path: Path, kind: str, error: str = "") -> RigError:
-    """Return the error of a file, with what Blender says of it."""
+    """Return the error of a file, with Blender's message."""
     reason = importer_reason(error)
     return RigError(f"{path}: Blender cannot read it as a {kind} file{reason}, save it again from its source")
 

@@ -94,7 +94,7 @@ def look(armature: "Object") -> DetectedHands:
 
 
 def remember(armature: "Object", answer: DetectedHands) -> DetectedHands:
-    """From now on this is what is known of an armature as it is now."""
+    """Store the detected hands of an armature in its present state."""
     key = _depends_on(armature)
     _remembered[key] = answer
     _remembered.move_to_end(key)

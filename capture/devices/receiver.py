@@ -25,7 +25,7 @@ SILENCE_S = 3.0
 RETRY_DELAYS_S = (0.5, 1.0, 2.0, 5.0)
 """s before each attempt to reconnect; the last one repeats."""
 STOP_TIMEOUT_S = 1.0
-"""Longest wait for the thread to end in s; it may take longer while it resolves a host name."""
+"""Maximum wait for the thread to end in s; it may take longer while it resolves a host name."""
 MAX_PRE_ROLL_BYTES = 32 * 2**20
 """Most bytes kept for a recording's pre-roll."""
 

@@ -88,7 +88,7 @@ CURVES = {name: LogisticCurve(**parameters) for name, parameters in _TABLE.items
 
 
 def side_margin(cost: float, other_cost: float) -> float:
-    """By how much more the other hand costs, relative to a hand's cost."""
+    """How much more the other hand costs, relative to a hand's cost."""
     return (other_cost - cost) / cost
 
 

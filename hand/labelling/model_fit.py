@@ -61,7 +61,7 @@ ROBUST_COST = 25.0
 EMPTY_COST, FIRST_EMPTY_COST = 8.0, 60.0
 """Cost of a spot without a marker: when the fit has settled, and in the first rounds, which fill all spots."""
 POSE_PASSES, POSE_TOLERANCE = 5, 1e-3
-"""Most iterations of the poses in a round, and the relative decrease of the cost below which they end."""
+"""Maximum number of iterations of the poses in a round, and the relative decrease of the cost below which they end."""
 FIRST_ROUNDS, ROUNDS = 2, 6
 """Rounds of assignment and fit: those that fill all spots, and in all."""
 SHAPE_PRIOR_SHARE = 0.1

@@ -23,7 +23,7 @@ SLIDES, ROUNDS = 4, 8
 REACHED = 1e-4
 """m, within which all frames have reached it."""
 WEIGHT = 3.0
-"""Of the way to the surface, as of points that are held."""
+"""Weight of the path to the surface, the same as that of held points."""
 
 
 def frames_to_try(count: int) -> Ints:

@@ -36,7 +36,7 @@ MOVEMENT = 1e-2
 ALLOWED_DEPTH = 0.1e-3
 """m, how deep skin is left in the surface: there is more skin between these points, and 1 mm is promised."""
 MAX_BOUNDED = 80
-"""Points that are kept out of the surface at once, the nearest."""
+"""Number of points that are kept out of the surface in one batch, the nearest ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -125,7 +125,7 @@ class _Closing:
     """The pose problem of F frames in which the skins of contacts come together."""
 
     start: Pose
-    """Of a hand with the sites of the goals."""
+    """Pose of a hand that has the sites of the goals."""
     goals: list[Objective]
     flesh: Flesh
     free: Ints

@@ -1,4 +1,4 @@
-"""What a correction is: a range of a take, how much of it counts at each time, and what it changes.
+"""A correction: a range of a take, its weight at each time, and what it changes.
 
 Times are seconds on the capture's clock, which another start, frame rate or rig does not change. Corrections lie on the
 take in the order of their list: each changes what those before it left.
@@ -238,7 +238,7 @@ class Correction:
     range: TimeRange
     change: Change
     factor: float = 1.0
-    """0..1, how much of it counts."""
+    """0..1, the correction's weight."""
     factor_keys: tuple[tuple[float, float], ...] = ()
     """Times in s and factors, linear in between; the first and last hold beyond. They overrule `factor`."""
     muted: bool = False
@@ -269,7 +269,7 @@ class Correction:
         return tuple(digit for digit in DIGITS if digit in moved)
 
     def weights(self, times: ArrayLike) -> Floats:
-        """Return how much of it counts, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted.
+        """Return its weight, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted.
 
         Motion that is taken from another take counts fully in all of its range: it is matched to the ends instead.
         """

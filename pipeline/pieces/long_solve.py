@@ -36,7 +36,7 @@ TICK = 0.5
 
 
 def opened_as_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCapture | None:
-    """Return the frames of a recipe's capture if its take is solved in pieces; None if it is solved at once.
+    """Return the frames of a recipe's capture if its take is solved in pieces; None if it is solved as a whole.
 
     It is if its format is read in pieces and it is long, unless corrections, a rig or other methods need the whole
     take. Raises KnuckleError if it cannot be read.

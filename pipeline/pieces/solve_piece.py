@@ -73,7 +73,7 @@ class PieceResult:
     """Hz, of the solved frames."""
     hands: tuple[HandOfPiece, ...]
     states: Mapping[Side, Any]
-    """Of the solvers before the first frame of the next piece's solve."""
+    """Side -> state of the solver before the first frame of the next piece."""
     swaps: Mapping[str, int]
     """As in the report's `labels`."""
     fragments: Mapping[str, int]

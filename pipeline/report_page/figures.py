@@ -31,9 +31,9 @@ class Figures:
     errors: Floats
     """(4,) mm, STATISTICS; NaN if nothing was measured."""
     predicted: float
-    """Share of frames in which a joint was not determined by a marker."""
+    """Fraction of frames in which a joint was not determined by a marker."""
     at_limit: float
-    """Share of frames in which an angle was at a limit."""
+    """Fraction of frames in which an angle was at a limit."""
     depth: float
     """mm that skin is in skin, at most."""
 

@@ -11,7 +11,7 @@ from .html import Html, cut, element, joined
 from .time_axis import TimeAxis
 
 SHOWN = 20
-"""Problems that are seen at once; the others are folded."""
+"""Number of problems that are unfolded when the page opens."""
 
 
 def problem_list(axis: TimeAxis, number: int) -> Html:

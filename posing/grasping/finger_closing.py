@@ -2,7 +2,7 @@
 
 A step in which no point of the skin moves further than its distance from the surface cannot pass through it
 (conservative advancement, Mirtich 1996). Steps shorten near the surface, so that a finger comes to rest on its outside,
-however thin a wall is. Many hands are closed at once.
+however thin a wall is. Many hands are closed in one batch.
 """
 
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ EXACT_DISTANCE_M = 1e-3
 MAX_STEPS = 80
 """Greatest number of steps."""
 STEP_SHARE = 0.9
-"""Share of the free distance that a step uses, because lever arms grow a little while other joints bend."""
+"""Fraction of the free distance that a step uses, because lever arms grow a little while other joints bend."""
 PAD_DEPTH_M = 0.3e-3
 """m, greatest depth to which skin may be pressed in where it touches."""
 CREASE_DEPTH_M = 0.8e-3
 """m, the same at the base of a phalanx, where skin folds."""
 CREASE_SHARE = 0.4
-"""Share of a phalanx that is its crease."""
+"""Fraction of a phalanx that is its crease."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +100,7 @@ class Closing:
     contact_distance: float = CONTACT_DISTANCE_M
     """m, points within this distance of their greatest depth touch."""
     press_share: float = 1.0
-    """Share of `depths` to which skin may be pressed in; 0 for a sheet without an inside, which skin would pass
+    """Fraction of `depths` to which skin may be pressed in; 0 for a sheet without an inside, which skin would pass
     through."""
 
     def close(

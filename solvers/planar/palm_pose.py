@@ -140,7 +140,7 @@ NEWTON_STEPS = 6
 ROTATION_TOLERANCE = 1e-10
 """Tolerance on the rotation's relative error after the last Newton step."""
 RANK_TOLERANCE = 1e-6
-"""Least divisor, relative to |B|³, at which B determines a rotation."""
+"""Minimum divisor, relative to |B|³, at which B determines a rotation."""
 
 
 def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Matrix[N], Any]:

@@ -44,7 +44,7 @@ def remember_keys(action: "Action", part: tuple[float, float] | None = None) -> 
 
 
 def edited_frames(action: "Action") -> Floats:
-    """Return the frames (F,) on which keys of a take are not as they were solved; none if it does not say."""
+    """Return the frames (F,) on which keys of a take are not as they were solved; none if that is unknown."""
     paths = _solved_paths(action)
     if paths is None:
         return np.empty(0)
@@ -90,7 +90,7 @@ def _curves(action: "Action") -> "list[FCurve]":
 
 
 def _solved_paths(action: "Action") -> set[str] | None:
-    """Return the data paths that were solved, None if the action does not say."""
+    """Return the data paths that were solved, None if that is unknown."""
     text = action.get(PATHS_PROPERTY)
     try:
         parsed = json.loads(text) if isinstance(text, str) else None
