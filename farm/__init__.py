@@ -1,1 +1,1 @@
-"""Solving many takes: the orders, the workers, and the results."""
+"""Solves many takes: orders, workers, results."""

@@ -27,7 +27,7 @@ class Bundle:
 
     @property
     def cost(self) -> int:
-        """What it takes, relative to others."""
+        """Its cost relative to others."""
         return sum(map(cost_of, self.orders))
 
 

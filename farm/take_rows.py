@@ -107,7 +107,7 @@ def _heat(take: ReviewedTake) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TakeRecord:
-    """What is kept beside a take's files."""
+    """The record beside a take's files."""
 
     key: str
     """Key of the inputs they were made from: farm.take_key."""

@@ -27,7 +27,7 @@ class JobOperator:
     """Mixin of operators with long work. The operator defines `steps` and `finish`."""
 
     cancelled = "Cancelled, nothing was changed"
-    """What is reported after Escape."""
+    """The message after Escape."""
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Work step by step without changing the scene. Raises KnuckleError."""
@@ -136,7 +136,7 @@ class JobOperator:
 
 
 class AgreedJob(JobOperator):
-    """Mixin of jobs that a person agrees to in a dialog."""
+    """Mixin of jobs that the user confirms in a dialog."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Run to the end in a script, or in slices if the user confirmed a dialog."""

@@ -47,7 +47,7 @@ class SolveMethods:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PieceContext:
-    """What the solve of a piece of a take takes from the whole take and from the piece before."""
+    """Input to the solve of a piece of a take from the whole take and from the previous piece."""
 
     seen_digits: Mapping[Side, Bools] = field(default_factory=dict)
     """(G,) of each hand, whether a digit is seen in the stretches that a long take was measured on."""

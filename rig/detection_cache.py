@@ -60,7 +60,7 @@ _remembered: OrderedDict[Hashable, DetectedHands] = OrderedDict()
 
 
 def known(armature: "Object") -> DetectedHands | None:
-    """What is remembered of an armature as it is now; None if nobody has looked yet. Quick."""
+    """Return the cached hands of an armature in its present state; None if they have not been detected. Fast."""
     key = _depends_on(armature)
     if key not in _remembered:
         return None
@@ -69,7 +69,7 @@ def known(armature: "Object") -> DetectedHands | None:
 
 
 def now(armature: "Object") -> DetectedHands:
-    """What is known of an armature as it is now; if nobody has looked yet, they are looked for."""
+    """Return the hands of an armature in its present state; detect them if they are not cached."""
     return known(armature) or look(armature)
 
 

@@ -101,7 +101,6 @@ def _is_angle(value: Any) -> bool:
 def to_dict(mapping: Mapping) -> dict[str, Any]:
     """Return a mapping as JSON data."""
     carrier = {"carrier": mapping.carrier} if mapping.carrier else {}
-    # The key "turns" is kept, so that saved mappings stay readable.
     angles = {"turns": dict(mapping.curl_angles)} if mapping.curl_angles else {}
     return {"version": VERSION, "side": mapping.side, "bones": dict(mapping.bones), **carrier, **angles}
 

@@ -50,7 +50,7 @@ class FewMarkers:
     """A group of few markers that are as near to each other as a hand's."""
 
     sentence: str
-    """What is known of them, for the user."""
+    """A description of them for the user."""
     tips: dict[str, tuple[str, float]]
     """Label -> the tip's joint and its confidence, for markers that are identified."""
 

@@ -55,7 +55,7 @@ MIN_HANDS_APART_M = 0.05
 POSE_ROUNDS = ((2.0,), (1.0,), (1.0, 0.2))
 """Margins in cost that a fragment needs, by round of poses: first only what is clear."""
 MAX_LOST_WINDOWS = 8
-"""How often a hand that was lost completely is sought again."""
+"""Number of times that a hand that was lost completely is sought again."""
 
 
 SidedLayout = tuple[MarkerLayout, tuple[Side, ...]]

@@ -25,7 +25,7 @@ SEEDS = 2
 MAX_RIVAL_EXCESS = 5.0
 """How much more the other hand may cost to be improved: if it is right, it costs less from the start."""
 MAX_CHANGES = 2
-"""How often the other hand may fit better."""
+"""Number of times that the other hand may fit better."""
 HOPELESS_COST = 2.0
 """Cost for each spot beyond which no exchange makes a hand of a fit: with half of the labels right 1 to 1.5."""
 MAX_MODEL_COST = 0.75

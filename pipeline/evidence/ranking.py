@@ -86,7 +86,7 @@ class Problem:
     at_limit: tuple[str, ...] = ()
     """Those of its parts whose error nothing but a joint at its limit explains, the worst first."""
     lasts: bool = False
-    """Whether it is an error that lasts and does not stand out of the take; it comes after all others."""
+    """Whether it is an error that lasts and does not stand out from the take; it is listed after all others."""
 
 
 MAX_REPORTED = 500
@@ -113,7 +113,7 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
 
 
 def limit_notes(problems: Iterable[Problem], hands: Mapping[Side, Mapping[str, Any]]) -> list[str]:
-    """Return for each hand what a person does about errors that are explained by joint limits.
+    """Return for each hand the remedy for errors that are explained by joint limits.
 
     hands: each hand's part of the report, which says how many of the rig's bones are limited.
     """

@@ -1,4 +1,4 @@
-"""What a report page shows: takes as they are kept in a Blender file, and pictures of their worst frames."""
+"""The content of a report page: takes from a Blender file, and pictures of their worst frames."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

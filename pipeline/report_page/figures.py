@@ -26,7 +26,7 @@ MAX_RECIPE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a part of a hand, or a whole take, comes to."""
+    """Figures of a part of a hand, or of a whole take."""
 
     errors: Floats
     """(4,) mm, STATISTICS; NaN if nothing was measured."""

@@ -84,7 +84,7 @@ def phalanges(hand: HandModel, roots: Floats, angles: Floats, skin: SkinPoints, 
 def press_depths(skin: SkinPoints, hand: HandModel) -> Floats:
     """Return the depths (V,) m to which each point of the skin may be pressed in."""
     along = skin.local()[:, 1]
-    lengths = _lengths(hand)
+    lengths = np.array([[np.linalg.norm(hand.rest[joint + 1, :3, 3]) for joint in joints] for joints in LINKS])
     digit, link = skin.digit, skin.link
     crease = (digit < 0) | (along < CREASE_SHARE * lengths[digit, link])
     return np.where(crease, CREASE_DEPTH_M, PAD_DEPTH_M)
@@ -268,8 +268,3 @@ class _Progress:
             for link, rows in enumerate(links):
                 if len(rows):
                     yield digit, link, rows
-
-
-def _lengths(hand: HandModel) -> Floats:
-    """Return the lengths (5, 3) m of the phalanges; for the thumb, its metacarpal first."""
-    return np.array([[float(np.linalg.norm(hand.rest[joint + 1, :3, 3])) for joint in joints] for joints in LINKS])
