@@ -22,7 +22,7 @@ class Bundle:
 
     @property
     def performer(self) -> str:
-        """The performer who has to be measured first, the same of all; empty for none."""
+        """The performer who has to be measured first, the same of all; empty if there is none."""
         return self.orders[0].performer
 
     @property

@@ -60,7 +60,7 @@ FILE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class FarmSettings:
-    """What holds for all takes of a run."""
+    """Settings of all takes in a run."""
 
     out: str
     """The output's folder, an absolute path."""

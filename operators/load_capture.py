@@ -51,7 +51,7 @@ def show_capture(context: "Context", markers: captures.Markers, path: str, found
 
 
 def capture_object(context: "Context", path: str) -> "Object | None":
-    """Return the scene's object with the markers of the capture at a path, None without one."""
+    """Return the scene's object with the markers of the capture at a path, or None."""
     for obj in context.scene.objects:
         if markers_object.is_markers(obj) and obj[markers_object.CAPTURE_PROPERTY].get("path") == path:
             return obj

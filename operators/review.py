@@ -172,7 +172,7 @@ class _GoTo(_Review):
         return {"FINISHED"}
 
     def step(self, state: "_Progress", visits: Visits) -> tuple[TakeProblem | None, Visits]:
-        """Return the problem to go to, None without one, and the visits with it."""
+        """Return the problem to go to, or None, and the visits with it."""
         raise NotImplementedError
 
 
@@ -183,9 +183,9 @@ class _Progress:
     problems: tuple[TakeProblem, ...]
     """The take's problems, the worst first."""
     unseen: tuple[TakeProblem, ...]
-    """Those that are not marked as seen."""
+    """The problems that are not marked as seen."""
     left: tuple[TakeProblem, ...]
-    """Those of them on which no correction lies."""
+    """The unseen problems that no correction mends."""
     displayed: TakeProblem | None
     """One of the problems, or one that a mend has removed."""
 

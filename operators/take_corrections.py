@@ -128,7 +128,7 @@ class ShownTake:
 
 
 def shown_take(context: "Context") -> ShownTake | None:
-    """Return the take that is shown, None without one. Raises RecipeError if its corrections are damaged."""
+    """Return the take that is shown, or None. Raises RecipeError if its corrections are damaged."""
     armature = result_armature(context)
     base = base_of(armature)
     if armature is None or base is None:

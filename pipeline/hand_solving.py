@@ -56,9 +56,9 @@ class PieceContext:
     states: Mapping[Side, Any] = field(default_factory=dict)
     """Side -> state of the solver before the first frame; the solver of other hands starts without one."""
     hand_on_at: float = np.inf
-    """s, before which frame the states are kept for the next piece."""
+    """s, time of the frame before which the states are kept for the next piece."""
     handed_on: dict[Side, Any] = field(default_factory=dict)
-    """Those states, when the hands are solved."""
+    """Side -> that state, available once the hands are solved."""
     frames_per_step: int = FRAMES_PER_STEP
     """Frames solved between two reports of progress."""
 

@@ -171,7 +171,7 @@ class SolveJob:
         return resolved, waiting
 
     def _prepared_by_stretches(self, raw: Markers) -> Steps[Prepared | None]:
-        """Return what holds for the whole take, measured on stretches of a long one; None for a short one."""
+        """Return the facts about a whole take, measured on stretches of a long one; None for a short one."""
         if self.prepared is not None or len(raw.times) <= MAX_MEASURED:
             return self.prepared
         prepared = yield from prepare(self.recipe, raw.select(measured_frames(len(raw.times))))

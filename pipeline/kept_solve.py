@@ -57,7 +57,7 @@ class SolvedCapture:
     """Cleaned, at the rate of the solved frames."""
     solved: tuple[SolvedHand, ...]
     resolved: Resolved | None = None
-    """The same hands with the ranges of the last corrections."""
+    """The hands with the ranges of the last corrections solved again."""
 
 
 def finding_key(recipe: Recipe) -> str:

@@ -31,7 +31,7 @@ STRETCHES, STRETCH = 40, 250
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """What holds for all frames of a take."""
+    """Facts about all frames of a take."""
 
     assigned: Assignment
     """Assignment of the hands that can be solved."""

@@ -33,7 +33,7 @@ class FoundHand:
     """digit -> 0..1 (`detection/hand_search.py` has the formula); 1 if the user mapped it."""
     side_confidence: float = 1.0
     carrier: str | None = None
-    """The bone on which the digits hang, if the wrist's bone is a control that moves it."""
+    """The digits' parent bone, if the wrist's bone is a control that moves it."""
     doubts: tuple[str, ...] = ()
     """Ambiguities, each the end of a sentence."""
     corrected: bool = False

@@ -70,7 +70,7 @@ class TakeInScene:
     notes: tuple[str, ...] = ()
     """Warnings about the take on this rig, one sentence each."""
     corrections: tuple[dict[str, Any], ...] = ()
-    """Those that lie on the take, as a report lists them."""
+    """Corrections of the take, as a report lists them."""
 
 
 def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = DEFAULT_CHOICE) -> TakeInScene:

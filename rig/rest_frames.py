@@ -22,7 +22,7 @@ THUMB = [JOINT_INDEX[name] for name in DIGIT_JOINTS["thumb"]]
 MIN_CURL_SINE = np.sin(np.deg2rad(10.0))
 """Sine; with less than 10 degrees of bend at rest, the plane of a finger is accidental."""
 MIN_THUMB_CURL_SINE = np.sin(np.deg2rad(30.0))
-"""The same for a thumb, which is rarely bent in its curl plane at rest: Rigify's is bent by 19 degrees in a plane 45
+"""Sine for a thumb, which is rarely bent in its curl plane at rest: Rigify's is bent by 19 degrees in a plane 45
 degrees off the one given by its bone rolls and by the hand model."""
 CURL_PLANE_COSINE = 0.5
 """Cosine; in a plane further than 60 degrees from the one the palm suggests, a finger is bent sideways, not curled."""

@@ -19,7 +19,7 @@ from .stream_stats import StreamStats
 QUEUE_LENGTH = 64
 """Length of the queue of frames; when it is full, the oldest are dropped."""
 RECORDING_QUEUE_LENGTH = 20_000
-"""The same during a recording, which should get every frame: 83 s at 240 Hz."""
+"""Length of the queue during a recording, which should get every frame: 83 s at 240 Hz."""
 SILENCE_S = 3.0
 """s without a packet after which the state reports it."""
 RETRY_DELAYS_S = (0.5, 1.0, 2.0, 5.0)

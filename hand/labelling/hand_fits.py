@@ -55,7 +55,7 @@ class MatchedHand:
     hand: ShapeParameters | None = None
     """The articulated hand, a right one, if it was found by that."""
     other_hand: ShapeParameters | None = None
-    """The same of the other side."""
+    """The articulated hand of the other side."""
 
     @property
     def track_ids(self) -> Ints:

@@ -230,7 +230,7 @@ def _labels_of_hand(tracks: Trajectories, found: MatchedHand) -> TrackLabels:
 
 
 def _labels_of_fit(tracks: Trajectories, window: Window, fit: ShapeFit, confidences: Floats) -> TrackLabels:
-    """The same for a fit whose markers have these confidences (C,)."""
+    """Return the labels of a fit whose markers have these confidences (C,)."""
     spot, confidence = np.full(len(tracks.first), -1), np.zeros(len(tracks.first))
     for c, label in enumerate(fit.labels):
         if label < len(window.track_ids):

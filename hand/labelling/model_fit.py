@@ -79,7 +79,7 @@ class ModelFit:
     """Half the squared deviations of markers, angles and shape, the mean over frames, and EMPTY_COST for each empty
     spot."""
     filled_cost: float
-    """The same without the empty spots, for each marker."""
+    """The cost without the empty spots, for each marker."""
     hand: ShapeParameters
     """The fitted hand, a right one."""
 
@@ -200,7 +200,7 @@ def first_poses(shape: ShapeParameters, spread: float, seen: VisibleMarkers, pas
 
 
 def _with_spread(state: FittedShape, spread: float, seen: VisibleMarkers) -> FittedShape:
-    """The same hand, posed anew with another standard deviation of the markers, m."""
+    """Pose the same hand again with another standard deviation of the markers, m."""
     model = _pose_model(state.pose_model.shape, spread)
     return FittedShape(model, fit_poses(model, state.poses, seen, POSE_PASSES, POSE_TOLERANCE)[0])
 

@@ -63,7 +63,7 @@ def nearest_skin(surface: ContactSurface, points: Floats, is_held: Bools, digit:
 
 
 def min_distance(surface: ContactSurface, points: Floats) -> float:
-    """Return how near points (F, V, 3) m of a skin come to a surface, m, negative in it; 0 for none."""
+    """Return how near points (F, V, 3) m of a skin come to a surface, m, negative in it; 0 if there is none."""
     if not points.size:
         return 0.0
     low, high = _bounds(surface, points)

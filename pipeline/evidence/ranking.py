@@ -69,7 +69,7 @@ class Problem:
 
     side: Side
     parts: tuple[str, ...]
-    """Those that are affected, the worst first."""
+    """The affected parts, the worst first."""
     first: int
     last: int
     """Frames of the take, counted from 0; both belong to it."""
@@ -84,7 +84,7 @@ class Problem:
     reason: str
     """The reason in words."""
     at_limit: tuple[str, ...] = ()
-    """Those of its parts whose error nothing but a joint at its limit explains, the worst first."""
+    """Parts whose error is explained only by a joint at its limit, the worst first."""
     lasts: bool = False
     """Whether it is an error that lasts and does not stand out from the take; it is listed after all others."""
 

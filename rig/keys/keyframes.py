@@ -30,7 +30,7 @@ class BoneCurves:
     """The F-curves of one property."""
 
     group: str
-    """The bone's name; empty for none."""
+    """The bone's name; empty if there is none."""
     data_path: str
     frames: Floats
     """(F,)"""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def played_action(obj: "Object") -> "Action | None":
-    """Return the action that an object plays besides its NLA strips, None without one."""
+    """Return the action that an object plays besides its NLA strips, or None."""
     return obj.animation_data.action if obj.animation_data else None
 
 

@@ -29,7 +29,7 @@ class PalmMarkers:
     rest_positions: Floats
     """(P, 3) m in the wrist's frame."""
     rest_points: list[Point[float]]
-    """The same as floats."""
+    """The rest positions as floats."""
     determines_rotation: bool
     """Whether all of them together determine the palm's rotation."""
 

@@ -104,7 +104,7 @@ class KeyedWrist:
 
     location: KeyedLocation | None = None
     arm: tuple[KeyedBone, ...] = ()
-    """Those of the arm's bones."""
+    """The arm's bones."""
     chain: ArmChain = NO_ARM
     """The arm."""
 

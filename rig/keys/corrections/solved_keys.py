@@ -57,7 +57,7 @@ def edited_frames(action: "Action") -> Floats:
 
 
 def edits_in(frames: Floats, ranges: Sequence[tuple[float, float]]) -> str:
-    """Return in words which of the edited frames (F,) are in ranges; empty for none."""
+    """Return in words which of the edited frames (F,) are in ranges; empty if there is none."""
     inside = [frames[(frames > first - SAME_FRAME) & (frames < last + SAME_FRAME)] for first, last in ranges]
     found = np.unique(np.concatenate([np.empty(0), *inside]))
     if len(found) < 2:
