@@ -17,7 +17,7 @@ TRUNK_WORDS = (
     ("shoulder", "sho$", "clav", "collar"),
     ("up(per)?_?leg", "thigh", "asi$", "hip(?!s)"),
 )
-"""The same of markers on both sides of the trunk, the best first: shoulders, collar bones, hips."""
+"""Label patterns of markers on both sides of the trunk, the best first: shoulders, collar bones, hips."""
 
 
 def is_called(label: str, word: str, side: Side) -> bool:

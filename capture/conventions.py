@@ -37,7 +37,7 @@ _TO_Z_UP = {
 
 
 def unit_from(text: str) -> str | None:
-    """The unit m, dm, cm, mm or inch that a file spells, even cut off as in `mete`; None if it is none of them."""
+    """Return the unit m, dm, cm, mm or inch for a file's spelling, even truncated as in `mete`; None if unknown."""
     spelled = text.strip().strip("\"'").lower()
     if spelled in _ABBREVIATIONS:
         return _ABBREVIATIONS[spelled]
@@ -86,10 +86,10 @@ def guess_unit(positions: Floats, seen: Bools) -> str:
 
 
 def standing_axis(positions: Floats) -> str | None:
-    """The up axis, y or z, of a body that stands; None if the recording does not show it, as with hands alone.
+    """Return the up axis, y or z, of a standing body; None if the recording does not show it, as with hands alone.
 
-    positions (F, M, 3) in m. The body stands along the only one of the two axes on which the points span over 1 m and
-    start at the floor, or else along the one on which they span much more than on the others.
+    positions (F, M, 3) in m. It is the only one of the two axes along which the points span over 1 m and start at the
+    floor, or else the one along which they span much more than along the others.
     """
     low, high = _bounds(positions, np.all(np.isfinite(positions), axis=-1), 3.0)
     if not len(low):
@@ -109,7 +109,7 @@ HAND_EXTENT_M = 0.17
 
 
 def guess_hand_unit(positions: Floats, on_hand: list[int]) -> str:
-    """The unit, m, cm or mm, in which the markers of a hand span one; without these, as guess_unit.
+    """Return the unit, m, cm or mm, in which the markers of a hand have its size; without markers, as guess_unit.
 
     positions (F, M, 3); on_hand: columns of the markers of one hand.
     """

@@ -18,7 +18,7 @@ class FollowedPictures:
     """The hands of F frames."""
 
     stretches: tuple[PictureStretch, ...] = ()
-    """Those in which a hand is not lost, the longest first."""
+    """Stretches in which a hand is not lost, the longest first."""
     warnings: tuple[str, ...] = ()
     """Sentences about hands that were left out."""
 

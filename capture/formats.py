@@ -31,7 +31,7 @@ from .row_reader import OpenFile, RowReader
 from .scene_files import SCENE_FORMATS
 
 HEAD_SIZE = 65536
-"""Bytes from the start of a file by which its format is recognised."""
+"""Bytes at the start of a file from which its format is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class FileFormat:
     starts_with: str = ""
     """How a text file of this format starts, for error messages."""
     max_size: int = 256 * 2**20
-    """Bytes; a larger file is not read at once. An hour of 20 markers at 120 Hz has 250 MB as text."""
+    """Bytes; a larger file is not read into memory. An hour of 20 markers at 120 Hz has 250 MB as text."""
     open_rows: Callable[[OpenFile, str], RowReader | None] = lambda _opened, _source: None
-    """Opens a file whose frames are read a few at a time; None if this one must be read at once."""
+    """Opens a file to read its frames a few at a time; returns None if the file must be read as a whole."""
 
 
 def _looks_like_json(head: bytes) -> bool:
@@ -74,7 +74,7 @@ def _read_json(data: bytes, source: str) -> Recording:
 
 
 def _whole(read_bytes: Callable[[bytes, str], Recording]) -> Callable[[BinaryIO, str], Recording]:
-    """A reader of an open file, of one that takes all of its bytes."""
+    """Adapt a reader of a file's bytes to a reader of an open file."""
     return lambda file, source: read_bytes(file.read(), source)
 
 
@@ -91,7 +91,7 @@ FORMATS: tuple[FileFormat, ...] = (
         "table", (".csv", ".tsv", ".txt"), plain_table.sniff, _whole(plain_table.read), "time,wrist.x,wrist.y,wrist.z"
     ),
 )
-"""In the order in which they are tried: those recognised most reliably come first."""
+"""In the order in which they are tried: formats that are recognised most reliably come first."""
 
 SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for file_format in FORMATS for suffix in file_format.suffixes}))
 
@@ -119,23 +119,23 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | N
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open a file: as a function of this module, it can be sent to a worker process."""
+    """Open a file. A function of the module rather than a lambda, so that it can be pickled for a worker process."""
     return path.open("rb")
 
 
 def open_long(
-    path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None, *, fewest: int = 0
+    path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None, *, min_frames: int = 0
 ) -> LongCapture | None:
-    """Open a capture to read some of its frames at a time, of any size.
+    """Open a capture of any size to read some of its frames at a time.
 
-    None if its format is only read at once, or if it has fewer frames than `fewest`. The other arguments, and errors,
-    are those of `read`.
+    Returns None if its format can only be read as a whole, or if it has fewer than `min_frames` frames. The other
+    arguments, and errors, are those of `read`.
     """
     path, source = _checked(path, unit, up)
     with _open(path, source) as file:
         try:
             reader = _format(file.read(HEAD_SIZE), path, source).open_rows(partial(_opened, path), source)
-            if reader is None or reader.frames < fewest:
+            if reader is None or reader.frames < min_frames:
                 return None
             return long_capture(reader, unit, up, rate)
         except OSError as error:
@@ -143,10 +143,10 @@ def open_long(
 
 
 def _checked(path: str | Path, unit: str, up: str) -> tuple[Path, str]:
-    """Return a capture's path and name. Raises CaptureError for a path, a unit or an axis that cannot be."""
+    """Return a capture's path and name. Raises CaptureError for an invalid path, unit or axis."""
     path = Path(path)
     source = path.name or str(path)
-    # On Linux a path may be any bytes, which Python keeps as surrogates.
+    # A path on Linux may be any bytes; Python represents those that are not UTF-8 as surrogates.
     if str(path).encode("utf-8", "replace").decode() != str(path):
         raise CaptureError(f"{source}: the path is not UTF-8 and cannot be kept in a .blend file, rename it")
     if unit != "auto" and unit not in METRES:
@@ -173,7 +173,7 @@ def _unreadable(source: str, error: Exception) -> CaptureError:
 
 
 def _format(head: bytes, path: Path, source: str) -> FileFormat:
-    """The format by content. Raises CaptureError, naming the formats of the suffix, if no format matches."""
+    """Recognise the format by content. Raises CaptureError if no format matches, and names those with the suffix."""
     if not head.strip(b"\0 \t\r\n"):
         size = f"its first {HEAD_SIZE} bytes are blank" if len(head) == HEAD_SIZE else f"{len(head)} bytes"
         raise CaptureError(f"{source}: the file is empty ({size}), expected a capture")

@@ -93,7 +93,7 @@ class _Tests:
         return all(world.keeps_distance(fragment.column, frame) for frame in range(fragment.start, fragment.stop))
 
     def _expectations(self, frame_without: int | None) -> PathExpectations:
-        """Those in the frame of the rigid markers without one of them; in the world for None."""
+        """Return expectations in the frame of the rigid markers without one of them; in the world for None."""
         if frame_without not in self._made:
             paths = self._paths
             if frame_without is not None:

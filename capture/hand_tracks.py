@@ -11,11 +11,11 @@ from .marker_labels import unique
 from .markers import Floats
 
 MAX_TRACKS = 16
-"""Most hands in one recording; more are noise or a damaged file."""
+"""Maximum number of hands in one recording; more are noise or a damaged file."""
 MIN_SEEN = 0.05
 """A track seen in less than this fraction of the frames is a false detection."""
 MAX_STEP = 0.5
-"""Farthest that a hand may move between detections while its claim changes, as a multiple of its size."""
+"""Maximum movement of a hand between detections while its claim changes, as a multiple of its size."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

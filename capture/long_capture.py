@@ -1,4 +1,4 @@
-"""A capture whose frames are read a few at a time, where all of them would take more memory than there is."""
+"""A capture whose frames are read a few at a time because all of them would not fit into memory."""
 
 from dataclasses import dataclass, replace
 
@@ -11,15 +11,15 @@ from .recording import convert, expect_content
 from .row_reader import MAX_FRAMES, RowReader
 from .timestamps import Timestamps, clean_timestamps
 
-GUESSED_ON = 400
-"""Frames, evenly spaced, on which the unit and the axis that points up are guessed."""
-ROWS_AT_ONCE = 2000
-"""Frames whose positions are read at once."""
+SAMPLED_FRAMES = 400
+"""Number of evenly spaced frames from which the unit and the up axis are guessed."""
+MAX_ROWS = 2000
+"""Maximum number of frames that are read in one batch."""
 
 
 @dataclass(frozen=True, eq=False)
 class LongCapture:
-    """The same Markers as reading the whole file gives, F frames of M markers, in any part."""
+    """F frames of M markers, read in parts; the Markers are the same as those read from the whole file."""
 
     reader: RowReader
     clock: Timestamps
@@ -41,12 +41,12 @@ class LongCapture:
         return replace(self, clock=clock)
 
     def markers(self, frames: NDArray[np.intp]) -> Markers:
-        """Read some frames (N,), which increase. Raises CaptureError if they are damaged."""
+        """Read some frames (N,), in ascending order. Raises CaptureError if they are damaged."""
         rows, head = self.clock.frames[frames], self.reader.head
         positions = np.full((len(rows), len(head.names), 3), np.nan)
-        # Rows that follow each other are read at once.
+        # Consecutive rows are read in one batch.
         for run in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(rows) != 1) + 1):
-            for part in np.split(run, range(ROWS_AT_ONCE, len(run), ROWS_AT_ONCE)):
+            for part in np.split(run, range(MAX_ROWS, len(run), MAX_ROWS)):
                 if len(part):
                     recording = self.reader.read(int(rows[part[0]]), int(rows[part[-1]]) + 1)
                     positions[part] = convert(recording, self.source, self.unit, self.up).positions
@@ -63,12 +63,12 @@ class LongCapture:
 
 
 def long_capture(reader: RowReader, unit: str = "auto", up: str = "auto", rate: float | None = None) -> LongCapture:
-    """Return the frames of a file; unit, up and rate as `capture.read` takes them. Raises CaptureError as it does."""
+    """Return the frames of a file. unit, up, rate, and the CaptureErrors raised, are those of `capture.read`."""
     head = reader.head
     expect_content(len(head.names), reader.frames, reader.source)
     if reader.frames > MAX_FRAMES:
         raise CaptureError(f"{reader.source}: {reader.frames} frames, expected {MAX_FRAMES} at most: split the take")
-    sampled = np.unique(np.linspace(0, reader.frames - 1, GUESSED_ON).astype(int))
+    sampled = np.unique(np.linspace(0, reader.frames - 1, SAMPLED_FRAMES).astype(int))
     positions = np.concatenate([reader.read(row, row + 1).positions for row in sampled.tolist()])
     converted = convert(replace(head, positions=positions), reader.source, unit, up)
     times, stated = (reader.times(), head.rate) if rate is None else (None, rate)

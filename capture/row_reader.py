@@ -9,7 +9,7 @@ from .markers import Floats
 from .recording import Recording
 
 MAX_FRAMES = 20_000_000
-"""Of a file: two days at 120 Hz; where a frame is and its time take 28 bytes."""
+"""Frames of a file: two days at 120 Hz. A frame's offset and time take 28 bytes."""
 OpenFile = Callable[[], BinaryIO]
 """Opens the file; each reading opens it again, so that a reader can be sent to another process."""
 

@@ -45,7 +45,7 @@ EPILOG = (
     "3 a take that was saved but meets a condition of --fail-on, or takes of a farm that failed."
 )
 JOINTS_SUFFIX = ".npz"
-"""Of --out, if joints are written instead of a Blender file."""
+"""Suffix of --out with which joints are written instead of a Blender file."""
 Solved = tuple[dict[str, Any], Sequence[Outcome]]
 """The report of a take, and what it was judged by."""
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"

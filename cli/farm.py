@@ -1,4 +1,4 @@
-"""The command `farm`: many takes at once, on this machine's cores or on a cluster."""
+"""The command `farm`: solves many takes on this machine's cores or on a cluster."""
 
 import argparse
 from contextlib import ExitStack

@@ -16,12 +16,12 @@ def main(
     """Run a command line and return its exit status.
 
     Args:
-        arguments: those of the command; by default the process's.
-        check_address: raises StreamError for an address that must not be listened on or connected to.
+        arguments: The command's arguments; by default those of the process.
+        check_address: Raises StreamError for an address that must not be listened on or connected to.
     """
 
     def run() -> None:
-        # The import takes a second, and packages in the middle of theirs take Ctrl-C for an error of their own.
+        # The import takes a second. Ctrl-C while a package is imported would be reported as that package's error.
         with holding_interrupts():
             from .commands import command_parser
         options = command_parser().parse_args(arguments)

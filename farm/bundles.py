@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from .take_orders import TakeOrder
 
 BUNDLES_PER_WORKER = 12
-"""Of equal work, at least: the last bundle of a run keeps the others waiting for a twelfth of a worker's share."""
+"""Minimum number of bundles of equal work: the others wait for the last one for a twelfth of a worker's share."""
 MAX_BUNDLE = 32
-"""Takes in a bundle: what is lost at most where a worker dies, though what it finished is kept."""
+"""Maximum number of takes in a bundle, and so of takes to repeat if a worker dies; takes that it finished are kept."""
 TAKE_BYTES = 200_000
 """Bytes of a capture that take as long as what every take needs beside them: opening, writing, the report page."""
 
@@ -22,12 +22,12 @@ class Bundle:
 
     @property
     def performer(self) -> str:
-        """The performer who has to be measured first, the same of all; empty for none."""
+        """The performer who has to be measured first, the same of all; empty if there is none."""
         return self.orders[0].performer
 
     @property
     def cost(self) -> int:
-        """What it takes, relative to others."""
+        """Its cost relative to others."""
         return sum(map(cost_of, self.orders))
 
 

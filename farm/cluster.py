@@ -42,7 +42,7 @@ class LocalChoices:
 
     workers: int
     memory_gb: float | None
-    """Of each worker; None shares the machine's out."""
+    """Memory of each worker; None divides the machine's memory among them."""
     dashboard: bool
 
 

@@ -34,7 +34,7 @@ class Workers:
     """Where work is done."""
 
     executor: Executor
-    """Of dask, or any other for a test."""
+    """dask's executor, or another for a test."""
     count: Callable[[], int]
     """How many workers there are now."""
     died_with: tuple[type[BaseException], ...] = ()

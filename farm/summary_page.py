@@ -24,7 +24,7 @@ CSV_NAME = "takes.csv"
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is said of a whole run."""
+    """Facts about a whole run."""
 
     title: str
     """Such as the output folder's name."""

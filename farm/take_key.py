@@ -1,4 +1,4 @@
-"""The key of a take: from what it is solved. A take whose key is that of its record need not be solved again."""
+"""The key of a take, a digest of its inputs. A take whose record has the same key need not be solved again."""
 
 import hashlib
 import json

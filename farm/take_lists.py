@@ -1,6 +1,6 @@
 """Lists of takes: CSV with a header, or JSON, an array of objects.
 
-Columns, or names in an object: capture, and if wanted name, performer, rig and recipe. Paths are relative to the list.
+Columns, or keys of an object: capture (required), name, performer, rig and recipe. Paths are relative to the list.
 """
 
 import csv
@@ -15,13 +15,13 @@ from .names import check_name, name_of
 
 COLUMNS = ("capture", "name", "performer", "rig", "recipe")
 MAX_LIST_BYTES = 256 * 2**20
-"""Bytes of a list as CSV."""
+"""Maximum size of a CSV list in bytes."""
 HEAD_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTake:
-    """A take as it is named by a list, or found."""
+    """A take named in a list or found in a folder."""
 
     name: str
     capture: Path
@@ -32,12 +32,12 @@ class ListedTake:
     performer_file: Path | None = None
     """Measurements that `calibrate` has saved."""
     rig: str = ""
-    """A path, or `default`; empty goes by the recipe."""
+    """A path, or `default`; empty for the recipe's."""
     recipe: Path | None = None
 
 
 def listed_takes(path: Path) -> tuple[ListedTake, ...] | None:
-    """Return the takes of a list, None for a file that is none, such as a capture.
+    """Return the takes of a list, or None if the file is not a list, such as a capture.
 
     Raises RecipeError for a list that cannot be read or has no takes, and for an entry that names no capture.
     """
@@ -51,13 +51,13 @@ def listed_takes(path: Path) -> tuple[ListedTake, ...] | None:
 
 
 def _rows(path: Path) -> Iterable[tuple[str, dict[str, str]]] | None:
-    """Return the entries of a list and where each is, None if the file is no list."""
+    """Return the location and fields of each entry, or None if the file is not a list."""
     suffix = path.suffix.lower()
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
     except OSError:
-        return None  # a capture that cannot be read, as its row says
+        return None  # treated as a capture, whose row reports that it cannot be read
     if suffix == ".csv" and _is_header(head):
         return _csv_rows(path)
     if suffix == ".json" and head.lstrip()[:1] == b"[" and b'"capture"' in head:
@@ -77,7 +77,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")), strict=True, skipinitialspace=True)
         heads = [head.strip() for head in reader.fieldnames or ()]
         if len({*heads}) < len(heads):
-            raise RecipeError(f"{path}, line 1: two columns have one name, expected some of {', '.join(COLUMNS)}")
+            raise RecipeError(f"{path}, line 1: two columns have the same name, expected some of {', '.join(COLUMNS)}")
         reader.fieldnames = heads
         for row in reader:
             where = f"line {reader.line_num}"
@@ -85,14 +85,14 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
                 raise RecipeError(f"{path}, {where}: expected {len(heads)} cells, as many as the header has")
             yield where, row
     except (csv.Error, ValueError) as error:
-        raise RecipeError(f"{path}: not a list as CSV in UTF-8 ({error})") from error
+        raise RecipeError(f"{path}: not a CSV list in UTF-8 ({error})") from error
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     for number, row in enumerate(read_json(path), 1):
         where = f"entry {number}"
         if not isinstance(row, dict) or not all(isinstance(value, str) for value in row.values()):
-            raise RecipeError(f"{path}, {where}: expected an object with texts for some of {', '.join(COLUMNS)}")
+            raise RecipeError(f"{path}, {where}: expected an object with strings for some of {', '.join(COLUMNS)}")
         yield where, row
 
 

@@ -16,7 +16,7 @@ from .output_folder import LOCK
 from .take_lists import HEAD_BYTES, ListedTake, listed_takes
 
 TEXT_SUFFIX = ".txt"
-"""Of captures that are read if they are named, but not looked for in folders, where notes have it, too."""
+"""Suffix of captures that are read if named, but not searched for in folders, where notes have it too."""
 CAPTURE_SUFFIXES = frozenset({*SUFFIXES, *SCENE_SUFFIXES} - {TEXT_SUFFIX})
 MAX_TAKES = 2_000_000
 
@@ -119,7 +119,7 @@ def _is_performer(path: Path) -> bool:
         with path.open("rb") as file:
             return PERFORMER_FORMAT.encode() in file.read(HEAD_BYTES)
     except OSError:
-        return False  # its row says why it cannot be read
+        return False  # its row reports why it cannot be read
 
 
 class _RecipeReader:

@@ -17,9 +17,9 @@ from ..pipeline.report_page.content import ReviewedTake
 from ..pipeline.report_page.figures import figures_of_take
 
 RECORD = "take.json"
-"""The file beside a take's files that says from what they were made; written last."""
+"""The file beside a take's files that records their inputs; written last."""
 HEAT_COLUMNS = 120
-"""Of a take's heat, at most."""
+"""Maximum number of columns of a take's heat strip."""
 
 State = Literal["solved", "unchanged", "failed"]
 
@@ -40,19 +40,19 @@ class TakeRow:
     """Hz"""
     hands: str = ""
     mean_mm: float | None = None
-    """Of the errors of all fingertips, and so on; None if nothing was measured."""
+    """Mean error of all fingertips; this and the following are None if nothing was measured."""
     p95_mm: float | None = None
     p99_mm: float | None = None
     max_mm: float | None = None
     predicted: float | None = None
-    """Share of frames in which a joint was not determined by a marker."""
+    """Fraction of frames in which a joint was not determined by a marker."""
     at_limit: float | None = None
-    """Share of frames in which an angle was at a limit."""
+    """Fraction of frames in which an angle was at a limit."""
     depth_mm: float | None = None
     """How deep skin is in skin, at most."""
     problems: int = 0
     severity: float = 0.0
-    """Of the worst problem: how many times it exceeds its threshold."""
+    """Severity of the worst problem: how many times it exceeds its threshold."""
     worst: str = ""
     """The worst problem, in words."""
     notes: int = 0
@@ -107,15 +107,15 @@ def _heat(take: ReviewedTake) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TakeRecord:
-    """What is kept beside a take's files."""
+    """The record beside a take's files."""
 
     key: str
-    """From what they were made: farm.take_key."""
+    """Key of the inputs they were made from: farm.take_key."""
     run: str
     """The run that made them."""
     row: TakeRow
     sizes: dict[str, int]
-    """File -> bytes, by which one that was cut or replaced is noticed."""
+    """File -> size in bytes, which shows that a file was truncated or replaced."""
 
     def as_line(self) -> bytes:
         """Return the record as JSON in one line."""

@@ -60,7 +60,7 @@ FILE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class FarmSettings:
-    """What holds for all takes of a run."""
+    """Settings of all takes in a run."""
 
     out: str
     """The output's folder, an absolute path."""
@@ -162,7 +162,7 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
     except MemoryError:
         return replace(failed, problem="the memory of its worker does not suffice, expected a smaller capture")
     except Exception as bug:
-        # One take stops nobody, whatever it is; where it happened is kept for a report.
+        # No error in one take stops the run; the traceback is kept for a report.
         _keep_traceback(folder)
         return replace(failed, problem=f"an error of Knuckle, {type(bug).__name__}: {bug}; see {TRACEBACK_FILE}")
 

@@ -30,7 +30,7 @@ PALM_SHARE = 1.2
 """Flesh of the palm below its metacarpals, relative to the finger's radius at its knuckle."""
 
 NEAR_JOINT = 0.3
-"""Share of a bone within which skin is near a joint."""
+"""Fraction of a bone within which skin is near a joint."""
 TIP_POSITION = 0.6
 """Position on the last bone, as a share of it, at which a tip's thickness is measured: it is rounded beyond."""
 FLAT_SHARE = 0.2

@@ -16,9 +16,9 @@ MIN_LENGTH = 1e-4
 MAX_LENGTH = 1.0
 """m between the elbow and the wrist of a person, also where the unit or the figure is a little off."""
 MIN_TILT = 0.1
-"""Least sine of the angle between a forearm and the back of the hand that rests on it: nearly a right angle."""
+"""Minimum sine of the angle between a forearm and the back of the hand that rests on it: nearly a right angle."""
 MAX_ASYMMETRY = 0.1
-"""Most by which distances of one arm differ from those of the other, as a share of the forearm, at rest: performers'
+"""Maximum difference of distances between the two arms at rest, as a fraction of the forearm: performers'
 skeletons differ by some per cent, and a palm rotated by 30 degrees moves its knuckles by a tenth of the forearm."""
 ALONG = np.array([0.0, 1.0, 0.0])
 """Where the forearm points in the frame of the wrist of a hand that rests on it."""

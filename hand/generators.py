@@ -15,7 +15,7 @@ class Progress:
     fraction: float
     """0..1 of the whole."""
     doing: str = ""
-    """Its next step, in words; empty while that does not change."""
+    """The current step, in words; empty if it is the same as before."""
 
 
 Steps = Generator[Progress, None, Result]
@@ -25,7 +25,7 @@ Steps = Generator[Progress, None, Result]
 def part_of(start: float, end: float, doing: str, work: Steps[Result]) -> Steps[Result]:
     """Run a part of a computation, with its progress scaled to the fractions from `start` to `end`.
 
-    doing: what the part does, where it does not say so itself. Returns the part's result.
+    doing: the description of the step while the part yields none. Returns the part's result.
     """
     while True:
         try:
@@ -39,7 +39,7 @@ def part_of(start: float, end: float, doing: str, work: Steps[Result]) -> Steps[
 def run_to_end(
     work: Generator[Yielded, None, Result], on_yield: Callable[[Yielded], object] = lambda _yielded: None
 ) -> Result:
-    """Run a generator to its end, call a function with all that it yields, and return its result."""
+    """Run a generator to its end, call a function with each value that it yields, and return its result."""
     while True:
         try:
             yielded = next(work)

@@ -1,4 +1,4 @@
-"""Forward kinematics over all frames at once: from joint angles to rotations, joint frames and site positions."""
+"""Forward kinematics of all frames in one batch: from joint angles to rotations, joint frames and site positions."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -24,7 +24,7 @@ class Step:
     """A position on the hand for which the user picks a marker."""
 
     words: str
-    """As a person reads it: tip of the index finger."""
+    """The joint's name for display: tip of the index finger."""
     spot: Spot
 
 

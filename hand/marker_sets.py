@@ -78,9 +78,9 @@ _GLOVE_LABELS = {
 _FINGER_MARKER_HEIGHT_M = 0.015
 """m from a bone's axis to the centre of a marker on a glove's back: half a finger, the glove and half a marker."""
 _HAND_MARKER_HEIGHT_M = 0.022
-"""The same on the back of the hand."""
+"""m from a bone's axis to the centre of a marker on the back of the hand."""
 _NAIL_MARKER_HEIGHT_M = 0.009
-"""The same on a nail."""
+"""m from a bone's axis to the centre of a marker on a nail."""
 
 
 def _on_proximal(digit: str, along: float) -> Spot:

@@ -37,7 +37,7 @@ class KeysBefore:
     animated: bool
     """Whether the armature had animation data."""
     action: str
-    """Name of the active action; empty for none."""
+    """Name of the active action; empty if there is none."""
     slot: bool
     """Whether it had an active slot."""
     slots: frozenset[tuple[int, int]]

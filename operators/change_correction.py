@@ -11,7 +11,7 @@ from ..errors import KnuckleError, RigError
 from ..pipeline.corrections.correction import Correction
 from ..pipeline.corrections.correction_json import from_list, to_list
 from ..rig.keys.corrections.corrected_take import clear_corrections
-from ..rig.keys.corrections.own_take import own_take
+from ..rig.keys.corrections.single_user_take import make_take_single_user
 from ..rig.keys.take_scene import armatures_of_take
 from .json_files import LoadJson, SaveJson, result_armature
 from .reports import report_message
@@ -179,7 +179,7 @@ class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
         assert armature is not None, "poll"
         try:
             for corrected in armatures_of_take(armature, context.scene):
-                own_take(corrected)
+                make_take_single_user(corrected)
                 clear_corrections(corrected)
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))

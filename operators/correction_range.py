@@ -1,4 +1,4 @@
-"""Where a new correction lies: what a person gives of its frames, hands and digits, and what is taken otherwise."""
+"""The range of a new correction: the frames, hands and digits that the user chose, and defaults for the rest."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -20,7 +20,7 @@ from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.surface_contact import Padded, SurfaceHit, padded
 from .auto_key import key_posed
 from .drag_solver import solver_property
-from .mouse_picking import nearest_seen, pressed_at, under_mouse
+from .mouse_picking import nearest_on_screen, press_position, under_mouse
 from .pin_properties import pins_of, update_pin
 from .pins import touchable_objects
 from .posed_hands import can_drag, named_armature
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 PRECISION = 0.1
 """Factor on the mouse's movement while Shift is held."""
 MAX_OWN_SURFACES = 16
-"""Surfaces of the hand's own meshes that a ray from the mouse passes through."""
+"""Maximum number of surfaces of the hand's meshes that a ray from the mouse passes through."""
 KEYS = "Confirm: LMB, Enter     Cancel: RMB, Esc     Precision: Shift"
 SURFACE_KEY = "     To a Surface: Ctrl"
 PINCH_KEY = "     No Pinch: Alt"
@@ -46,7 +46,7 @@ PINCH_RADIUS = 12.0
 
 
 def point_label(joint: str) -> str:
-    """Return what a dragged joint is called: "Index Finger Tip"."""
+    """Return the label of a dragged joint: "Index Finger Tip"."""
     digit = digit_of(joint)
     if digit is None:
         return "Palm"
@@ -70,12 +70,12 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
     side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, default="right")
     joint: EnumProperty(
         name="Point",
-        description="What is dragged",
+        description="Point to drag",
         items=[(joint, point_label(joint), f"The {point_label(joint).lower()}") for joint in DRAGGABLE],
         options={"SKIP_SAVE"},
     )
     goal: FloatVectorProperty(
-        name="Target", description="Where it is dragged to, in world space", size=3, subtype="TRANSLATION", precision=4
+        name="Target", description="Position to drag it to, in world space", size=3, subtype="TRANSLATION", precision=4
     )
     # The scene's solver by default.
     solver: solver_property(options={"SKIP_SAVE"})
@@ -100,7 +100,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         if context.region is None or context.region.type != "WINDOW" or context.region_data is None:
             report_message(self, "ERROR", "Hands are dragged in a 3D view")
             return {"CANCELLED"}
-        mouse = pressed_at(event)
+        mouse = press_position(event)
         if not self.properties.is_property_set("joint"):
             found = under_mouse(context, mouse)
             if found is None:
@@ -191,7 +191,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         return direction / np.linalg.norm(direction)
 
     def _pinched(self, context: "Context") -> tuple[DragStep, Floats] | None:
-        """The step with the fingertip on the other one under the mouse, if there is one, and its goal."""
+        """Return the step with the fingertip on the one under the mouse, and its goal; None if there is none."""
         self._pinches = ""
         if not self.joint.endswith("-tip"):
             return None
@@ -199,7 +199,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             found = detection_cache.found(named_armature(context, self.armature), self.side)
             self._pinching = pinching(self._drag, found)
         positions = {digit: tip.position for digit, tip in self._pinching.others.items()}
-        digit = nearest_seen(context, self._goal, positions, PINCH_RADIUS)
+        digit = nearest_on_screen(context, self._goal, positions, PINCH_RADIUS)
         if digit is None:
             return None
         pinched = self._pinching.pinch(digit, self._goal, self._view_direction(context), self._step)
@@ -207,7 +207,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         return pinched
 
     def _surface(self, context: "Context") -> SurfaceHit | None:
-        """The first surface under the mouse that is not the hand's own."""
+        """Return the first surface under the mouse that does not belong to the hand."""
         graph = context.evaluated_depsgraph_get()
         origin = region_2d_to_origin_3d(context.region, context.region_data, self._mouse)
         direction: Any = region_2d_to_vector_3d(context.region, context.region_data, self._mouse)

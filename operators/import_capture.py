@@ -90,7 +90,7 @@ class CaptureFileJob(CaptureJob):
         return {"RUNNING_MODAL"}
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Read the file at once in a script, or as a job if a person chose it in the file browser."""
+        """Read the file immediately in a script, or as a job if the user chose it in the file browser."""
         chosen_by_hand = self.options.is_invoke and not self.options.is_repeat
         return self.begin(context) if chosen_by_hand else super().execute(context)
 

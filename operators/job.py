@@ -27,7 +27,7 @@ class JobOperator:
     """Mixin of operators with long work. The operator defines `steps` and `finish`."""
 
     cancelled = "Cancelled, nothing was changed"
-    """What is reported after Escape."""
+    """The message after Escape."""
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Work step by step without changing the scene. Raises KnuckleError."""
@@ -41,7 +41,7 @@ class JobOperator:
         raise NotImplementedError
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Run to the end at once."""
+        """Run to the end without interruption."""
         try:
             self._start_context = _JobContext.of(context)
             for _ in self.steps(context):
@@ -136,10 +136,10 @@ class JobOperator:
 
 
 class AgreedJob(JobOperator):
-    """Mixin of jobs that a person agrees to in a dialog."""
+    """Mixin of jobs that the user confirms in a dialog."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Run at once in a script, or in slices if a person agreed to it in a dialog."""
+        """Run to the end in a script, or in slices if the user confirmed a dialog."""
         operator: Any = self
         agreed = operator.options.is_invoke and not operator.options.is_repeat
         return self.begin(context) if agreed else super().execute(context)

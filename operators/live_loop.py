@@ -40,7 +40,7 @@ TIMER_INTERVAL = 1 / 250
 WRITE_TIMEOUT = 0.5
 """s that Blender waits for the end of a raw take; a slower disk is written to in the background."""
 RECORDED_FRAMES = 16
-"""Frames that are solved at once while recording, when none may be skipped; more follow if the view is slow."""
+"""Frames solved per timer step while recording, when none may be skipped; more if the view is slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class EndedTake:
     seconds: float
     """s, from the first frame to the last, whether solved or not."""
     timecode: str
-    """Of its first frame, if the device sends timecode."""
+    """Timecode of its first frame, if the device sends timecode."""
     start: int
     """The scene's frame at its start."""
     missed: int

@@ -23,7 +23,7 @@ from ..rig.posing import apply_pose
 from ..rig.posing.rig_hand import RigHand
 
 if TYPE_CHECKING:
-    from bpy.types import Object, Scene
+    from bpy.types import Object
 
 Floats = NDArray[np.float64]
 
@@ -183,7 +183,9 @@ class LiveRigs:
     def _build_hand(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand:
         """Build a hand with the performer's proportions, replacing the one built for earlier measurements."""
         scene = self._scene.among(bpy.data.scenes)
-        old: list[Object | None] = _earlier_hands(scene, displayed.name)
+        old: list[Object | None] = [
+            obj for obj in scene.objects if is_armature(obj) and obj.get(HAND_PROPERTY) == displayed.name
+        ]
         if before is not None:
             old = [before.armature.among(bpy.data.objects)]
         for obj in old:
@@ -205,11 +207,6 @@ def _shown_hand(posed: RigHand, displayed: DisplayedHand, device_transform: Floa
         else replace(displayed.pose, root=device_transform @ displayed.pose.root)
     )
     return apply_pose.RigHandPose(posed, pose, displayed.forearm.on(pose.root) if displayed.forearm else None)
-
-
-def _earlier_hands(scene: "Scene", hand: str) -> "list[Object | None]":
-    """Return the armatures that earlier runs built for the hand of this name."""
-    return [obj for obj in scene.objects if is_armature(obj) and obj.get(HAND_PROPERTY) == hand]
 
 
 def _is_unmodified(obj: "Object") -> bool:

@@ -32,7 +32,7 @@ class KeyingOperator(JobOperator):
         return {"FINISHED"} if self._take is None else self.begin(context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """End the take, and key it at once."""
+        """End the take and key it immediately."""
         self._take = self.end(context)
         return {"FINISHED"} if self._take is None else JobOperator.execute(self, context)
 
@@ -77,7 +77,7 @@ class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator)
         return KeyingOperator.invoke(self, context, event) if _records() else self._start_take(context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Begin a take, or end it and key it at once."""
+        """Begin a take, or end it and key it immediately."""
         return KeyingOperator.execute(self, context) if _records() else self._start_take(context)
 
     def end(self, context: "Context") -> EndedTake | None:

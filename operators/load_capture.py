@@ -1,4 +1,4 @@
-"""Show a capture in the scene: its markers as an object, and what the panel says about them."""
+"""Show a capture in the scene: its markers as an object, and their description in the panel."""
 
 import json
 from pathlib import Path
@@ -51,7 +51,7 @@ def show_capture(context: "Context", markers: captures.Markers, path: str, found
 
 
 def capture_object(context: "Context", path: str) -> "Object | None":
-    """Return the scene's object with the markers of the capture at a path, None without one."""
+    """Return the scene's object with the markers of the capture at a path, or None."""
     for obj in context.scene.objects:
         if markers_object.is_markers(obj) and obj[markers_object.CAPTURE_PROPERTY].get("path") == path:
             return obj

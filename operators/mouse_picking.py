@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 PICK_RADIUS = 20.0
-"""Pixels at a UI scale of 1 from the mouse, within which a point is picked."""
+"""Maximum distance from the mouse of a picked point, in pixels at a UI scale of 1."""
 SAME_DISTANCE = 1.5
-"""The same unit: of points whose distances from the mouse differ by less, the one in front is picked."""
+"""Pixels as above. If the distances of points from the mouse differ by less, the point in front is picked."""
 OVERLAP = 15.0
-"""The same unit: rings of fingertips that are nearer to each other overlap."""
+"""Pixels as above, the distance below which the rings of two fingertips overlap."""
 
 
-def grabs(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]]]":
+def draggable_points(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]]]":
     """Yield each detected hand with its points: joint -> (3,) m in the world. Fast."""
     for armature in in_pose_mode(context):
         known = detection_cache.known(armature)
@@ -37,8 +37,8 @@ def grabs(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]
                 yield armature, side, grab_points(armature, known.bindings[side])
 
 
-def pressed_at(event: "Event") -> tuple[int, int]:
-    """Return the mouse's position in its region; where Blender has told a drag from a click, where it was pressed."""
+def press_position(event: "Event") -> tuple[int, int]:
+    """Return the mouse's position in its region. For a drag, it is where the button was pressed."""
     x, y = event.mouse_region_x, event.mouse_region_y
     if event.value != "CLICK_DRAG":
         return x, y
@@ -46,9 +46,9 @@ def pressed_at(event: "Event") -> tuple[int, int]:
 
 
 def under_mouse(context: "Context", mouse: tuple[int, int]) -> "Picked | None":
-    """Return the armature, side and joint of the point that is nearest to the mouse, a point of the view in pixels.
+    """Return the armature, side and joint of the point nearest to the mouse (pixels in the region).
 
-    Of points behind each other it is the one in front; None where none is near.
+    If points overlap, it is the one in front. Returns None if no point is near.
     """
     found, scale = _near(context, mouse), context.preferences.system.ui_scale
     nearest = min((distance for distance, *_ in found), default=0.0)
@@ -62,41 +62,43 @@ def tips_under_mouse(context: "Context", mouse: tuple[int, int]) -> "list[Picked
     if first is None or not first[2].endswith("-tip"):
         return []
     found = sorted(_near(context, mouse), key=lambda hit: hit[0])
-    own = next(seen for *_, seen, hit in found if hit == first)
-    most = OVERLAP * context.preferences.system.ui_scale
+    centre = next(pixel for *_, pixel, hit in found if hit == first)
+    max_distance = OVERLAP * context.preferences.system.ui_scale
     return [first] + [
         hit
-        for *_, seen, hit in found
-        if hit != first and hit[2].endswith("-tip") and float(np.linalg.norm(seen - own)) < most
+        for *_, pixel, hit in found
+        if hit != first and hit[2].endswith("-tip") and float(np.linalg.norm(pixel - centre)) < max_distance
     ]
 
 
 def _near(context: "Context", mouse: tuple[int, int]) -> "list[tuple[float, float, Floats, Picked]]":
-    """Return the points near the mouse: distance from it in pixels, depth, (2,) pixels, and whose point it is."""
+    """Return the points near the mouse: distance from it in pixels, depth, position (2,) in pixels, and owner."""
     region, view = context.region, context.region_data
     if region is None or region.type != "WINDOW" or view is None:
         return []
     found = []
-    for armature, side, points in grabs(context):
+    for armature, side, points in draggable_points(context):
         for joint, position in points.items():
-            pixel = location_3d_to_region_2d(region, view, Vector(position.tolist()))
-            if pixel is None:
+            projected = location_3d_to_region_2d(region, view, Vector(position.tolist()))
+            if projected is None:
                 continue
-            seen = np.array(pixel, float)
-            distance = float(np.linalg.norm(seen - np.array(mouse, float)))
+            pixel = np.array(projected, float)
+            distance = float(np.linalg.norm(pixel - np.array(mouse, float)))
             if distance < PICK_RADIUS * context.preferences.system.ui_scale:
                 depth = -(view.view_matrix @ Vector(position.tolist())).z
-                found.append((distance, depth, seen, (armature, side, joint)))
+                found.append((distance, depth, pixel, (armature, side, joint)))
     return found
 
 
-def nearest_seen(context: "Context", point: Floats, positions: Mapping[str, Floats], most: float) -> str | None:
-    """Return which of the positions (3,) m in the world is seen nearest to a point, within `most` pixels."""
-    own = location_3d_to_region_2d(context.region, context.region_data, Vector(point.tolist()))
+def nearest_on_screen(
+    context: "Context", point: Floats, positions: Mapping[str, Floats], max_pixels: float
+) -> str | None:
+    """Return which of the positions (3,) m in the world is nearest to a point in the view, within `max_pixels`."""
+    pixel = location_3d_to_region_2d(context.region, context.region_data, Vector(point.tolist()))
     distances = {}
     for name, position in positions.items():
-        seen = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
-        if own is not None and seen is not None:
-            distances[name] = (seen - own).length
-    near = min(distances, key=lambda name: distances[name], default=None)
-    return near if near and distances[near] <= most * context.preferences.system.ui_scale else None
+        other_pixel = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
+        if pixel is not None and other_pixel is not None:
+            distances[name] = (other_pixel - pixel).length
+    nearest = min(distances, key=lambda name: distances[name], default=None)
+    return nearest if nearest and distances[nearest] <= max_pixels * context.preferences.system.ui_scale else None

@@ -106,7 +106,7 @@ def pins_on(armature: "Object") -> "list[Any]":
 
 
 def pin_of(armature: "Object", side: Side, digit: str) -> Any:
-    """Return the pin of a digit, None without one."""
+    """Return the pin of a digit, or None."""
     return next((pin for pin in pins_on(armature) if pin.side == side and pin.digit == digit), None)
 
 

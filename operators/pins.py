@@ -18,7 +18,7 @@ from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.rig_hand import RigHand
 from .auto_key import key_posed
 from .job import redraw_views
-from .mouse_picking import pressed_at, tips_under_mouse
+from .mouse_picking import press_position, tips_under_mouse
 from .pin_properties import KINDS, pin_digit, pins_of, pins_on, unpin, unpin_digit
 from .posed_hands import can_drag, check_posable, in_pose_mode, named_armature
 from .reports import report_message
@@ -74,7 +74,7 @@ class _OfDigit:
         """
         operator: Any = self
         if not operator.properties.is_property_set("digit"):
-            mouse = pressed_at(event)
+            mouse = press_position(event)
             tips = tuple((armature.name, side, joint) for armature, side, joint in tips_under_mouse(context, mouse))
             if not tips:
                 return {"PASS_THROUGH"}

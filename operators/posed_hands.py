@@ -34,7 +34,7 @@ def posed_armatures(context: "Context") -> "list[Object]":
 
 
 def posed_armature(context: "Context") -> "Object | None":
-    """Return the first of posed_armatures, None without one. Faster, since it is called whenever sliders are drawn."""
+    """Return the first of posed_armatures, or None. Faster, since it is called whenever sliders are drawn."""
     return _active(context) or next(iter(posed_armatures(context)), None)
 
 

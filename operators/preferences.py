@@ -1,4 +1,4 @@
-"""The extension's preferences: what a person sets once, whatever file is open."""
+"""The extension's preferences, which apply to all files."""
 
 from collections.abc import Mapping
 from pathlib import Path

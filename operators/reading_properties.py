@@ -51,7 +51,7 @@ def animation_property() -> Any:
 
 
 def rate_property() -> Any:
-    """Make the property that overrides a file's times; 0 for none."""
+    """Make the property that overrides a file's times; 0 overrides nothing."""
     return FloatProperty(
         name="Capture Rate",
         description="Frames per second of the capture, for files without times or with wrong ones. 0 goes by the file",

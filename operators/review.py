@@ -56,7 +56,7 @@ class BeforeMend:
     """What was wrong before a mend."""
 
     problems: tuple[TakeProblem, ...]
-    """Of the take."""
+    """The take's problems."""
     displayed: TakeProblem | None
     """The one that was shown on the current frame, unless it was mended or marked as seen."""
 
@@ -172,7 +172,7 @@ class _GoTo(_Review):
         return {"FINISHED"}
 
     def step(self, state: "_Progress", visits: Visits) -> tuple[TakeProblem | None, Visits]:
-        """Return the problem to go to, None without one, and the visits with it."""
+        """Return the problem to go to, or None, and the visits with it."""
         raise NotImplementedError
 
 
@@ -181,13 +181,13 @@ class _Progress:
     """The state of a review."""
 
     problems: tuple[TakeProblem, ...]
-    """Of the take, the worst first."""
+    """The take's problems, the worst first."""
     unseen: tuple[TakeProblem, ...]
-    """Those that are not marked as seen."""
+    """The problems that are not marked as seen."""
     left: tuple[TakeProblem, ...]
-    """Those of them on which no correction lies."""
+    """The unseen problems that no correction mends."""
     displayed: TakeProblem | None
-    """One of them, or one of which a mend has left nothing."""
+    """One of the problems, or one that a mend has removed."""
 
     def first_of(self, problems: Iterable[TakeProblem]) -> TakeProblem | None:
         """Return the first of problems that is not shown and not marked as seen."""

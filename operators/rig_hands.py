@@ -17,10 +17,10 @@ from ..rig.mapping_corrections import (
     check_unassigned,
     mapping_to_correct,
     mirrored_mapping,
-    own_mapping,
+    user_mapping,
     with_carrier,
     with_curl_flipped,
-    with_curl_turned,
+    with_curl_rotated,
 )
 from .job import redraw_views
 from .reports import report_message
@@ -77,10 +77,10 @@ def rotate_curl_plane(armature: "Object", side: Side, digit: str, degrees: float
     known = detection_cache.known(armature)
     found = known.hands.get(side) if known and not known.why_not(side) else None
     if known is None or found is None or not found.corrected:
-        correct(armature, side, lambda mapping: with_curl_turned(mapping, digit, degrees))
+        correct(armature, side, lambda mapping: with_curl_rotated(mapping, digit, degrees))
         return
-    mapping = with_curl_turned(own_mapping(found), digit, degrees)
-    answer = detection_cache.with_turns(armature, known, side, mapping.curl_turns)
+    mapping = with_curl_rotated(user_mapping(found), digit, degrees)
+    answer = detection_cache.with_curl_angles(armature, known, side, mapping.curl_angles)
     save_mapping(armature, mapping)
     detection_cache.remember(armature, answer)
     redraw_views(bpy.context)
@@ -227,7 +227,7 @@ class KNUCKLE_OT_export_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
         known = detection_cache.look(armature)
         if self.side not in known.hands:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand to save, pick its bones first")
-        write_preset(Path(self.filepath), _checked_whole(own_mapping(known.hands[self.side])))
+        write_preset(Path(self.filepath), _checked_whole(user_mapping(known.hands[self.side])))
 
 
 class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):

@@ -72,7 +72,7 @@ def _bone(side: Side, joint: str) -> Any:
 def _turn(side: Side, digit: str) -> Any:
     def get(group: Any) -> float:
         found = _found(group, side)
-        return radians(found.curl_turns.get(digit, 0.0)) if found else 0.0
+        return radians(found.curl_angles.get(digit, 0.0)) if found else 0.0
 
     def put(group: Any, angle: float) -> None:
         _change(group, lambda armature: rotate_curl_plane(armature, side, digit, round(degrees(angle), 3)))

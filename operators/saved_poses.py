@@ -1,4 +1,4 @@
-"""Hand poses that a person saved: files in a folder of their own, for any rig in any file."""
+"""Hand poses that the user saved: files in a separate folder, for any rig in any file."""
 
 from functools import lru_cache
 from pathlib import Path

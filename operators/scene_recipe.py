@@ -140,7 +140,7 @@ def _alignment(text: str) -> dict[str, Any]:
 
 
 def performer_of(scene: "Scene") -> Any:
-    """Return a scene's performer as decoded JSON, None without one. Raises RecipeError if it is not JSON."""
+    """Return a scene's performer as decoded JSON, or None. Raises RecipeError if it is not JSON."""
     return _decoded(scene.knuckle.performer, "performer")
 
 

@@ -124,7 +124,7 @@ class SliderDrag:
     keys: KeysBefore | None
     """None without auto-keying."""
     fingerprint: Hashable = None
-    """Of the hand after the last value; if the hand has another one, another drag begins."""
+    """Fingerprint of the hand after the last value; if it has changed, a new drag begins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,11 +168,11 @@ class Session:
     pose_icons: dict[str, int] = field(default_factory=dict)
     """Pose -> its icon; 0 for one that is read after drawing."""
     poses_to_show: list[NamedPose] = field(default_factory=list)
-    """Those whose pictures are read after drawing."""
+    """Poses whose pictures are read after drawing."""
     draw_handlers: dict[str, list[Any]] = field(default_factory=dict)
     """Overlay -> Blender's handles of its draw functions."""
     armatures_to_detect: set[DataReference] = field(default_factory=set)
-    """Those whose hands are detected after drawing."""
+    """Armatures whose hands are detected after drawing."""
     command: Any = None
     """Blender's handle of the shell command."""
 

@@ -125,7 +125,7 @@ class _AddsRange(_SolvesAgain, OnRange):
         return self.ask_for_range(context)
 
     def draw_range(self, layout: "UILayout") -> None:
-        """Draw the frames in a dialog, and what of a person's work is replaced."""
+        """Draw the frames in a dialog, and which of the user's edits are replaced."""
         super().draw_range(layout)
         operator: Any = self
         edits = self._edits.in_words(operator.first, operator.last) if "_edits" in vars(self) else ""
@@ -260,7 +260,7 @@ class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Solve, once it is agreed that a person's work is replaced."""
+        """Solve after the user has agreed to replace edits."""
         try:
             edits = TakeEdits.of(expected_take(context)).in_words()
         except KnuckleError as error:

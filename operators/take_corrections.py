@@ -22,7 +22,7 @@ from ..rig.keys.corrections.corrected_take import (
     corrections_of,
 )
 from ..rig.keys.corrections.object_motion import PlayedFrames
-from ..rig.keys.corrections.own_take import own_take
+from ..rig.keys.corrections.single_user_take import make_take_single_user
 from ..rig.keys.corrections.take_base import base_of
 from ..rig.keys.corrections.take_clock import TakeClock, clock_of
 from ..rig.keys.frame_times import LAST_FRAME
@@ -84,7 +84,7 @@ class ShownTake:
         corrections = tuple(after if correction is before else correction for correction in self.corrections)
         armatures = self.armatures
         for armature in armatures:
-            own_take(armature)
+            make_take_single_user(armature)
         # Until one of them must be composed again: then all are.
         if not all(write_change(armature, corrections, before, self.scene) for armature in armatures):
             self.write(corrections)
@@ -117,7 +117,7 @@ class ShownTake:
         armatures = self.armatures
         for armature in armatures:
             check_correctable(armature)
-            own_take(armature)
+            make_take_single_user(armature)
         notes = [
             note
             for armature, made in zip(armatures, composed or [None] * len(armatures), strict=True)
@@ -128,7 +128,7 @@ class ShownTake:
 
 
 def shown_take(context: "Context") -> ShownTake | None:
-    """Return the take that is shown, None without one. Raises RecipeError if its corrections are damaged."""
+    """Return the take that is shown, or None. Raises RecipeError if its corrections are damaged."""
     armature = result_armature(context)
     base = base_of(armature)
     if armature is None or base is None:

@@ -121,7 +121,9 @@ def draw_names() -> None:
             _write(context, taken, shape, position, colours[shape.kind])
     if chosen.step:
         lines = [
-            f"{_part(trace)} · {trace.steps[chosen.step - 1]}" for trace in displayed if chosen.step <= len(trace.steps)
+            f"{DIGIT_NAMES.get(trace.part, trace.part.capitalize())} · {trace.steps[chosen.step - 1]}"
+            for trace in displayed
+            if chosen.step <= len(trace.steps)
         ]
         blf.color(0, 1.0, 1.0, 1.0, 1.0)
         for number, line in enumerate(reversed(lines)):
@@ -156,10 +158,6 @@ def _shapes(context: "Context", displayed: tuple[Trace, ...]) -> Iterator[tuple[
         for shape in trace.shapes:
             if step in (0, shape.step) or shape.kind == "chain":
                 yield shape, along
-
-
-def _part(trace: Trace) -> str:
-    return DIGIT_NAMES.get(trace.part, trace.part.capitalize())
 
 
 def _colours(context: "Context") -> dict[Kind, Colour]:

@@ -29,11 +29,11 @@ Colour = tuple[float, float, float, float]
 HEIGHT = 260.0
 """Pixels at a UI scale of 1: height of the picture."""
 MIN_WIDTH = 200.0
-"""The same unit: least width of the board under the picture."""
+"""Pixels as above: minimum width of the board under the picture."""
 PROMPT_SIZE = 14.0
-"""The same unit: size of the text that says which marker to pick."""
+"""Pixels as above: size of the text that names the marker to pick."""
 CORNER = (90.0, 60.0)
-"""The same unit: where its lower left corner is, right of the toolbar."""
+"""Pixels as above: position of its lower left corner, right of the toolbar."""
 BOARD: Colour = (0.08, 0.08, 0.08, 0.85)
 SKIN: Colour = (0.45, 0.42, 0.40, 1.0)
 OPEN: Colour = (0.75, 0.75, 0.75, 0.8)

@@ -11,7 +11,6 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 from numpy.typing import NDArray
 
-from ..hand.joints import Side
 from ..operators.preferences import color
 from ..operators.rig_hands import driven_armature
 from ..operators.session import SESSION
@@ -126,7 +125,7 @@ def _names(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str
             sure = found.confidence.get(digit, 0.0) >= MIN_CONFIDENCE
             yield tip, label(found, digit), color(digit) if sure else color("uncertain")
         if len(normal):
-            yield normal[-1], _palm_label(found.side), color("palm")
+            yield normal[-1], f"{found.side.capitalize()} palm", color("palm")
     bone = _picked(armature)
     if bone is not None:
         yield np.array(bone.center), bone.name, color("picked")
@@ -139,10 +138,6 @@ def _picked(armature: "Object") -> "PoseBone | None":
     if picked is not None and picked.armature == armature.name:
         bone = armature.pose.bones.get(picked.bone)
     return bone
-
-
-def _palm_label(side: Side) -> str:
-    return f"{side.capitalize()} palm"
 
 
 def _paint(axes: HandAxes, lines: Batch, fans: Batch) -> None:

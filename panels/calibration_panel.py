@@ -112,7 +112,7 @@ def _rho(hand: MeasuredHand, digit: str) -> str:
 
 @lru_cache(maxsize=1)
 def performer_of(text: str) -> Performer | None:
-    """Decode a scene's performer, None without one. Cached, since panels are drawn all the time."""
+    """Decode a scene's performer, or None. Cached, since panels are drawn all the time."""
     try:
         return performer.from_dict(decode_json(text, "performer"), "performer") if text else None
     except KnuckleError:

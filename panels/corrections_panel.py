@@ -13,7 +13,7 @@ from ..pipeline.corrections.correction import Correction, Kind
 from ..rig.keys.corrections.resolved_take import is_unsolved
 from ..rig.keys.corrections.take_base import composed_of, is_alone
 from ..rig.keys.corrections.waiting import shortened_of, waiting_of
-from .text_format import fitting, paragraph
+from .text_format import paragraph, shortened_text
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -154,7 +154,7 @@ def _row(
     name.active = not correction.muted and not status[0]
     first, last = take.clock.frames([correction.range.start, correction.range.end])
     icon = "ERROR" if any(status) else ICONS[correction.kind]
-    text = fitting(
+    text = shortened_text(
         context, f"{correction.hand[0].upper()}  {correction.name}", f"  {first:.0f}–{last:.0f}", taken=TAKEN
     )
     _button(name, correction, "SELECT", icon, text=text, emboss=is_selected)

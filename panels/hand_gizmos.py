@@ -8,7 +8,7 @@ from mathutils import Matrix
 
 from ..hand.joints import KNUCKLES, Side, digit_of
 from ..operators.drag_hand import KNUCKLE_OT_drag_hand
-from ..operators.mouse_picking import grabs
+from ..operators.mouse_picking import draggable_points
 from ..operators.pin_properties import pin_of
 from ..operators.posed_hands import in_pose_mode
 from ..operators.preferences import color
@@ -55,7 +55,7 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
         for armature in in_pose_mode(context):
             detected_hands(armature)
         seen = set()
-        for armature, side, points in grabs(context):
+        for armature, side, points in draggable_points(context):
             for joint, position in points.items():
                 key = armature.name, side, joint
                 seen.add(key)

@@ -31,7 +31,7 @@ COLOURS = np.array(
     ],
     np.float32,
 )
-"""Of each level, and of predicted frames."""
+"""Color of each level, and of predicted frames."""
 GROUND = (0.08, 0.08, 0.09, 0.82)
 ROW, SMALL_ROW, LONE_ROW = 11.0, 5.0, 6.0
 """Pixels of a row at a UI scale of 1, of one in a region that is low, and of a single one for all."""
@@ -40,7 +40,7 @@ NAMES, SCRUB, LONE_BOTTOM = 46.0, 26.0, 4.0
 BOTTOM, ABOVE_MARKERS = 18.0, 22.0
 """Pixels at the bottom for the scroll bar, and for the scene's markers where there are any."""
 MAX_SHARE = 0.6
-"""Of the room for rows that they may take before they become small."""
+"""Fraction of the available height that rows may take before they become small."""
 MODES = ("TIMELINE", "DOPESHEET", "ACTION")
 
 
@@ -50,7 +50,7 @@ class StripLayout:
 
     bottom: float
     height: float
-    """Of a row."""
+    """Height of a row."""
     rows: int
     """1 if all are drawn as one."""
     named: bool

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_PT_live(bpy.types.Panel):
-    """A performer's hands, as they move"""
+    """Hands posed live from a device"""
 
     bl_label = "Live"
     bl_space_type = "VIEW_3D"
@@ -38,8 +38,8 @@ class KNUCKLE_PT_live(bpy.types.Panel):
         layout.use_property_decorate = False
         column = layout.column()
         column.enabled = run is None
-        _device(column, context, chosen)
-        _driven(column, context.scene.knuckle)
+        _draw_device(column, context, chosen)
+        _draw_driven_rig(column, context.scene.knuckle)
         layout.prop(chosen, "put_back")
         # Rows that appear while it runs are below, so that Stop is where Start was.
         row = layout.row()
@@ -48,19 +48,19 @@ class KNUCKLE_PT_live(bpy.types.Panel):
             row.operator("knuckle.live_start", icon="PLAY")
             if SESSION.live.problem:
                 paragraph(layout, context, sentence(SESSION.live.problem), "ERROR")
-            _people(layout, chosen, run)
+            _draw_performers(layout, chosen, run)
             return
         row.operator("knuckle.live_stop", icon="SNAP_FACE")
-        _recording(row, run)
-        _people(layout, chosen, run)
-        _state(layout.box(), context, run)
+        _draw_record_button(row, run)
+        _draw_performers(layout, chosen, run)
+        _draw_state(layout.box(), context, run)
         row = layout.row(align=True)
         row.enabled = bool(run.displayed_hands)
         row.operator("knuckle.live_recentre", icon="PIVOT_CURSOR")
         row.operator("knuckle.live_measure", icon="DRIVER_DISTANCE")
 
 
-def _device(layout: "UILayout", context: "Context", chosen: Any) -> None:
+def _draw_device(layout: "UILayout", context: "Context", chosen: Any) -> None:
     device = DEVICES[chosen.device]
     layout.prop(chosen, "device")
     paragraph(layout, context, sentence(device.about))
@@ -77,7 +77,7 @@ def _device(layout: "UILayout", context: "Context", chosen: Any) -> None:
         layout.row().prop(chosen, "angles", expand=True)
 
 
-def _driven(layout: "UILayout", chosen: Any) -> None:
+def _draw_driven_rig(layout: "UILayout", chosen: Any) -> None:
     """Draw what the first performer drives: the same setting as for a capture."""
     layout.row().prop(chosen, "drive", expand=True)
     layout.prop(chosen, "rig")
@@ -85,7 +85,7 @@ def _driven(layout: "UILayout", chosen: Any) -> None:
         layout.prop(chosen, "armature")
 
 
-def _people(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
+def _draw_performers(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
     """Draw the named performers of the device, and what each drives."""
     if not chosen.people:
         return
@@ -97,7 +97,7 @@ def _people(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
             row.operator("knuckle.live_forget_performer", text="", icon="X").performer = person.name
 
 
-def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
+def _draw_state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     paragraph(layout, context, sentence(run.receiver.state()), "ERROR" if run.receiver.failed else "INFO")
     if DEVICES[run.setup.device].opens_page:
         url = page_url(run.setup.address)
@@ -116,15 +116,15 @@ def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
         pair(column, _hand_title(hand.name), "not seen" if hand.lost else seen)
     for name in run.session.unmeasured():
         pair(column, _hand_title(name), "being measured")
-    _figures(column, run.receiver.stats)
+    _draw_figures(column, run.receiver.stats)
     if run.timecode:
         pair(column, "Timecode", run.timecode)
 
 
-def _figures(layout: "UILayout", stats: StreamStats) -> None:
+def _draw_figures(layout: "UILayout", stats: StreamStats) -> None:
     """Draw latency, jitter and dropped frames."""
-    middle, most = stats.latency()
-    pair(layout, "Latency, median / 99 %", f"{1000 * middle:.1f} / {1000 * most:.1f} ms")
+    median, percentile_99 = stats.latency()
+    pair(layout, "Latency, median / 99 %", f"{1000 * median:.1f} / {1000 * percentile_99:.1f} ms")
     pair(layout, "Jitter", f"{1000 * stats.jitter():.1f} ms")
     dropped = {
         "Dropped by Network": stats.lost,
@@ -145,7 +145,7 @@ def _hand_title(hand: str) -> str:
     return f"{performer}, {side} hand" if performer else f"{hand.capitalize()} hand"
 
 
-def _recording(layout: "UILayout", run: LiveRun) -> None:
+def _draw_record_button(layout: "UILayout", run: LiveRun) -> None:
     recording = run.receiver.recording is not None
     text = "Stop Recording" if recording else "Record"
     layout.operator("knuckle.live_record", text=text, icon="REC", depress=recording)

@@ -10,7 +10,7 @@ from ..operators.review import current_problem
 from ..rig.keys.corrections.mended_problems import Reviewed
 from ..rig.keys.take_problems import TakeProblem
 from ..rig.keys.take_report import action_with_report, report_of
-from .text_format import fitting, pair, paragraph
+from .text_format import pair, paragraph, shortened_text
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -101,7 +101,7 @@ def _row(layout: "UILayout", context: "Context", problem: TakeProblem, state: _S
     mark: Any = row.operator("knuckle.mark_seen", text="", icon=icon, emboss=False)
     button_row = row.row(align=True)
     button_row.alignment = "LEFT"
-    text = fitting(context, f"{problem.worst:.0f}  {problem.hand[0].upper()}  {problem.reason}", taken=TAKEN)
+    text = shortened_text(context, f"{problem.worst:.0f}  {problem.hand[0].upper()}  {problem.reason}", taken=TAKEN)
     look = MENDED if state.is_mended else grade(problem.severity)
     go: Any = button_row.operator("knuckle.show_problem", text=text, icon=look, emboss=state.is_current)
     go.problem = mark.problem = problem.key

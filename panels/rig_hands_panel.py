@@ -136,7 +136,7 @@ def _digit(layout: "UILayout", hand: _Hand, digit: str) -> None:
     named.progress(factor=sure, text=("custom" if own else f"{sure:.0%}") if sure > 0 else "none")
     flip = row.row(align=True)
     flip.enabled = sure > 0
-    around = found is not None and abs(found.curl_turns.get(digit, 0.0)) > 90
+    around = found is not None and abs(found.curl_angles.get(digit, 0.0)) > 90
     button: Any = flip.operator("knuckle.flip_digit", text="", icon="ARROW_LEFTRIGHT", depress=around)
     button.side, button.digit = hand.side, digit
     _pick(row, hand.side, digit)

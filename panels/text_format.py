@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
 DIGIT_NAMES = {digit: digit_title(digit) for digit in DIGITS}
 
-
 NAMES_WITH_ICON = 0.32
-"""Part of a table's width that names with icons take."""
+"""Fraction of a table's width for names with icons."""
 MIN_CONFIDENCE = 0.6
 """Confidence below which a digit is marked: another mapping fits nearly as well, or names and shape disagree."""
 
@@ -35,10 +34,10 @@ def paragraph(
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE")
 
 
-def fitting(context: "Context", text: str, end: str = "", *, taken: int) -> str:
-    """Return a text and its end, cut to fit into the region: Blender leaves buttons out of rows that are too wide.
+def shortened_text(context: "Context", text: str, end: str = "", *, taken: int) -> str:
+    """Return a text and its end, shortened to fit the region: Blender leaves buttons out of rows that are too wide.
 
-    taken: pixels of the region's width, at a scale of 1, that are not the text's.
+    taken: width of everything else in the row, in pixels at a scale of 1.
     """
     preferences = context.preferences
     scale = preferences.system.ui_scale
@@ -61,7 +60,7 @@ def pair(layout: "UILayout", name: str, value: str) -> None:
 
 
 def figure(figures: Any, name: str, factor: float = 1.0) -> str:
-    """Format a figure of the report times a factor, a dash if it is unknown."""
+    """Format a figure of the report, multiplied by `factor`; a dash if it is unknown."""
     value = figures.get(name) if isinstance(figures, dict) else None
     if not isinstance(value, int | float):
         return "–"
@@ -69,7 +68,7 @@ def figure(figures: Any, name: str, factor: float = 1.0) -> str:
 
 
 def heading(layout: "UILayout", first: str, second: str) -> None:
-    """Draw the titles of two columns of `line` with icons; the first one reaches over the names."""
+    """Draw the titles of two columns of `line` with icons. The first also covers the column of names."""
     row = layout.split(factor=(1 + NAMES_WITH_ICON) / 2, align=True)
     for text in (first, second):
         cell = row.row()

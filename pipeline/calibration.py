@@ -301,7 +301,7 @@ def _in_palm_frame(hand: Proportions, spots: tuple[Spot, ...], positions: Floats
 
 
 def run(recipe: Recipe, choices: CalibrationChoices) -> Performer:
-    """Measure a performer on the recipe's capture, all at once. Raises KnuckleError."""
+    """Measure a performer on the recipe's capture and return the result. Raises KnuckleError."""
     calibration = CalibrationJob(recipe, choices)
     for _ in calibration.steps():
         pass

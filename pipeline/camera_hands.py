@@ -58,7 +58,7 @@ def fit_camera_hands(recipe: Recipe, markers: Markers) -> Steps[Markers]:
 
 
 def camera_settings(recipe: Recipe) -> CameraSettings:
-    """What a recipe says of the camera and the hand, or what is assumed."""
+    """The camera and the hand as the recipe describes them, or as assumed."""
     return CameraSettings(
         ANGLE_OF_VIEW if recipe.angle_of_view is None else recipe.angle_of_view,
         adult("right").size if recipe.hand_length is None else recipe.hand_length,

@@ -1,4 +1,4 @@
-"""Where a capture stands in the scene: the location, rotation and scale of its markers."""
+"""The transform of a capture in the scene: location, rotation and scale of its markers."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class CaptureTransform:
     """
 
     location: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Where the capture's origin is, in metres."""
+    """Position of the capture's origin in metres."""
     rotation: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Rotation about X, then Y, then Z, in degrees."""
     scale: float = 1.0

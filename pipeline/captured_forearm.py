@@ -1,4 +1,4 @@
-"""What a capture shows of the forearm on which a hand hangs."""
+"""The forearm of a hand, as far as a capture shows it."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MIN_SEEN = 0.8
-"""Share of frames in which a point of the arm is seen that is used."""
+"""Fraction of frames in which a point of the arm is seen that is used."""
 MAX_STRETCH = 1.3
-"""By which a forearm may be longer at times than at others: markers on the skin of an elbow slide."""
+"""Maximum ratio of a forearm's longest to its shortest length: markers on the skin of an elbow slide."""
 MIN_FOREARM = 0.3
-"""Share of the palm's length that a forearm is longer than: some skeletons have a joint of that name at the wrist."""
+"""Minimum length of a forearm relative to the palm: some skeletons have a joint of that name at the wrist."""
 BACK_LENGTH = 0.1
 """m from the wrist of the point by which the back of a resting hand is cleaned: half a hand."""
 

@@ -47,18 +47,18 @@ class SolveMethods:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PieceContext:
-    """What the solve of a piece of a take takes from the whole take and from the piece before."""
+    """Input to the solve of a piece of a take from the whole take and from the previous piece."""
 
     seen_digits: Mapping[Side, Bools] = field(default_factory=dict)
     """(G,) of each hand, whether a digit is seen in the stretches that a long take was measured on."""
     measured_labels: frozenset[str] | None = None
-    """Of markers that are measured in those stretches; None if this is the whole take."""
+    """Labels of markers that are measured in those stretches; None if this is the whole take."""
     states: Mapping[Side, Any] = field(default_factory=dict)
-    """Of each hand's solver, before the first frame; of hands without one, the solver starts afresh."""
+    """Side -> state of the solver before the first frame; the solver of other hands starts without one."""
     hand_on_at: float = np.inf
-    """s, before which frame the states are kept for the next piece."""
+    """s, time of the frame before which the states are kept for the next piece."""
     handed_on: dict[Side, Any] = field(default_factory=dict)
-    """Those states, when the hands are solved."""
+    """Side -> that state, available once the hands are solved."""
     frames_per_step: int = FRAMES_PER_STEP
     """Frames solved between two reports of progress."""
 

@@ -171,7 +171,7 @@ class SolveJob:
         return resolved, waiting
 
     def _prepared_by_stretches(self, raw: Markers) -> Steps[Prepared | None]:
-        """Return what holds for the whole take, measured on stretches of a long one; None for a short one."""
+        """Return the facts about a whole take, measured on stretches of a long one; None for a short one."""
         if self.prepared is not None or len(raw.times) <= MAX_MEASURED:
             return self.prepared
         prepared = yield from prepare(self.recipe, raw.select(measured_frames(len(raw.times))))
@@ -270,7 +270,7 @@ def _report(
 
 
 def run(recipe: Recipe) -> Take:
-    """Solve a recipe all at once. Raises KnuckleError."""
+    """Solve a recipe and return the result. Raises KnuckleError."""
     job = SolveJob(recipe)
     for _ in job.steps():
         pass

@@ -34,7 +34,7 @@ class FoundHands:
     key: str
     """What they were found by; empty if that is more than a recipe and a file."""
     labels: LabelledMarkers
-    """With the labelled markers of the recipe's frames, not cleaned."""
+    """Assignment with the labelled markers of the recipe's frames, not cleaned."""
     cleaned: CleanedMarkers
     assigned: Assignment
     performer: Performer
@@ -57,7 +57,7 @@ class SolvedCapture:
     """Cleaned, at the rate of the solved frames."""
     solved: tuple[SolvedHand, ...]
     resolved: Resolved | None = None
-    """The same hands with the ranges of the last corrections."""
+    """The hands with the ranges of the last corrections solved again."""
 
 
 def finding_key(recipe: Recipe) -> str:

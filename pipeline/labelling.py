@@ -26,11 +26,11 @@ Floats = NDArray[np.float64]
 MAP_LAYOUT = "marker map"
 """Name of the layout of a marker map."""
 MAX_NAMED_SWAPS = 3
-"""How many swaps a warning names."""
+"""Maximum number of swaps that a warning names."""
 SWAP_RESULTS = {"mended": "were undone", "doubtful": "are possible and were left as they are"}
-"""What warnings say of the swaps that the report counts under these names."""
+"""Count of swaps in the report -> its description in warnings."""
 SWAP_DOUBT = 0.5
-"""Doubt of labels that may be swapped: either way is as likely."""
+"""Doubt of labels that may be swapped: both ways are equally likely."""
 DOUBTFUL_CONFIDENCE = 0.8
 """Confidence below which a marker's label is reported as doubtful."""
 

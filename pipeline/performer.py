@@ -44,7 +44,7 @@ MAX_RADIUS_MM = 100.0
 """mm"""
 MAX_RHO = 2.0
 MAX_MOTION_FRAMES = 1000
-"""Most frames of free motion in a file."""
+"""Maximum number of frames of free motion in a file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,14 +37,14 @@ def implausible_lengths(hand: Proportions, unit: str) -> str:
 
 
 def length_text(length: float) -> str:
-    """Return a length in m as a person says it: in mm, from 1 m on in m, and of less than 10 mm two digits."""
+    """Format a length in m for reading: in m from 1 m on, else in mm; with two digits below 10 mm."""
     if length < 0.01:
         return f"{1000 * length:.2g} mm"
     return f"{1000 * length:.0f} mm" if length < 1.0 else f"{length:.3g} m"
 
 
 def _in_other_units(size: float, unit: str) -> str:
-    """Say in which units the capture's lengths make a person's hand; size: m, with the lengths in `unit`."""
+    """Return the units in which the capture's lengths fit a human hand. size: m, with the lengths in `unit`."""
     low, high = HAND_LENGTH_M
     sizes = {other_unit: size * METRES[other_unit] / METRES[unit] for other_unit in METRES if other_unit != unit}
     fitting = [other_unit for other_unit, length in sizes.items() if low <= length <= high]

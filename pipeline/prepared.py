@@ -1,7 +1,7 @@
 """What holds for all frames of a take: which markers belong to which hand, and the performer who wears them.
 
 A long take is measured on stretches of frames, evenly spread, so that measuring takes as long as for a short one, and
-so that a take that is solved in pieces is measured as one that is solved at once.
+so that a take that is solved in pieces is measured like one that is solved as a whole.
 """
 
 from collections.abc import Mapping
@@ -31,15 +31,15 @@ STRETCHES, STRETCH = 40, 250
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """What holds for all frames of a take."""
+    """Facts about all frames of a take."""
 
     assigned: Assignment
-    """Of the hands that can be solved."""
+    """Assignment of the hands that can be solved."""
     performer: Performer
     seen_digits: Mapping[Side, Bools]
     """(G,) of each hand, whether a digit is ever seen."""
     measured_labels: frozenset[str]
-    """Of markers that are ever measured."""
+    """Labels of markers that are measured in at least one frame."""
 
 
 def measured_frames(frames: int) -> Ints:

@@ -236,7 +236,7 @@ _RENAMED = {
     '"drive": "targets"': '"angles": "solved"',
     '"drive": "joints"': '"angles": "device"',
 }
-"""A field of recipes of early versions -> what says the same now."""
+"""A field of recipes of early versions -> its replacement."""
 
 
 def _check_renamed(data: object, where: str) -> None:

@@ -84,12 +84,12 @@ def hand_report(figures: HandFigures) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportedTake:
-    """What the report of a take says, besides its problems."""
+    """The report of a take, without its problems."""
 
     recipe: Recipe
     format: str
     unit: str
-    """In which the capture's lengths were taken to be."""
+    """Unit that was assumed for the capture's lengths."""
     rate: float
     """Hz, of the solved frames."""
     recorded_rate: float
@@ -136,7 +136,7 @@ def take_report(take: ReportedTake) -> dict[str, Any]:
 
 
 USUAL_RATES_HZ = (5.0, 1000.0)
-"""From a slow webcam to the fastest optical systems."""
+"""Plausible frame rates: from a slow webcam to the fastest optical systems."""
 DOUBTFUL_ERROR_MM = 8.0
 """mm, mean error of a fingertip from which something is probably wrong."""
 

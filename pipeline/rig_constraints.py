@@ -51,7 +51,7 @@ class RigHands:
     recipe: Recipe
     rig: Rig | None
     limits: dict[Side, RigLimits] = field(default_factory=dict)
-    """By the performer's side."""
+    """Performer's side -> constraints."""
     rest_hands: dict[Side, RestHand] = field(default_factory=dict)
 
     def read(self, performer: Performer) -> Steps[None]:

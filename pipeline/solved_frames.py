@@ -1,4 +1,4 @@
-"""What the evidence of a solved hand is computed from, with what corrections have settled of it."""
+"""The input to the evidence of a solved hand, without the problems that corrections have resolved."""
 
 from collections.abc import Sequence
 
@@ -22,15 +22,15 @@ def solved_frames(
     *,
     seen: Bools,
 ) -> SolvedFrames:
-    """Return what the evidence of a hand is computed from; measured_labels: see PieceContext.
+    """Return the input to the evidence of a hand.
 
-    Where a person hides a marker or swaps labels, what cleaning and labelling found of them is settled.
-
-    seen: (F, T) where the markers were seen without corrections: hiding one that was not changes nothing.
+    In frames in which the user hides a marker or swaps its label, problems that cleaning and labelling found with it
+    are resolved. measured_labels: see PieceContext. seen: (F, T) True where a marker was seen before corrections;
+    hiding one that was not seen changes nothing.
     """
     corrected, doubt = history.at(solved.targets.times, solved.labels)
     hidden = labels_changed(HiddenMarkers, corrections, solved)
-    settled = hidden | labels_changed(SwappedLabels, corrections, solved)
+    resolved = hidden | labels_changed(SwappedLabels, corrections, solved)
     ever_measured = None
     if measured_labels is not None:
         known = np.array([label in measured_labels for label in solved.labels], dtype=bool)
@@ -41,8 +41,8 @@ def solved_frames(
         solved.keyed,
         solved.measured,
         solved.predicted,
-        corrected & ~settled,
-        np.where(settled, 0.0, doubt),
+        corrected & ~resolved,
+        np.where(resolved, 0.0, doubt),
         solved.flesh,
         ever_measured,
         solved.depths,

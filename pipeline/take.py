@@ -1,4 +1,4 @@
-"""What a solve returns: a take, and its hands."""
+"""The result of a solve: a take and its hands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -34,7 +34,7 @@ class SolvedHand:
     targets: Targets
     """The cleaned markers, not smoothed. Errors are measured to these."""
     smoothed_targets: Targets
-    """What the hand was solved to: smoothed if the recipe says so."""
+    """The targets that the hand was solved to; smoothed if the recipe smooths markers."""
     pose: Pose
     predicted: Bools
     """(F, J) True where no measured marker determines the joint in that frame."""
@@ -47,16 +47,16 @@ class SolvedHand:
     contacts: tuple[dict[str, Any], ...] = ()
     """The performer's contacts, JSON-ready as pipeline.contacts.contact_report returns them."""
     depths: Floats | None = None
-    """(F, P) mm, how deep the parts of the hand that is keyed are in the others; None if that was not measured yet."""
+    """(F, P) mm, how deep each part of the keyed hand is inside others; None if not measured yet."""
     retargeted: RetargetedHand | None = None
     """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
     forearm: Forearm | None = None
-    """The performer's, mirrored as the pose is. None if the capture does not show it, and if the performer was placed:
-    hands of a placed capture point where they pointed."""
+    """The performer's forearm, mirrored like the pose. None if the capture does not show it, and for a capture that was
+    aligned: its hands keep their captured directions."""
 
     @property
     def keyed(self) -> Pose:
-        """The pose that is keyed: the rig's, or the one that was solved."""
+        """The pose that is keyed: the retargeted one if there is one, else the solved one."""
         return self.pose if self.retargeted is None else self.retargeted.pose
 
     @property
@@ -82,9 +82,9 @@ class Take:
     """(F,) s, times of the solved frames on the capture's clock."""
     hands: tuple[SolvedHand, ...]
     evidence: Evidence
-    """What speaks for and against each frame."""
+    """How reliable each frame is."""
     problems: tuple[Problem, ...]
-    """Where something is wrong, the worst first."""
+    """Ranges where something is wrong, the worst first."""
     report: dict[str, Any]
     """capture, frames, rate, solver, hands{side: ...}, seconds{read, solve}: JSON-ready."""
     waiting: Mapping[str, str] = field(default_factory=dict)

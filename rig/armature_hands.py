@@ -33,12 +33,12 @@ class FoundHand:
     """digit -> 0..1 (`detection/hand_search.py` has the formula); 1 if the user mapped it."""
     side_confidence: float = 1.0
     carrier: str | None = None
-    """The bone on which the digits hang, if the wrist's bone is a control that moves it."""
+    """The digits' parent bone, if the wrist's bone is a control that moves it."""
     doubts: tuple[str, ...] = ()
     """Ambiguities, each the end of a sentence."""
     corrected: bool = False
     """Whether it is the user's own mapping."""
-    curl_turns: Table[str, float] = field(default_factory=dict)
+    curl_angles: Table[str, float] = field(default_factory=dict)
     """digit -> degrees by which the user rotated its curl plane."""
 
 
@@ -142,5 +142,5 @@ def _from_mapping(mapping: Mapping) -> FoundHand:
         confidence=dict.fromkeys(mapping.digits, 1.0),
         carrier=mapping.carrier,
         corrected=True,
-        curl_turns=dict(mapping.curl_turns),
+        curl_angles=dict(mapping.curl_angles),
     )

@@ -25,9 +25,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 NO_LIMITS: Mapping[str, BoneLimits] = MappingProxyType({})
-NO_TURNS: Mapping[str, float] = MappingProxyType({})
+NO_ANGLES: Mapping[str, float] = MappingProxyType({})
 MIN_REST_VOLUME = 0.5
-"""Least determinant of a bone's matrix at rest, which is 1 up to rounding, unless Blender could not compute it."""
+"""Minimum determinant of a bone's matrix at rest: it is 1 up to rounding unless Blender could not compute it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,12 +130,12 @@ def bind(
     carrier: str | None = None,
     *,
     limits: Mapping[str, BoneLimits] = NO_LIMITS,
-    curl_turns: Mapping[str, float] = NO_TURNS,
+    curl_angles: Mapping[str, float] = NO_ANGLES,
 ) -> RigBinding:
     """Bind a hand of `armature` by a mapping joint -> bone.
 
     hand: decides the roll of digits that are straight at rest. carrier: see RigBinding. limits: bone -> its rotation
-    limits; a bone that rotates about a single axis decides the roll of its digit. curl_turns: digit -> degrees, see
+    limits; a bone that rotates about a single axis decides the roll of its digit. curl_angles: digit -> degrees, see
     `mapping.Mapping`.
     Raises RigError for a missing bone, for one without length and for an armature that is scaled flat.
     """
@@ -143,7 +143,7 @@ def bind(
     rest_bones = _expected_bones(armature, bones)
     rest, rest_to_bone = np.tile(np.eye(4), (2, len(JOINTS), 1, 1))
     limited = {JOINT_INDEX[joint]: limits[name] for joint, name in bones.items() if name in limits}
-    rotations = _rest_rotations(armature, bones, hand, limited, curl_turns)
+    rotations = _rest_rotations(armature, bones, hand, limited, curl_angles)
     for joint, bone in rest_bones.items():
         index = JOINT_INDEX[joint]
         rest[index, :3, :3] = rotations[index]
@@ -174,14 +174,14 @@ def bind(
 
 
 def _expected_bones(armature: "Object", bones: Mapping[str, str]) -> "dict[str, Bone]":
-    """Return joint -> bone. Raises RigError for a missing bone, and for one that has no directions at rest."""
+    """Return joint -> bone. Raises RigError for a missing bone and for one without a direction at rest."""
     for joint, name in bones.items():
         if name not in armature.data.bones:
             raise RigError(f"armature '{armature.name}' has no bone '{name}' for {joint}, detect the hand again")
         if not abs(armature.data.bones[name].matrix_local.determinant()) > MIN_REST_VOLUME:
             raise RigError(
-                f"armature '{armature.name}': bone '{name}' for {joint} has no direction at rest, as Blender computes "
-                "it below a bone of a thousand kilometres: shorten the bones above it in Edit Mode"
+                f"armature '{armature.name}': bone '{name}' for {joint} has no direction at rest, which happens "
+                "below a bone that is a thousand kilometres long: shorten its parents in Edit Mode"
             )
     return {joint: armature.data.bones[name] for joint, name in bones.items()}
 
@@ -191,7 +191,7 @@ def _rest_rotations(
     bones: Mapping[str, str],
     hand: HandModel,
     limits: Mapping[int, BoneLimits],
-    curl_turns: Mapping[str, float],
+    curl_angles: Mapping[str, float],
 ) -> Floats:
     """Return the rest rotations of the joints in armature space, (J, 3, 3).
 
@@ -205,7 +205,7 @@ def _rest_rotations(
         if axis is not None:
             direction = linear @ np.array(armature.data.bones[bone_limits.bone].matrix_local)[:3, :3] @ axis
             hinges[joint] = direction / np.linalg.norm(direction)
-    world = rest_rotations(hand, points_to_world(armature, joint_points(armature, bones)), hinges, curl_turns)
+    world = rest_rotations(hand, points_to_world(armature, joint_points(armature, bones)), hinges, curl_angles)
     return rot.transformed(np.linalg.inv(linear), world)
 
 
@@ -225,7 +225,7 @@ def _location_keyed(
 ) -> Bools:
     """Return (J,) which bones need keys for their location: unconnected ones without a mapped ancestor.
 
-    A wrist at the end of an arm is left there.
+    A wrist at the end of an arm stays there.
     """
     location_keyed = np.zeros(len(JOINTS), bool)
     for joint, bone in rest_bones.items():

@@ -70,7 +70,7 @@ class TakeInScene:
     notes: tuple[str, ...] = ()
     """Warnings about the take on this rig, one sentence each."""
     corrections: tuple[dict[str, Any], ...] = ()
-    """Those that lie on the take, as a report lists them."""
+    """Corrections of the take, as a report lists them."""
 
 
 def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = DEFAULT_CHOICE) -> TakeInScene:
@@ -169,7 +169,7 @@ def open_file(path: Path, expected: str) -> None:
 
 
 def _unreadable(path: Path, kind: str, error: str = "") -> RigError:
-    """Return the error of a file, with what Blender says of it."""
+    """Return the error of a file, with Blender's message."""
     reason = importer_reason(error)
     return RigError(f"{path}: Blender cannot read it as a {kind} file{reason}, save it again from its source")
 

@@ -18,4 +18,4 @@ def bound_hand(armature: "Object", found: FoundHand, hand: HandModel, *, limited
     contradict themselves.
     """
     limits = read_limits(armature, found.bones.values()) if limited else NO_LIMITS
-    return bind(armature, found.side, found.bones, hand, found.carrier, limits=limits, curl_turns=found.curl_turns)
+    return bind(armature, found.side, found.bones, hand, found.carrier, limits=limits, curl_angles=found.curl_angles)

@@ -10,11 +10,11 @@ from typing import BinaryIO
 
 FRAME_MAGIC, TABLE_MAGIC, FOOTER_MAGIC = 0xFD2FB528, 0x184D2A5E, 0x8F92EAB1
 HEADER = struct.Struct("<II")
-"""Of the table: magic number, and size of what follows."""
+"""Header of the table: magic number, and size of the rest."""
 FOOTER = struct.Struct("<IBI")
 """Number of frames, descriptor, magic number."""
 CHECKSUMS = 0x80
-"""Bit of the descriptor that says that an entry has a checksum too."""
+"""Bit of the descriptor that is set if entries have a checksum."""
 
 
 def is_whole(path: Path) -> bool:

@@ -19,7 +19,7 @@ from .armature_hands import FoundHand, hands_and_problems
 from .binding import RigBinding
 from .bound_hand import bound_hand
 from .mapping import PROPERTIES, check_whole, saved_text
-from .mapping_corrections import mapping_to_correct, own_mapping
+from .mapping_corrections import mapping_to_correct, user_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -60,7 +60,7 @@ _remembered: OrderedDict[Hashable, DetectedHands] = OrderedDict()
 
 
 def known(armature: "Object") -> DetectedHands | None:
-    """What is remembered of an armature as it is now; None if nobody has looked yet. Quick."""
+    """Return the cached hands of an armature in its present state; None if they have not been detected. Fast."""
     key = _depends_on(armature)
     if key not in _remembered:
         return None
@@ -69,7 +69,7 @@ def known(armature: "Object") -> DetectedHands | None:
 
 
 def now(armature: "Object") -> DetectedHands:
-    """What is known of an armature as it is now; if nobody has looked yet, they are looked for."""
+    """Return the hands of an armature in its present state; detect them if they are not cached."""
     return known(armature) or look(armature)
 
 
@@ -94,7 +94,7 @@ def look(armature: "Object") -> DetectedHands:
 
 
 def remember(armature: "Object", answer: DetectedHands) -> DetectedHands:
-    """From now on this is what is known of an armature as it is now."""
+    """Store the detected hands of an armature in its present state."""
     key = _depends_on(armature)
     _remembered[key] = answer
     _remembered.move_to_end(key)
@@ -103,12 +103,14 @@ def remember(armature: "Object", answer: DetectedHands) -> DetectedHands:
     return answer
 
 
-def with_turns(armature: "Object", known: DetectedHands, side: Side, curl_turns: Mapping[str, float]) -> DetectedHands:
+def with_curl_angles(
+    armature: "Object", known: DetectedHands, side: Side, curl_angles: Mapping[str, float]
+) -> DetectedHands:
     """What is known once the curl planes of a corrected hand are turned: no bone is found or lost by that.
 
     Raises RigError for limits that contradict themselves.
     """
-    found = replace(known.hands[side], curl_turns=dict(curl_turns))
+    found = replace(known.hands[side], curl_angles=dict(curl_angles))
     bindings = {**known.bindings, side: _bound(armature, found)}
     return replace(known, hands={**known.hands, side: found}, bindings=bindings, refused="")
 
@@ -130,7 +132,7 @@ def _looked(armature: "Object") -> DetectedHands:
     bindings: dict[Side, RigBinding] = {}
     for side, found in hands.items():
         try:
-            check_whole(own_mapping(found))
+            check_whole(user_mapping(found))
             bindings[side] = _bound(armature, found)
         except RigError as error:
             problems.setdefault(side, str(error))
@@ -153,7 +155,7 @@ def _partial_hand(armature: "Object", side: Side) -> FoundHand | None:
         confidence=dict.fromkeys(mapping.digits, 1.0),
         carrier=mapping.carrier,
         corrected=True,
-        curl_turns=mapping.curl_turns,
+        curl_angles=mapping.curl_angles,
     )
 
 

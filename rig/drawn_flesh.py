@@ -19,14 +19,14 @@ Floats = NDArray[np.float64]
 Faces = list[tuple[int, ...]]
 
 AROUND = 16
-"""Vertices of each ring of a capsule."""
+"""Number of vertices in each ring of a capsule."""
 LATITUDES = np.radians([-80.0, -50.0, -20.0])
-"""Those of the rings of a capsule's begin; its end has their mirror images."""
+"""Latitudes of the rings at a capsule's start; those at its end are mirrored."""
 
 
 @contextmanager
 def drawn_flesh(scene: "Scene", armature: "Object", joints: Floats) -> Iterator[None]:
-    """Show a hand of capsules in a scene meanwhile, unless the armature has meshes that are rendered.
+    """Show a hand of capsules in a scene during the body, unless the armature has meshes that are rendered.
 
     joints: (J, 3) m in the world, NaN for those that the armature lacks.
     """
@@ -55,10 +55,10 @@ def has_body(scene: "Scene", armature: "Object") -> bool:
 
 
 def hand_of_capsules(joints: Floats) -> tuple[Floats, Faces]:
-    """Return the vertices (V, 3) m and the faces of a hand's flesh, of the joints (J, 3) m that it has, else NaN."""
+    """Return the vertices (V, 3) m and the faces of a hand's flesh. joints: (J, 3) m, NaN for missing ones."""
     radii, vertices, faces = _radii(joints), list[Floats](), Faces()
     for capsule, (start, end) in enumerate(zip(STARTS.tolist(), ENDS.tolist(), strict=True)):
-        first, last = joints[_there(joints, start)], joints[end]
+        first, last = joints[_existing_ancestor(joints, start)], joints[end]
         if np.isfinite(first).all() and np.linalg.norm(last - first) > 0.0:
             at = sum(map(len, vertices))
             vertices.append(_rings(first, last, radii[capsule]))
@@ -66,15 +66,15 @@ def hand_of_capsules(joints: Floats) -> tuple[Floats, Faces]:
     return np.concatenate(vertices) if vertices else np.zeros((0, 3)), faces
 
 
-def _there(joints: Floats, joint: int) -> int:
-    """Return a joint, or the nearest towards the wrist that is there: rigs may lack metacarpals."""
+def _existing_ancestor(joints: Floats, joint: int) -> int:
+    """Return a joint, or its nearest ancestor that exists: rigs may lack metacarpals."""
     while joint > 0 and not np.isfinite(joints[joint]).all():
         joint = PARENTS[joint]
     return joint
 
 
 def _radii(joints: Floats) -> Floats:
-    """Return half the usual thickness (19, 2) m of the capsules of a hand of this size, at their begins and ends."""
+    """Return the usual radii (19, 2) m of the capsules of a hand of this size, at their starts and ends."""
     chains = (joints[[0, *(JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit])]] for digit in DIGITS)
     seen = (chain[np.isfinite(chain).all(axis=1)] for chain in chains)
     along = usual_radii(max(float(np.linalg.norm(np.diff(chain, axis=0), axis=1).sum()) for chain in seen))
@@ -83,7 +83,7 @@ def _radii(joints: Floats) -> Floats:
 
 
 def _rings(first: Floats, last: Floats, radii: Floats) -> Floats:
-    """Return the vertices (V, 3) m of a capsule, ring by ring from its begin to its end."""
+    """Return the vertices (V, 3) m of a capsule, ring by ring from its start to its end."""
     axis = rot.unit_vector(last - first)
     across = rot.unit_vector(np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))]))
     angles = np.linspace(0.0, 2.0 * np.pi, AROUND, endpoint=False)[:, None]
@@ -98,7 +98,7 @@ def _rings(first: Floats, last: Floats, radii: Floats) -> Floats:
 
 
 def _faces(rings: int) -> Faces:
-    """Return the quads between rings, and the two that close the ends; outwards."""
+    """Return the quads between rings and the polygons that close both ends, all facing outwards."""
     corners, ahead = range(AROUND), [*range(1, AROUND), 0]
     quads = [
         (AROUND * ring + a, AROUND * ring + b, AROUND * (ring + 1) + b, AROUND * (ring + 1) + a)

@@ -1,4 +1,4 @@
-"""Why one of Blender's importers refused a file, as it says itself."""
+"""The reason that one of Blender's importers gives for refusing a file."""
 
 LONGEST = 300
 """Characters of a reason."""

@@ -1,4 +1,4 @@
-"""Bones of nobody's that hang between two bones of a hand: a driver, a constraint or a person may have turned them.
+"""Unmapped bones between two bones of a hand: a driver, a constraint or a person may have turned them.
 
 Rigify turns such bones where its person bends a finger by one control for all of it.
 """

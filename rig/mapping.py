@@ -43,10 +43,10 @@ class Mapping:
     bones: Table[str, str]
     """joint -> bone"""
     carrier: str | None = None
-    """The bone on which the digits hang, if the wrist's bone is a control that moves it."""
+    """The digits' parent bone, if the wrist's bone is a control that moves it."""
     where: str = field(default="the mapping", compare=False)
     """The beginning of error messages."""
-    curl_turns: Table[str, float] = field(default_factory=dict)
+    curl_angles: Table[str, float] = field(default_factory=dict)
     """digit -> degrees, −180..180, by which its curl plane is rotated about its bones, in the sense of HandModel's
     twist; 180 flips the direction in which it curls."""
 
@@ -76,7 +76,7 @@ def _check(mapping: Mapping) -> None:
         owner[bone] = joint
     if mapping.carrier is not None and not _is_name(mapping.carrier):
         raise RigError(f"{mapping.where}: its carrier is {mapping.carrier!r:.60}, expected the name of a bone")
-    for digit, angle in mapping.curl_turns.items():
+    for digit, angle in mapping.curl_angles.items():
         if digit not in DIGITS or not _is_angle(angle):
             raise RigError(
                 f"{mapping.where}: the turn of {digit!r:.40} is {angle!r:.40}, expected a digit of "
@@ -101,7 +101,7 @@ def _is_angle(value: Any) -> bool:
 def to_dict(mapping: Mapping) -> dict[str, Any]:
     """Return a mapping as JSON data."""
     carrier = {"carrier": mapping.carrier} if mapping.carrier else {}
-    angles = {"turns": dict(mapping.curl_turns)} if mapping.curl_turns else {}
+    angles = {"turns": dict(mapping.curl_angles)} if mapping.curl_angles else {}
     return {"version": VERSION, "side": mapping.side, "bones": dict(mapping.bones), **carrier, **angles}
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from bpy.types import Bone, Object
 
 
-def own_mapping(found: FoundHand) -> Mapping:
-    """Return a found hand as the user's own mapping."""
-    return Mapping(found.side, dict(found.bones), found.carrier, curl_turns=dict(found.curl_turns))
+def user_mapping(found: FoundHand) -> Mapping:
+    """Return a found hand as a mapping that the user can correct and save."""
+    return Mapping(found.side, dict(found.bones), found.carrier, curl_angles=dict(found.curl_angles))
 
 
 def mapping_to_correct(armature: "Object", side: Side, found: FoundHand | None) -> Mapping:
@@ -31,22 +31,22 @@ def mapping_to_correct(armature: "Object", side: Side, found: FoundHand | None) 
     except RigError:
         saved = None
     if saved is None:
-        return own_mapping(found) if found else Mapping(side, {})
+        return user_mapping(found) if found else Mapping(side, {})
     existing = armature.data.bones.keys()
     bones = {joint: bone for joint, bone in saved.bones.items() if bone in existing}
     return replace(saved, bones=bones, carrier=saved.carrier if saved.carrier in existing else None)
 
 
-def with_curl_turned(mapping: Mapping, digit: str, degrees: float) -> Mapping:
+def with_curl_rotated(mapping: Mapping, digit: str, degrees: float) -> Mapping:
     """Return the mapping with a digit's curl plane rotated by degrees, wrapped to −180..180, from the detected one."""
     wrapped = 180.0 - (180.0 - degrees) % 360.0
-    angles = {other_digit: angle for other_digit, angle in mapping.curl_turns.items() if other_digit != digit}
-    return replace(mapping, curl_turns=angles | ({digit: wrapped} if wrapped else {}))
+    angles = {other_digit: angle for other_digit, angle in mapping.curl_angles.items() if other_digit != digit}
+    return replace(mapping, curl_angles=angles | ({digit: wrapped} if wrapped else {}))
 
 
 def with_curl_flipped(mapping: Mapping, digit: str) -> Mapping:
     """Return the mapping with a digit that curls in the opposite direction."""
-    return with_curl_turned(mapping, digit, mapping.curl_turns.get(digit, 0.0) + 180.0)
+    return with_curl_rotated(mapping, digit, mapping.curl_angles.get(digit, 0.0) + 180.0)
 
 
 def mirrored_mapping(mapping: Mapping) -> Mapping:
@@ -55,7 +55,7 @@ def mirrored_mapping(mapping: Mapping) -> Mapping:
     return replace(
         mapping,
         side=other_side,
-        curl_turns={digit: angle if angle == 180 else -angle for digit, angle in mapping.curl_turns.items()},
+        curl_angles={digit: angle if angle == 180 else -angle for digit, angle in mapping.curl_angles.items()},
     )
 
 
@@ -65,7 +65,7 @@ def check_unassigned(
     bones: Iterable[str],
     remedy: str = "pick another bone, or mirror the hands",
 ) -> None:
-    """Raise RigError if one of the bones for a side belongs to the other hand: it would be keyed twice."""
+    """Raise RigError if the other hand has one of these bones for `side`: the bone would be keyed twice."""
     for other_side, found in hands.items():
         joints = {bone: joint for joint, bone in found.bones.items()} if other_side != side else {}
         for bone in bones:
@@ -76,8 +76,8 @@ def check_unassigned(
 def with_digit(mapping: Mapping, digit: str, bones: Sequence[str], last_is_tip: bool) -> Mapping:
     """Return the mapping with a digit's joints assigned to a chain of bones, beginning with the first that bends.
 
-    ended: the last bone only marks the tip. The digit's metacarpal bone in the palm stays, all its other bones are
-    replaced; bones of the chain are removed from other joints.
+    The digit's metacarpal bone in the palm stays; its other bones are replaced, and bones of the chain are removed
+    from other joints. last_is_tip: the last bone only marks the tip.
     """
     others = {
         joint: bone for joint, bone in mapping.bones.items() if bone not in bones and joint not in CHAIN_JOINTS[digit]
@@ -90,8 +90,7 @@ def with_digit(mapping: Mapping, digit: str, bones: Sequence[str], last_is_tip: 
 def digit_chain(armature: "Object", first: str) -> tuple[tuple[str, ...], bool]:
     """Return a digit's bones from its first bone to its tip, at most four, and whether the last only marks the tip.
 
-    Each next bone is a visible child, directly or below hidden bones; of several, the one whose head is nearest to the
-    present bone's tail.
+    The next bone is the visible child, directly or below hidden bones, whose head is nearest to the bone's tail.
     """
     chain = [armature.data.bones[first]]
     while len(chain) < 4 and (next_bone := _next_bone(armature, chain[-1])) is not None:
@@ -121,8 +120,8 @@ def is_bone_visible(armature: "Object", name: str) -> bool:
 
 
 def with_carrier(armature: "Object", mapping: Mapping) -> Mapping:
-    """Return the mapping with its carrier: none if the digits are children of the wrist's bone, else their nearest
-    common ancestor. A present carrier that is an ancestor of all stays.
+    """Return the mapping with its carrier: none if the wrist's bone is an ancestor of all digits, else their nearest
+    common ancestor. An existing carrier that is an ancestor of all digits is kept.
     """
     bones = armature.data.bones
     firsts = [bones[name] for joint, name in mapping.bones.items() if joint != "wrist"]

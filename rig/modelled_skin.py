@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MIN_POINTS = 100
-"""Least number of vertices of a skin that can be used."""
+"""Minimum number of vertices of a skin that can be used."""
 
 
 def modelled_skin(armature: "Object", found: FoundHand, binding: RigBinding, hand: HandModel) -> SkinPoints:

@@ -22,7 +22,7 @@ THUMB = [JOINT_INDEX[name] for name in DIGIT_JOINTS["thumb"]]
 MIN_CURL_SINE = np.sin(np.deg2rad(10.0))
 """Sine; with less than 10 degrees of bend at rest, the plane of a finger is accidental."""
 MIN_THUMB_CURL_SINE = np.sin(np.deg2rad(30.0))
-"""The same for a thumb, which is rarely bent in its curl plane at rest: Rigify's is bent by 19 degrees in a plane 45
+"""Sine for a thumb, which is rarely bent in its curl plane at rest: Rigify's is bent by 19 degrees in a plane 45
 degrees off the one given by its bone rolls and by the hand model."""
 CURL_PLANE_COSINE = 0.5
 """Cosine; in a plane further than 60 degrees from the one the palm suggests, a finger is bent sideways, not curled."""
@@ -42,14 +42,14 @@ def rest_rotations(
     hand: HandModel,
     points: Floats,
     hinges: Mapping[int, Floats] | None = None,
-    curl_turns: Mapping[str, float] | None = None,
+    curl_angles: Mapping[str, float] | None = None,
 ) -> Floats:
     """Return the rest rotations (J, 3, 3) of a rig's joint frames, from its joints (J, 3), NaN for missing ones.
 
     The hand model is fitted to the palm; each of its bones is then rotated onto the rig's bone by the smallest angle,
     and a digit that is bent at rest is rolled into the plane of its bend. hinges: joint -> its only free axis (3,), of
-    either sign, which determines the curl plane better. curl_turns: digit -> degrees by which the user rotated its curl
-    plane about its bones, in the sense of HandModel's twist; 180 flips it.
+    either sign, which determines the curl plane better. curl_angles: digit -> degrees by which the user rotated its
+    curl plane about its bones, in the sense of HandModel's twist; 180 flips it.
     """
     model = rest_world(hand)
     known = np.atleast_1d(np.isfinite(points).all(axis=-1))
@@ -71,8 +71,8 @@ def rest_rotations(
         )
         if hinges:
             rotations[moving] = _rolled_to_hinges(rotations[moving], [hinges.get(joint) for joint in moving])
-        if curl_turns and digit in curl_turns:
-            rotations[moving] = rotations[moving] @ _twist_rotation(hand, curl_turns[digit])
+        if curl_angles and digit in curl_angles:
+            rotations[moving] = rotations[moving] @ _twist_rotation(hand, curl_angles[digit])
     return rotations
 
 

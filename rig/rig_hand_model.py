@@ -34,7 +34,7 @@ class RigHandModel:
     binding: RigBinding
     hand: HandModel
     digits: tuple[str, ...]
-    """Those that the rig has, thumb first."""
+    """Digits that the rig has, thumb first."""
 
 
 def rig_hand_model(

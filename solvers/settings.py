@@ -22,9 +22,9 @@ class SettingRange:
     least: float = 0.0
     most: float = MAX_DEFAULT
     choices: tuple[str, ...] | Mapping[str, str] = ()
-    """Of a name: the allowed ones, with a sentence for each that needs one."""
+    """Allowed names, with a description for each that needs one; empty for a number."""
     unit: Unit = ""
-    """Of a number in recipes and the shell; the panel shows metres as millimetres and radians as degrees."""
+    """Unit of a number in recipes and the shell; the panel shows metres as millimetres and radians as degrees."""
 
 
 def setting(

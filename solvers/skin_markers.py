@@ -37,7 +37,7 @@ Bools = NDArray[np.bool_]
 MIN_MARKERS = 3
 """Markers needed to locate the wrist."""
 INDEPENDENT_SHARE = 0.6
-"""Share of a frame's information that counts in `solve_take`: skin slides alike in neighbouring frames, so that the
+"""Fraction of a frame's information that counts in `solve_take`: skin slides alike in neighbouring frames, so that the
 errors of their markers do not average out as independent errors would."""
 
 

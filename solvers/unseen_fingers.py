@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 FINGERS = DIGITS[1:]
 """Without the thumb, which moves independently of the fingers."""
 FOLLOWED_MOTION = 0.8
-"""Part of the outermost visible finger's motion from rest that a finger beyond it follows."""
+"""Fraction of the outermost visible finger's motion from rest that a finger beyond it follows."""
 
 
 def estimate_unseen_fingers(pose: Pose, seen: Bools) -> tuple[Pose, tuple[str, ...]]:

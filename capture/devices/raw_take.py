@@ -4,7 +4,7 @@
     {"device": "vmc", ...}\n                  the header, JSON
     u32 length, f64 s, u32 CRC-32, bytes      little-endian, for each packet; s since the header's "began"
 
-The CRC-32 is that of length, time and bytes; in format 1, which is read but no longer written, of the bytes alone.
+The CRC-32 covers length, time and bytes. In format 1, which is read but no longer written, it covers only the bytes.
 A file that is truncated or damaged is read up to the first incomplete or damaged packet.
 """
 
@@ -24,9 +24,9 @@ SUFFIX = ".rawtake"
 RECORD = struct.Struct("<IdI")
 MAX_HEADER_SIZE = 65_536
 MAX_NAME_LENGTH = 1000
-"""Most characters of a take's name in its header."""
+"""Maximum length of a take's name in its header, in characters."""
 _HEAD = struct.Struct("<Id")
-"""The part of a record that its CRC-32 covers besides the bytes."""
+"""The part of a record's head that its CRC-32 covers."""
 MAX_PACKET_SIZE = 1 << 24
 """Bytes: a longer packet is damaged."""
 MAX_TAKE_S = 1e6
@@ -57,20 +57,20 @@ class Packet:
 
 
 def header_bytes(header: RawTakeHeader) -> bytes:
-    """The magic line and the header as they are written; a long name is cut."""
+    """Encode the magic line and the header. A long name is truncated."""
     header = replace(header, name=header.name[:MAX_NAME_LENGTH])
     return MAGIC + json.dumps(asdict(header)).encode() + b"\n"
 
 
 def packet_bytes(packet: Packet) -> bytes:
-    """A packet as it is written."""
+    """Encode a packet."""
     size = len(packet.content)
     checksum = zlib.crc32(packet.content, zlib.crc32(_HEAD.pack(size, packet.time)))
     return RECORD.pack(size, packet.time, checksum) + packet.content
 
 
 def read_header(file: BinaryIO, source: str) -> tuple[RawTakeHeader, int]:
-    """The header of a file and the byte offset of its first packet. Raises CaptureError if it is not a raw take's."""
+    """Read a file's header and the byte offset of its first packet. Raises CaptureError if it is not a raw take."""
     file.seek(0)
     head = file.read(len(MAGIC) + MAX_HEADER_SIZE)
     end = head.find(b"\n", len(MAGIC))
@@ -94,11 +94,11 @@ def is_raw_take(head: bytes) -> bool:
 def read_packets(file: BinaryIO, start: int) -> Iterator[Packet]:
     """Yield the packets from byte offset `start` to the end, or to the first damaged one. No packet is empty.
 
-    They are read one by one, so that a file of any size takes little memory. Format 1 does not protect times: one that
-    no take can have is replaced by that of the previous packet.
+    Packets are read one by one, so that a file of any size takes little memory. Format 1 does not protect times: an
+    impossible time is replaced by that of the previous packet.
     """
     file.seek(0)
-    time_is_checked, before = file.read(len(MAGIC)) == MAGIC, 0.0
+    time_is_checked, last_time = file.read(len(MAGIC)) == MAGIC, 0.0
     file.seek(start)
     while len(record := file.read(RECORD.size)) == RECORD.size:
         length, time, checksum = RECORD.unpack(record)
@@ -109,5 +109,5 @@ def read_packets(file: BinaryIO, start: int) -> Iterator[Packet]:
         if len(content) < length or expected != checksum:
             return
         start += RECORD.size + length
-        before = time if math.isfinite(time) and 0.0 <= time <= MAX_TAKE_S else before
-        yield Packet(before, content, start)
+        last_time = time if math.isfinite(time) and 0.0 <= time <= MAX_TAKE_S else last_time
+        yield Packet(last_time, content, start)

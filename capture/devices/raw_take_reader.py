@@ -24,11 +24,11 @@ from .stream_stats import StreamStats
 CONTEXT_WAIT_S = 30.0
 """s of a take in which the names of its first frames are looked for."""
 MAX_POINTS = 4096
-"""Most points in a recording, a bound for hostile files."""
+"""Maximum number of points in a recording, a bound for hostile files."""
 MAX_FRAMES = 1 << 21
-"""Most frames in a recording: four hours at 120 Hz."""
+"""Maximum number of frames in a recording: four hours at 120 Hz."""
 MAX_POSITIONS = 1 << 27
-"""Most positions in its frames, including those of points that are never seen."""
+"""Maximum number of positions in its frames, including those of points that are never seen."""
 MAX_SAMPLES = 1 << 26
 """Most points times frames: two hands for three hours. A hostile file could name other points in each frame."""
 

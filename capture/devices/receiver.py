@@ -19,13 +19,13 @@ from .stream_stats import StreamStats
 QUEUE_LENGTH = 64
 """Length of the queue of frames; when it is full, the oldest are dropped."""
 RECORDING_QUEUE_LENGTH = 20_000
-"""The same during a recording, which should get every frame: 83 s at 240 Hz."""
+"""Length of the queue during a recording, which should get every frame: 83 s at 240 Hz."""
 SILENCE_S = 3.0
 """s without a packet after which the state reports it."""
 RETRY_DELAYS_S = (0.5, 1.0, 2.0, 5.0)
 """s before each attempt to reconnect; the last one repeats."""
 STOP_TIMEOUT_S = 1.0
-"""Longest wait for the thread to end in s; it may take longer while it resolves a host name."""
+"""Maximum wait for the thread to end in s; it may take longer while it resolves a host name."""
 MAX_PRE_ROLL_BYTES = 32 * 2**20
 """Most bytes kept for a recording's pre-roll."""
 

@@ -14,14 +14,14 @@ RESTART_STEP_S = 1.0
 RESTART_FRAMES = 120
 """Frames: if a device's frame number goes back by more, the device was restarted."""
 RESTART_RUN = 5
-"""After this many late frames in a row, each newer than the one before it, the device also counts as restarted."""
+"""Late frames in a row, each newer than the one before it, after which the device is also taken as restarted."""
 MAX_LOST_FRAMES = 1000
 """Frames: a larger step of the frame number is a change of counting, not a loss."""
 
 
 @dataclass(slots=True)
 class StreamStats:
-    """Counts of one connection, written by one thread and read by others, which may see a packet half counted."""
+    """Counters of one connection. One thread writes them; others may read them while a packet is partly counted."""
 
     packets: int = 0
     bytes_received: int = 0
@@ -41,7 +41,9 @@ class StreamStats:
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY_LENGTH))
     """s from a packet's arrival until the hand was posed, for the last frames."""
     _number: int | None = None
+    """The last frame's number."""
     _time: float | None = None
+    """The last frame's time on the device's clock, s."""
     _late: list[Frame] = field(default_factory=list)
     """The current run of late frames."""
 
@@ -69,7 +71,7 @@ class StreamStats:
         if frame.number is not None and self._number is not None:
             return 0 <= self._number - frame.number < RESTART_FRAMES
         if frame.time is not None and self._time is not None:
-            # A repeated timestamp says nothing about the order.
+            # Equal timestamps do not show the order.
             return 0.0 < self._time - frame.time < RESTART_STEP_S
         return False
 
@@ -96,12 +98,12 @@ class StreamStats:
 
     def latency(self) -> tuple[float, float]:
         """Median and 99th percentile of the latency from arrival to pose in s."""
-        known = list(self.latencies)
-        return (float(np.median(known)), float(np.percentile(known, 99))) if known else (0.0, 0.0)
+        latencies = list(self.latencies)
+        return (float(np.median(latencies)), float(np.percentile(latencies, 99))) if latencies else (0.0, 0.0)
 
 
-def _is_newer(frame: Frame, before: Frame) -> bool:
+def _is_newer(frame: Frame, previous: Frame) -> bool:
     """Whether a frame is newer than another, by frame number if there is one, else by the clock."""
-    if frame.number is not None and before.number is not None:
-        return frame.number > before.number
-    return frame.time is not None and before.time is not None and frame.time > before.time
+    if frame.number is not None and previous.number is not None:
+        return frame.number > previous.number
+    return frame.time is not None and previous.time is not None and frame.time > previous.time

@@ -29,7 +29,7 @@ MAX_NUMBER = 1e9
 """Numbers beyond it, in any unit, are damaged."""
 
 MAX_JOINTS = 4096
-"""Most joints and end sites of a skeleton; a body with fingers, face and clothes has some hundreds."""
+"""Maximum number of joints and end sites of a skeleton; a body with fingers, face and clothes has some hundreds."""
 
 
 @dataclass(slots=True)

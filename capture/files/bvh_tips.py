@@ -21,7 +21,7 @@ class JointsAndTips:
     """The joints of a skeleton whose positions are known, with those of the fingertips."""
 
     indices: tuple[int, ...]
-    """Of the joints with a position of their own, in file order."""
+    """Indices of the joints with position channels, in file order."""
     offsets: Floats
     """(J, 3) in the file's unit, with those of the added tips."""
     warnings: tuple[str, ...]

@@ -15,7 +15,7 @@ Json = Any
 MAX_HANDS = 64
 """Hands read from a frame: more than hand_tracks.MAX_TRACKS, so that too many are reported."""
 MAX_DEPTH = 64
-"""Most levels of nesting; the deepest known recorder has nine."""
+"""Maximum number of levels of nesting; the deepest known recorder has nine."""
 
 MAX_VALUES = 12_000_000
 """Most values of a document, counted by commas and brackets: 80 MB of a Leap's frames. A value takes 30 to 200 bytes of

@@ -1,6 +1,6 @@
 """A plain table of markers: `time,name.x,name.y,name.z,...` and its many relatives, as scripts, Vicon and pandas write.
 
-Metres and Z up unless the head or the sizes say otherwise. table_head.py finds the columns.
+Metres and Z up unless the head or the sizes show otherwise. table_head.py finds the columns.
 """
 
 import re

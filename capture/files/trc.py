@@ -1,8 +1,8 @@
 """TRC, the text table of Motion Analysis and OpenSim.
 
 Five header lines (path, names of fields, their values, labels, X1 Y1 Z1 ...), then one row per frame. Programs differ
-in blank lines, in tabs between labels, and in the reliability of the header's counts, so the data decides. No field
-says which axis is up: OpenSim, Motive and Pose2Sim write Y, Motion Analysis Z.
+in blank lines, in tabs between labels, and in the reliability of the header's counts, so the data decides. The up axis
+is not stated: it is Y in files of OpenSim, Motive and Pose2Sim, Z in those of Motion Analysis.
 """
 
 import math
@@ -60,7 +60,7 @@ class _Head:
         return numbers[:, 2:].reshape(len(numbers), len(self.labels), 3)
 
     def recording(self, frames: int, notes: tuple[str, ...]) -> Recording:
-        """Return what a recording of so many frames has besides them."""
+        """Return a recording without frames, with all other fields as for `frames` frames."""
         counts = count_warnings(
             {
                 "frames": (parse_number(self.fields.get("numframes", "")), frames),
@@ -94,7 +94,7 @@ def _head(lines: list[str], source: str) -> _Head:
 
 
 def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
-    """Find the rows of a TRC file; None for one that must be read at once, since CR alone ends its lines.
+    """Find the rows of a TRC file; None if it must be read as a whole because its lines end with CR alone.
 
     Raises CaptureError, naming the line.
     """
@@ -112,7 +112,7 @@ def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
     notes: tuple[str, ...] = ()
     rows = TrcRows(source, head.recording(0, ()), len(found.starts), opened, head, found)
     if rows.frames > 1:
-        # The last row may be cut off, which a table that ends with it shows.
+        # Parsing the last rows as the end of a file shows whether the last one is cut off.
         _, notes = rows.table(rows.frames - 2, rows.frames, at_file_end=True).numbers()
     frames = rows.frames - len(notes)
     return replace(rows, head=head.recording(frames, notes), frames=frames)
@@ -120,7 +120,7 @@ def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Where R rows are."""
+    """The positions of R rows in the file."""
 
     starts: NDArray[np.int64]
     """(R,) bytes from the file's beginning."""
@@ -156,7 +156,7 @@ def _find_rows(file: BinaryIO, head: _Head) -> _Rows:
 
 
 def _time(line: bytes) -> float:
-    """Return the number in a row's second cell; NaN for none."""
+    """Return the number in a row's second cell; NaN if there is none."""
     cells = line.split(b"\t", 2)
     if len(cells) < 3:
         cells = line.split(None, 2)
@@ -206,7 +206,7 @@ def _fields(lines: list[str], source: str) -> tuple[dict[str, str], int]:
 
 
 def _labels(line: str) -> list[str]:
-    """The labels after Frame# and Time, in every third column; some programs write other numbers of tabs."""
+    """The labels after Frame# and Time, in every third column; some programs write more or fewer tabs."""
     cells = [cell.strip() for cell in line.split("\t")][2:]
     while cells and not cells[-1]:
         cells.pop()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 MAX_CLIENTS = 8
-"""Most clients that send at a time."""
+"""Maximum number of clients that send at a time."""
 IDLE_S = 2.0
 """s without a useful packet after which a client loses its slot to another, if all slots are taken."""
 

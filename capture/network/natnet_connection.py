@@ -37,7 +37,7 @@ KEEP_ALIVE_INTERVAL_S = 1.0
 DESCRIBE_INTERVAL_S = 10.0
 """s between requests for the descriptions: models may be added while Motive runs."""
 ANSWER_TIMEOUT_S = 4.0
-"""Longest wait for the first answer in s."""
+"""Maximum wait for the first answer in s."""
 SILENCE_TIMEOUT_S = 3.0
 """s without a packet after which the client connects again: a restarted server does not know it."""
 _HELLO = b"Knuckle".ljust(256, b"\0") + bytes(8)

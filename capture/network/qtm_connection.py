@@ -33,7 +33,7 @@ PARAMETERS = (b"GetParameters 3D", b"GetParameters Skeleton:global")
 """Requested separately, because the request for skeletons fails if there are none."""
 STREAM = b"StreamFrames AllFrames 3D 3DNoLabels Skeleton:global Timecode"
 ANSWER_TIMEOUT_S = 4.0
-"""Longest wait for an answer in s."""
+"""Maximum wait for an answer in s."""
 PARAMETERS_INTERVAL_S = 5.0
 """s between requests for the parameters, which may change; the answers also show that QTM is alive."""
 SILENCE_TIMEOUT_S = 12.0

@@ -39,7 +39,7 @@ class ServedSite:
     opened: str
     """Where the user opens the page, as the status line says it: "in the headset's browser"."""
     policy: str = ""
-    """Content-Security-Policy of all files; empty for none."""
+    """Content-Security-Policy of all files; empty if there is none."""
     folder: str = "/"
     """The path under which the files are; also that of the WebSocket."""
 

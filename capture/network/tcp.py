@@ -14,7 +14,7 @@ from .sender import OutgoingFrame
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 CONNECT_TIMEOUT_S = 2.0
-"""Longest wait for a connection in s."""
+"""Maximum wait for a connection in s."""
 
 
 def connect(address: Address) -> socket.socket:

@@ -8,7 +8,7 @@
 
 and those of a video, see camera_video.py. Hands of a video move the rig, too, while it is processed.
 
-Each message has the name of its page, "page": "k3x9", since several browsers may send at once. The page that was
+Each message has the name of its page, "page": "k3x9", since several browsers may send in parallel. The page that was
 started last is followed, with its camera or its video; another that sends gets {"kind": "unfollowed"}. A note alone
 has no page followed: it may be of a page that waits beside the one whose camera is on.
 """
@@ -35,7 +35,7 @@ UNFOLLOWED = json.dumps({"kind": "unfollowed"})
 """The answer to a page that is not followed."""
 MAX_PAGE_LENGTH = 64
 MAX_VIDEOS = 4
-"""Most videos that are buffered."""
+"""Maximum number of videos that are buffered."""
 
 
 class CameraParser(Parser):
@@ -52,7 +52,7 @@ class CameraParser(Parser):
         """The page that is followed; None before its first message other than a note, and after it has left."""
         self._answer = ""
         self._size = PictureSize(1, 1)
-        """Of the video's pictures."""
+        """Size of the video's pictures."""
         self._videos: deque[CameraVideo] = deque(maxlen=MAX_VIDEOS)
         """Videos that the page has processed and that were not taken yet, oldest first."""
 

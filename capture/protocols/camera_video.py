@@ -24,7 +24,7 @@ from ..marker_labels import quoted
 MAX_FRAMES = 30_000
 """Most frames of a video: a quarter of an hour at 30 Hz, as many as are read from JSON with two hands in each."""
 MAX_SIDE = 16_384
-"""Most pixels of a picture's width and height."""
+"""Maximum number of pixels of a picture's width and height."""
 MAX_HANDS = 2
 MAX_PROBLEM_LENGTH = 500
 
@@ -37,7 +37,7 @@ class CameraVideo:
     """The video's file name."""
     width: int
     height: int
-    """Of the upright picture, in pixels."""
+    """Size of the upright picture in pixels."""
     rate: float | None
     """Hz; None if the steps between frames differ."""
     frames: tuple[bytes, ...] = ()

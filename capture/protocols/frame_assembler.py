@@ -6,9 +6,9 @@ from ..frame import Frame, concatenate_frames
 class FrameAssembler:
     """Assembles hands into frames without waiting for hands that are lost.
 
-    A frame is complete with the hand that came last in the previous frame. If that hand disappears, one frame is
-    completed only by the start of the next, and later ones are not delayed. A hand with another frame number, or the
-    same hand again, starts the next frame.
+    A frame is complete when the hand arrives that was the last of the previous frame. If that hand disappears, one
+    frame waits for the start of the next; later ones are not delayed. A hand with another frame number, or the same
+    hand again, starts the next frame.
     """
 
     def __init__(self) -> None:

@@ -4,13 +4,17 @@ from ...errors import CaptureError, PacketError
 from ..files.hand_json import Json, load
 
 MAX_PACKET_SIZE = 65_536
-"""Most bytes of a packet."""
+"""Maximum size of a packet in bytes."""
 
 
-def decode_json(packet: bytes, what: str) -> Json:
-    """Decode a packet, integers as floats. Raises PacketError if it is too long, nested too deeply or not JSON."""
+def decode_json(packet: bytes, content: str) -> Json:
+    """Decode a packet, integers as floats.
+
+    content: what the packet holds, for the message. Raises PacketError if it is too long, too deeply nested or not
+    JSON.
+    """
     if len(packet) > MAX_PACKET_SIZE:
-        raise PacketError(f"{len(packet)} bytes, {what} have {MAX_PACKET_SIZE} at most")
+        raise PacketError(f"{len(packet)} bytes, {content} have {MAX_PACKET_SIZE} at most")
     try:
         return load(packet, "the packet")
     except (CaptureError, ValueError, RecursionError) as error:

@@ -46,7 +46,7 @@ END_SIZE_3, END_SIZE_4 = struct.calcsize("<IId3QhI"), struct.calcsize("<IId3QIIh
 SENDER_MARKER_SET, SENDER_SKELETON = "Markers", "Hands"
 """The sender's names for its marker set and its skeleton."""
 MIN_HAND_BONES = 4
-"""Fewest bones of a hand in a skeleton for the hand to be read."""
+"""Minimum number of bones of a hand in a skeleton for the hand to be read."""
 
 _DIGIT_JOINTS = {digit: joints[:-1] if digit == "thumb" else joints[1:-1] for digit, joints in DIGIT_JOINTS.items()}
 BONES: dict[str, tuple[Side, str]] = {

@@ -21,7 +21,7 @@ BUNDLE = b"#bundle\0"
 IMMEDIATELY = b"\0\0\0\0\0\0\0\1"
 """The time of a bundle that takes effect immediately."""
 MAX_DEPTH = 8
-"""Most levels of nested bundles; known senders use two."""
+"""Maximum number of levels of nested bundles; known senders use two."""
 MAX_TAGS = 64
 """Bytes of a message's type tags that are read."""
 

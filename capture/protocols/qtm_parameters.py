@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 MAX_ITEMS = 4096
 """Most labels, skeletons and segments together."""
 MAX_DEPTH = 64
-"""Most levels of nested elements; a finger's last segment is about 15 deep."""
+"""Maximum number of levels of nested elements; a finger's last segment is about 15 deep."""
 MAX_NAME_LENGTH = 256
 PIECE = 16_384
 """Bytes that are parsed at a time."""

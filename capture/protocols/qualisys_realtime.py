@@ -40,11 +40,11 @@ SEGMENT = np.dtype([("id", "<i4"), ("position", "<f4", 3), ("rotation", "<f4", 4
 M_PER_MM = 0.001
 MAX_POINTS = 4096
 MAX_COMPONENTS = 64
-"""Most components of a frame; QTM has about 25 kinds."""
+"""Maximum number of components of a frame; QTM has about 25 kinds."""
 MAX_BONE_LENGTH_M = 0.2
 """m: a longer segment is not a finger's last bone."""
 MIN_HAND_BONES = 4
-"""Fewest segments of a hand in a skeleton for the hand to be read."""
+"""Minimum number of segments of a hand in a skeleton for the hand to be read."""
 SENDER_SKELETON = "Hands"
 """The sender's name for its skeleton."""
 

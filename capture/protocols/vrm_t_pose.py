@@ -16,7 +16,7 @@ from .humanoid_bones import ARM, DIGIT_BONES, HAND_BONES, JOINT_INDICES, PHALANG
 Floats = NDArray[np.float64]
 
 MIN_ALIGNMENT = 0.8
-"""Least cosine between the expected and the actual direction of a bone that is aligned with the world."""
+"""Minimum cosine between the expected and the actual direction of a bone that is aligned with the world."""
 BODY_HEIGHT_M = 1.7
 """Height of the default body in m."""
 # As fractions of the height: Drillis & Contini (1966) in Winter, Biomechanics and Motor Control of Human Movement, 4.1.

@@ -29,7 +29,7 @@ MIN_TIP_MARGIN = 1.25
 CONFIDENCE_SLOPE = np.log(13.0) / 0.7
 """Increase of the logit of a marker's confidence per unit of cost: at 0.7 thirteen in fourteen were right."""
 MIN_WRIST_MARGIN = 0.5
-"""The same margin for the wrist marker of a palm, by its distances."""
+"""Minimum margin of a palm's wrist marker, by its distances."""
 TIP_SD_M = 0.008
 """m, standard deviation of a person's fingertips about the mean hand's, and of markers about the tips."""
 HAND_SIZE_SD = 0.1
@@ -50,7 +50,7 @@ class FewMarkers:
     """A group of few markers that are as near to each other as a hand's."""
 
     sentence: str
-    """What is known of them, for the user."""
+    """A description of them for the user."""
     tips: dict[str, tuple[str, float]]
     """Label -> the tip's joint and its confidence, for markers that are identified."""
 

@@ -20,16 +20,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MIN_FILLED_SHARE = 0.6
-"""Share of a layout's spots that must have a marker."""
+"""Fraction of a layout's spots that must have a marker."""
 MAX_SPOT_COST = -2.5
-"""Highest mean cost per spot for a hand; what is no hand costs more."""
+"""Maximum mean cost per spot for a hand; what is no hand costs more."""
 HAND_SIZE_RANGE = (0.7, 1.4)
 """Range of hand sizes, relative to the mean adult's."""
 MAX_CHECKED_COST = 1.3
-"""Highest cost for each marker of an articulated hand, with the empty spots, where it checks labels found by shape.
+"""Maximum cost for each marker of an articulated hand, with the empty spots, where it checks labels found by shape.
 Right labels cost 0.1 to 0.7; wrong ones 0.9 and more, or 1.5 with their empty spots."""
 MIN_SAME_LABELS = 0.85
-"""Share of the labels that an articulated hand must leave as they are."""
+"""Fraction of the labels that an articulated hand must leave as they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class MatchedHand:
     hand: ShapeParameters | None = None
     """The articulated hand, a right one, if it was found by that."""
     other_hand: ShapeParameters | None = None
-    """The same of the other side."""
+    """The articulated hand of the other side."""
 
     @property
     def track_ids(self) -> Ints:
@@ -128,7 +128,7 @@ def confidence_of_side(fit: ShapeFit) -> float:
 
 
 def _filled_share(fit: ShapeFit) -> float:
-    """Share of the spots that have a marker."""
+    """Fraction of the spots that have a marker."""
     return float((fit.labels < len(fit.sample.mean_distances)).mean())
 
 

@@ -24,7 +24,7 @@ OUTER_JOINTS = frozenset(joint for digit in DIGITS[2:] for joint in CHAIN_JOINTS
 MARKER_MARGIN_SCALE = 0.6
 """Margin at which a marker is wrong by 1/e as often as at margin 0."""
 SIDE_MARGIN_SCALE = 0.4
-"""The same for a side; its margin is per spot."""
+"""Margin per spot at which a side is wrong by 1/e as often as at margin 0."""
 MAX_MARKER_CONFIDENCE = 0.985
 """Upper bound of a marker's confidence: some are wrong by a large margin."""
 MIN_MARGIN, MAX_MARGIN = 0.01, 20.0
@@ -88,7 +88,7 @@ CURVES = {name: LogisticCurve(**parameters) for name, parameters in _TABLE.items
 
 
 def side_margin(cost: float, other_cost: float) -> float:
-    """By how much more the other hand costs, relative to a hand's cost."""
+    """How much more the other hand costs, relative to a hand's cost."""
     return (other_cost - cost) / cost
 
 

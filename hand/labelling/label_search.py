@@ -55,7 +55,7 @@ MIN_HANDS_APART_M = 0.05
 POSE_ROUNDS = ((2.0,), (1.0,), (1.0, 0.2))
 """Margins in cost that a fragment needs, by round of poses: first only what is clear."""
 MAX_LOST_WINDOWS = 8
-"""How often a hand that was lost completely is sought again."""
+"""Number of times that a hand that was lost completely is sought again."""
 
 
 SidedLayout = tuple[MarkerLayout, tuple[Side, ...]]
@@ -230,7 +230,7 @@ def _labels_of_hand(tracks: Trajectories, found: MatchedHand) -> TrackLabels:
 
 
 def _labels_of_fit(tracks: Trajectories, window: Window, fit: ShapeFit, confidences: Floats) -> TrackLabels:
-    """The same for a fit whose markers have these confidences (C,)."""
+    """Return the labels of a fit whose markers have these confidences (C,)."""
     spot, confidence = np.full(len(tracks.first), -1), np.zeros(len(tracks.first))
     for c, label in enumerate(fit.labels):
         if label < len(window.track_ids):

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 MIN_SEEN = 6
 """Markers that a pose needs."""
 POSE_PASSES = 8
-"""Most iterations of the poses."""
+"""Maximum number of iterations of the poses."""
 
 
 def predict_markers(shape: ShapeParameters, side: Side, positions: Floats) -> Floats:

@@ -61,7 +61,7 @@ ROBUST_COST = 25.0
 EMPTY_COST, FIRST_EMPTY_COST = 8.0, 60.0
 """Cost of a spot without a marker: when the fit has settled, and in the first rounds, which fill all spots."""
 POSE_PASSES, POSE_TOLERANCE = 5, 1e-3
-"""Most iterations of the poses in a round, and the relative decrease of the cost below which they end."""
+"""Maximum number of iterations of the poses in a round, and the relative decrease of the cost below which they end."""
 FIRST_ROUNDS, ROUNDS = 2, 6
 """Rounds of assignment and fit: those that fill all spots, and in all."""
 SHAPE_PRIOR_SHARE = 0.1
@@ -79,7 +79,7 @@ class ModelFit:
     """Half the squared deviations of markers, angles and shape, the mean over frames, and EMPTY_COST for each empty
     spot."""
     filled_cost: float
-    """The same without the empty spots, for each marker."""
+    """The cost without the empty spots, for each marker."""
     hand: ShapeParameters
     """The fitted hand, a right one."""
 
@@ -200,7 +200,7 @@ def first_poses(shape: ShapeParameters, spread: float, seen: VisibleMarkers, pas
 
 
 def _with_spread(state: FittedShape, spread: float, seen: VisibleMarkers) -> FittedShape:
-    """The same hand, posed anew with another standard deviation of the markers, m."""
+    """Pose the same hand again with another standard deviation of the markers, m."""
     model = _pose_model(state.pose_model.shape, spread)
     return FittedShape(model, fit_poses(model, state.poses, seen, POSE_PASSES, POSE_TOLERANCE)[0])
 

@@ -23,17 +23,17 @@ Ints = NDArray[np.int64]
 SEEDS = 2
 """Fits of the best that are tried on the other side as well."""
 MAX_RIVAL_EXCESS = 5.0
-"""By how much more the other hand may cost to be improved: if it is right, it costs less from the start."""
+"""How much more the other hand may cost to be improved: if it is right, it costs less from the start."""
 MAX_CHANGES = 2
-"""How often the other hand may fit better."""
+"""Number of times that the other hand may fit better."""
 HOPELESS_COST = 2.0
 """Cost for each spot beyond which no exchange makes a hand of a fit: with half of the labels right 1 to 1.5."""
 MAX_MODEL_COST = 0.75
-"""Highest cost for each spot of an articulated hand: with right labels 0.2 to 0.7, with wrong ones from 0.8 on."""
+"""Maximum cost for each spot of an articulated hand: with right labels 0.2 to 0.7, with wrong ones from 0.8 on."""
 NEAR_HAND_M = 0.05
 """m from a hand's nearest marker within which a trajectory could be one of its markers."""
 MIN_MODEL_SHARE = 0.75
-"""Share of a layout's spots that must have a marker where only the articulated hand decides."""
+"""Fraction of a layout's spots that must have a marker where only the articulated hand decides."""
 
 
 def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...] = SIDES) -> Steps[MatchedHand | None]:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_ROUNDS = 6
-"""How often an exchange of fingers may improve the fit."""
+"""Number of times that an exchange of fingers may improve the fit."""
 INNER_FINGERS = (1, 2, 3)
 """Rows in DIGITS of the fingers: a mirror only exchanges the outer ones."""
 MAX_EXCESS = 12.0

@@ -30,7 +30,7 @@ MARKER_PLACEMENT_SD_M = 0.008
 MEASURED_SD_FACTOR = 0.25
 """Factor on both standard deviations above if the performer was measured."""
 COST_UNIT_M = 0.04
-"""m, unit of the costs: a marker that may be anywhere within this distance says nothing."""
+"""m, unit of the costs: a marker that may be anywhere within this distance carries no information."""
 SKIN_SD_M = 0.003
 """m, standard deviation of a palm marker through skin movement."""
 EMPTY_SPOT_COST = 2.5

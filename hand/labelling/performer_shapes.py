@@ -11,17 +11,17 @@ from .labelling_result import PERFORMER_LAYOUT
 from .shape_model import LAYOUTS, HandShape, MarkerLayout, shape_of
 
 PERFORMER_MARKER_SD_M = 0.008
-"""m, standard deviation of a performer's markers in the palm beyond that of sampled poses."""
+"""m, standard deviation of a performer's markers in the palm, in addition to that of sampled poses."""
 MAX_SPOT_DISTANCE_M = 0.02
-"""m within which a performer's marker is the one that a layout has there."""
+"""Maximum distance in m between a performer's marker and the corresponding marker of a layout."""
 
 
 def performer_shapes(hand: MeasuredHand) -> list[tuple[MarkerLayout, HandShape]]:
-    """A performer's hand with all of its markers, and with those of each known layout.
+    """Return the shapes of a performer's hand with all of its markers, and with those of each known layout.
 
     A take may have fewer markers than the capture in which the hand was measured.
     """
-    found = (
+    shapes = (
         [(MarkerLayout(PERFORMER_LAYOUT, hand.spots), _performer_shape(hand, hand.spots))]
         if len(hand.spots) >= 4
         else []
@@ -29,12 +29,12 @@ def performer_shapes(hand: MeasuredHand) -> list[tuple[MarkerLayout, HandShape]]
     for layout in LAYOUTS:
         spots = _performer_spots(hand, layout)
         if spots is not None and spots.keys() != hand.spots.keys():
-            found.append((MarkerLayout(f"{PERFORMER_LAYOUT} {layout.name}", spots), _performer_shape(hand, spots)))
-    return found
+            shapes.append((MarkerLayout(f"{PERFORMER_LAYOUT} {layout.name}", spots), _performer_shape(hand, spots)))
+    return shapes
 
 
 def _performer_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot] | None:
-    """The performer's markers that correspond to a layout's, None where one is missing.
+    """Return the performer's markers that correspond to a layout's, or None if one is missing.
 
     A measured marker may be a centimetre from its nominal position, and palm markers are attached to the wrist.
     """
@@ -52,10 +52,10 @@ def _performer_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot
     labels = list(hand.spots)
     if len(set(nearest.tolist())) < len(layout_spots) or distances.min(1).max() > MAX_SPOT_DISTANCE_M:
         return None
-    return {labels[at]: own_spots[at] for at in nearest}
+    return {labels[index]: own_spots[index] for index in nearest}
 
 
 def _performer_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> HandShape:
-    """Shape of a performer's hand: its bones are known, its poses in this take are sampled as for anybody."""
+    """Return the shape of a performer's hand: its bones are known, its poses are sampled as for an unknown hand."""
     shape = shape_of(hand.model, tuple(spots.values()), measured=True)
     return replace(shape, covariances=shape.covariances + PERFORMER_MARKER_SD_M**2 * np.eye(3))

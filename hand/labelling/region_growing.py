@@ -29,7 +29,7 @@ MAX_LINK_S = 0.5
 GAP_SPEED = 1.0
 """m/s, speed of a marker over a gap."""
 MAX_OVERLAP = 0.02
-"""Share of a fragment's frames in which another trajectory may have its spot: remainders of swaps."""
+"""Fraction of a fragment's frames in which another trajectory may have its spot: remainders of swaps."""
 PREDICTION_SD_M = 0.01
 """m, standard deviation of a marker about where the hand's pose has it, if it is not seen."""
 PALM_SPOT_SD_M = 0.004

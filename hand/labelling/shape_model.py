@@ -143,7 +143,7 @@ def mirrored(shape: HandShape) -> HandShape:
 
 
 UNSEEN_VARIANCE_SHARE = 0.3
-"""Share of the variance over all poses that is added to the observed one: the rest of the take has other poses."""
+"""Fraction of the variance over all poses that is added to the observed one: the rest of the take has other poses."""
 
 
 def update_shape(shape: HandShape, spots: Ints, positions: Floats) -> HandShape:

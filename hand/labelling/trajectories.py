@@ -140,7 +140,7 @@ def jumps(times: Floats, positions: Floats) -> Bools:
     span_ratio = spans[frame] / spans[np.maximum(frame - 1, 0)]
     expected = positions[frame, column] + previous_step * span_ratio[:, None]
     if len(frame) * positions.shape[1] > MAX_PAIRS:
-        # All of it is noise: which column is closer says nothing.
+        # It is all noise, so the closer column is not significant.
         frame = frame[:0]
     for chunk in _chunks(np.full(len(frame), positions.shape[1])):
         distances = np.linalg.norm(positions[frame[chunk] + 1] - expected[chunk, None], axis=-1)
@@ -155,7 +155,7 @@ def jumps(times: Floats, positions: Floats) -> Bools:
 
 
 def _step_changes(change: Floats, spans: Floats) -> Floats:
-    """By how much (F − 1, M) m each step differs from its more similar neighbour, from the changes of velocity."""
+    """How much (F − 1, M) m each step differs from its more similar neighbour, from the changes of velocity."""
     nothing = np.full((1, change.shape[1]), np.nan)
     result: Floats = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
     return result
@@ -250,7 +250,7 @@ def _join_pieces(pieces: _Pieces, times: Floats, positions: Floats) -> tuple[Int
 
 
 def _candidates(ends: _Ends, starts: _Ends, max_gap: float) -> tuple[Ints, Ints]:
-    """Of the pieces in order of their starts, the first (P,) after each piece's end, and how many follow in the gap."""
+    """Return the index (P,) of the first piece that starts after each piece's end, and how many follow in the gap."""
     start_times = np.sort(starts.times)
     low = np.searchsorted(start_times, ends.times, "right")
     return low, np.maximum(np.searchsorted(start_times, ends.times + max_gap, "right") - low, 0)

@@ -58,7 +58,7 @@ class Limb:
     power: float
     """Exponent of the cross-section |x|^power + |z|^power = 1: 2 is an ellipse, more is squarer."""
     back_power: float
-    """The same for the half above the axis."""
+    """Exponent for the half above the axis."""
     tip_length: float = 0.0
     """Length in m over which the end is rounded off; 0 leaves it flat."""
 

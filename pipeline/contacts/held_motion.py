@@ -30,7 +30,7 @@ STEEPEST = 1.5
 SMOOTHING_SECONDS = 0.1
 """s before and after a frame over which the changes in contacts are smoothed."""
 ROUNDS = 3
-"""How often the frames of contacts are posed. The last result is not smoothed."""
+"""Number of times that the frames of contacts are posed. The last result is not smoothed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

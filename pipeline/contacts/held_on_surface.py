@@ -36,7 +36,7 @@ class SkinBySurface:
 
     hand: HandModel
     skin: SkinPoints
-    """Of the digits, relative to the wrist."""
+    """Skin of the digits, relative to the wrist."""
     surface: ContactSurface
     to_surface: Floats
     """(F, 4, 4) from the wrist's coordinates to the surface's."""

@@ -1,4 +1,4 @@
-"""How a wrist comes to where its palm rests on a surface, stays, and leaves."""
+"""Motion of a wrist whose palm approaches a surface, rests on it, and leaves it."""
 
 from dataclasses import dataclass
 
@@ -14,23 +14,23 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MAX_SHIFT = 0.01
-"""m a frame, by which a wrist may move more where it comes to its place or leaves it."""
+"""m per frame, additional motion that a wrist may have as it approaches or leaves its place."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldWrist:
-    """A wrist that comes to its place in a range of frames, and leaves it."""
+    """Motion of a wrist to its place in a range of frames, and away from it."""
 
     to_surface: Floats
     """(F, 4, 4) T_surface_wrist."""
     rows: HeldRows
-    """Where it is there."""
+    """The rows in which it is at its place."""
 
 
 def held_wrist(to_surface: Floats, rest: Floats, *, full: Bools, continues: tuple[bool, bool]) -> HeldWrist:
-    """Return how a wrist comes to its place beside a surface, and leaves it.
+    """Return the motion of a wrist to its place beside a surface, and away from it.
 
-    Blends are made longer, into the range, where it would leap.
+    Blends that would leap are extended into the range.
 
     Args:
         to_surface: (F, 4, 4) T_surface_wrist in the frames of the range.
@@ -64,7 +64,7 @@ def _mixed(frames: Floats, rest: Floats, weights: Floats) -> Floats:
 
 
 def _frames(frame: Floats, rest: Floats) -> int:
-    """Return over how many frames a wrist goes from a frame (4, 4) to another without a leap."""
+    """Return the number of frames that a wrist needs from one frame (4, 4) to another without a leap."""
     angle, shift = angle_and_distance(frame, rest)
     return int(np.ceil(STEEPEST * max(angle / MAX_ROTATION, shift / MAX_SHIFT)))
 

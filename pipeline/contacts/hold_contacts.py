@@ -1,11 +1,10 @@
-"""Which contacts of a performer a hand can hold, and how.
+"""Choose the contacts of a performer that a hand can hold.
 
-One fingertip on several parts at once, such as a thumb on palm and finger, may not be possible on other proportions,
-and not even on the performer's own hand, whose skin is measured to some millimetres. Contacts are tried together on
-some of their frames; of those that hinder each other the one that the performer's skins are farthest apart in, or
-deepest in each other, is left out, until the others hold. Then those that were left out are tried again beside these,
-first at their places, then with points that slide, on all that move the same digits at the same time. None of the
-performer's is held where a joint would leap.
+Some contacts cannot be held together, such as a thumb on palm and finger, on a hand with other proportions, or even on
+the performer's, whose skin is measured to some millimetres. Contacts are tried together on some of their frames. Of
+those that conflict, the one with the largest gap or depth in the performer's skin is dropped until the others hold.
+Dropped contacts are then tried again beside these: first at their points, then with points that slide, in all contacts
+that move the same digits at the same time. A contact is not held if a joint would leap.
 """
 
 from collections.abc import Sequence
@@ -37,15 +36,15 @@ CandidateContact = tuple[Contact, Points | None]
 """A contact, and the points that would meet; None where the hand does not reach these."""
 
 SAMPLE_FRAMES = 9
-"""Frames of each contact on which it is tried."""
+"""Number of frames of each contact on which it is tried."""
 MAX_STRAIN = 0.5e-3
-"""m of a hand of the usual length, by which points may miss each other, or flesh be too deep, on these."""
+"""m of a hand of the usual length: maximum gap between the points, or excess depth of flesh, in these frames."""
 AROUND_SECONDS = 1.0
-"""s before and after contacts that slide, in which the hand must not leap."""
+"""s before and after sliding contacts in which the hand must not leap."""
 MAX_LEAP, LEAP_FACTOR = np.deg2rad(4.5), 1.5
 """rad, by which a joint may turn more in a frame than so many times what it does without: 5 degrees are promised."""
 TRIES = 2
-"""How often they are posed, each from where the last one ended."""
+"""Number of times that they are posed, each from where the last one ended."""
 
 
 def hold_contacts(
@@ -80,7 +79,7 @@ def hold_contacts(
 def contact_strain(
     pose: Pose, times: Floats, flesh: Flesh, free: Ints, meeting: ContactPoints, *, blends: tuple[int, int]
 ) -> float:
-    """Return how far the points of a contact miss each other, or flesh is too deep, at most, m; see hold_contacts."""
+    """Return the maximum gap between a contact's points, or excess depth of flesh, in m; see hold_contacts."""
     trial = _Trial(FleshProblem(pose.hand, flesh, free), pose, times, blends)
     return float(trial.strains([meeting])[0]) * trial.problem.scale
 
@@ -188,7 +187,7 @@ def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[Con
 def _with_own_points(
     trial: _Trial, meetings: Sequence[ContactPoints], new_candidate: CandidateContact
 ) -> list[ContactPoints] | None:
-    """Return contacts and another one, each where it is; None if they cannot be held."""
+    """Return contacts and another one, all at their own points; None if they cannot be held together."""
     contact, points = new_candidate
     extended = None if points is None else _in_order([*meetings, (contact, points)])
     return extended if extended is not None and trial.holds(extended) and not trial.leaps(extended) else None
@@ -201,7 +200,7 @@ def _in_order(meetings: Sequence[ContactPoints]) -> list[ContactPoints]:
 def _with_slid_points(
     trial: _Trial, meetings: Sequence[ContactPoints], new_candidate: CandidateContact
 ) -> list[ContactPoints] | None:
-    """Return contacts and another one, those that it hinders slid to where all of them meet; None if they do not."""
+    """Return contacts and another one; those that conflict with it slide until all meet. None if they do not."""
     group: list[CandidateContact] = [new_candidate]
     rest = list(meetings)
     while hindered := [candidate for candidate in rest if any(_hinder(candidate[0], member[0]) for member in group)]:

@@ -1,4 +1,4 @@
-"""What a correction lets a hand hold in a range of frames, with blends inside that are as long as the motion needs."""
+"""Hold a contact in a range of frames, with blends inside the range that are as long as the motion needs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 WIDENINGS = 3
-"""How often blends are made longer, each by what the last contact's ends need."""
+"""Number of times that blends are extended, each by what the last contact's ends need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class HeldRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldRange:
-    """A hand that comes to what it holds in a range of frames, and leaves it."""
+    """A hand that approaches, holds and releases a contact in a range of frames."""
 
     pose: Pose
     """F frames."""
@@ -118,9 +118,9 @@ def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> 
 def widened(
     first: int, last: int, needed: Sequence[int], count: int, continues: tuple[bool, bool]
 ) -> tuple[int, int] | None:
-    """Return first and last row of what is held such that it leaves the frames that its blends need; None if it does.
+    """Return the first and last row of the contact, shortened so that its blends have enough frames; None if they have.
 
-    What has no room for that is held in the middle of its range alone.
+    If there are too few frames, the contact is held only in the middle of the range.
     """
     middle = (first + last) // 2
     later_first = min(max(first, needed[0]), middle) if continues[0] else first

@@ -36,7 +36,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 PAD_SHARE = 0.6
-"""Where the pad of a bone is on its way to the next joint, or to the tip."""
+"""Position of a bone's pad, as a fraction of the distance to the next joint or to the tip."""
 PALM_SIDE: Floats = np.array([0.0, 0.0, -1.0])
 """A bone's +Z is out of the back of the hand."""
 _CAPSULES = {JOINTS[joint]: capsule for capsule, joint in enumerate(STARTS.tolist())}
@@ -49,21 +49,21 @@ class Unheld:
     lacking: tuple[str, ...] = ()
     """The digits of the contact that the hand lacks."""
     apart: float = 0.0
-    """How far the skins stay from each other where the hand brings them together as near as it can; 0 if they meet."""
+    """Smallest gap between the skins that the hand can reach; 0 if they meet."""
     strain: float = 0.0
-    """How far they come off each other, or the hand would be in itself, at most, where they meet; 0 if they do not."""
+    """Maximum gap between the points, or depth of the hand in itself, if the skins meet; 0 if they do not."""
 
 
 def touch_from_contact(contact: Contact) -> HeldTouch:
-    """Return where a contact that was found touches."""
+    """Return a detected contact as one to hold."""
     first, second = (JOINTS[STARTS[capsule]] for capsule in contact.capsules)
     return HeldTouch((first, second), contact.shares, contact.direction)
 
 
 def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other_part: str) -> HeldTouch:
-    """Return where a digit's tip touches another digit, or the palm, over F frames.
+    """Return the contact of a digit's tip with another digit, or with the palm, over F frames.
 
-    Where they come nearest to each other if that is a contact, else where they would with pad on pad: that of the other
+    It is at the point of smallest distance if that is a contact. Otherwise it is pad on pad: the pad of the other
     digit's tip, or of the palm below the fingertip. Raises HandError if the hand lacks one of them.
     """
     parts = [DIGITS.index(digit), PALM if other_part == "palm" else DIGITS.index(other_part)]
@@ -81,7 +81,7 @@ def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other_part: str) -> HeldT
 
 
 def _nearest(pose: Pose, flesh: Flesh, columns: Ints, tip: int) -> Contact:
-    """Return where, and in which frame, some pairs of capsules come nearest to each other."""
+    """Return the point and the frame at which some pairs of capsules are nearest to each other."""
     frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))
     touches = [touch_over_time(frames, flesh, int(column), 0, tip=tip) for column in columns]
     best = min(touches, key=lambda touch: float(touch.gaps.min()))
@@ -90,7 +90,7 @@ def _nearest(pose: Pose, flesh: Flesh, columns: Ints, tip: int) -> Contact:
 
 
 def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str]) -> Pose:
-    """Return the hand, of one frame, with the pads of two parts on each other, from where they come nearest."""
+    """Return the hand in one frame with the pads of two parts on each other, starting from their nearest contact."""
     first, second = nearest.capsules
     if PARTS_OF_CAPSULES[second] != PALM:
         second += 2 - int(LINKS_OF_CAPSULES[second])

@@ -1,8 +1,8 @@
-"""Where the skins of a hand meet in a contact of its performer.
+"""Find the points at which the skins of a hand meet in a contact of its performer.
 
-On a hand of other proportions, and on the performer's own, whose skin is a little apart or in itself, the fingertip
-first goes to where it touches as the performer's does: at the same shares of both bones and from the same direction, by
-a pose problem on a few of the contact's frames. There the nearest points of both skins are what meets.
+A hand with other proportions, and even the performer's, whose skins have a small gap or depth, first moves its
+fingertip to the performer's contact: at the same fractions of both bones and from the same direction, by a pose
+problem on a few of the contact's frames. The nearest points of both skins in that pose are the ones that meet.
 """
 
 import numpy as np
@@ -27,13 +27,13 @@ Ints = NDArray[np.int64]
 
 
 def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tuple[Site, Site] | None:
-    """Return the points of both skins that meet where a hand touches as the performer does; None if it cannot."""
+    """Return the points of both skins that meet in the performer's contact; None if the hand cannot reach it."""
     meeting = nearest_meeting(pose, flesh, free, contact)
     return meeting.points if meeting.gap <= REACH * relative_size(pose.hand) else None
 
 
 def nearest_meeting(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> Meeting:
-    """Return where both skins are as near as a hand can bring them to where it touches as the performer does."""
+    """Return the nearest points of both skins as near to the performer's contact as the hand can get."""
     rows = sample_rows(contact)
     first, second = contact.capsules
     radii = [radius_at(flesh, capsule, share) for capsule, share in zip(contact.capsules, contact.shares, strict=True)]

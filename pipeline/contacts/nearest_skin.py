@@ -16,11 +16,11 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 EVERY = 16
-"""Frames from one in which all points are measured to the next."""
+"""Frames between two measurements of all points."""
 MAX_POINTS = 48
-"""Points of the skin that are bounded at once, those that are nearest to the surface,"""
+"""Number of skin points that are bounded in one batch, those nearest to the surface."""
 POINTS_PER_DIGIT = 16
-"""and at least so many of each digit."""
+"""Minimum number of these for each digit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ def nearest_skin(surface: ContactSurface, points: Floats, is_held: Bools, digit:
 
 
 def min_distance(surface: ContactSurface, points: Floats) -> float:
-    """Return how near points (F, V, 3) m of a skin come to a surface, m, negative in it; 0 for none."""
+    """Return how near points (F, V, 3) m of a skin come to a surface, m, negative in it; 0 if there is none."""
     if not points.size:
         return 0.0
     low, high = _bounds(surface, points)

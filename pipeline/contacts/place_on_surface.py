@@ -1,8 +1,8 @@
-"""Where on a surface a fingertip is to stay: at a point that it reaches in all frames, near to where it is anyway.
+"""Find the point of a surface at which a fingertip stays: one that it reaches in all frames, near to its present path.
 
-In some of the frames the pad first goes to the surface wherever that costs the hand least. A finger that is straight,
-or whose wrist moves, reaches the mean of these places in some of the frames only. So the place then goes to the mean of
-what is reached of it, which tends to a point that all reach, if there is one (alternating projections).
+In some of the frames the pad first moves to the surface by the least change of the hand. A finger that is straight, or
+whose wrist moves, reaches the mean of these points only in some frames. So the point is moved repeatedly to the mean of
+the positions reached. This converges to a point that all frames reach, if there is one (alternating projections).
 """
 
 import numpy as np
@@ -17,22 +17,22 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SAMPLE_FRAMES = 9
-"""Frames in which it is tried."""
+"""Number of frames on which points are tried."""
 SLIDES, ROUNDS = 4, 8
-"""How often the pad goes to the surface nearby, and then to the place that was reached."""
+"""Iterations that move the pad to the nearest surface, and that move the point to the mean of those reached."""
 REACHED = 1e-4
-"""m, within which all frames have reached it."""
+"""m, maximum distance at which a frame has reached the point."""
 WEIGHT = 3.0
-"""Of the way to the surface, as of points that are held."""
+"""Weight of the path to the surface, the same as that of held points."""
 
 
 def frames_to_try(count: int) -> Ints:
-    """Return which of F frames are tried; the middle one is among them."""
+    """Return the frames, of F, on which points are tried, including the middle one."""
     return np.unique([*np.linspace(0, count - 1, SAMPLE_FRAMES).round().astype(int), count // 2])
 
 
 def slid_to_surface(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Pose:
-    """Return a hand in some frames, of F, with a point of its skin on a surface, wherever it comes there.
+    """Return a hand in some frames, of F, with a point of its skin on a surface, at the point that is reached first.
 
     free: the angles that may change, as in hand.jacobians.
     """

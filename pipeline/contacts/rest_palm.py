@@ -1,8 +1,8 @@
-"""Where a hand is whose palm rests on a surface: flat on its heel and pads, by the least movement from where it was.
+"""Place a palm on a surface: flat on its heel and pads, by the least movement from its present pose.
 
 Each round moves the wrist by a twist (v, ω) that brings the nearest skin of the heel and of both sides of the pads to
-the surface and leaves no skin in it, a quadratic program of the distances' first derivatives. On what is not flat, such
-as a ball, the three come as near as the skin between them allows.
+the surface and leaves no skin in it: a quadratic program of the distances' first derivatives. On a curved surface, such
+as a ball, the three get as near as the skin between them allows.
 """
 
 from dataclasses import dataclass
@@ -22,31 +22,31 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 HEEL, PADS = 0.45, 0.7
-"""The heel ends, and the pads begin, so far along the way from the wrist to the knuckles."""
+"""End of the heel and start of the pads, as fractions of the distance from the wrist to the knuckles."""
 REGIONS = 3
 """The heel, and the pads on the index finger's and on the little finger's side."""
 PASSES, ROUNDS = 4, 10
-"""Passes over all of the skin, and rounds of the nearest of it."""
+"""Number of passes over all skin points, and of rounds with the nearest ones."""
 MAX_NEAR = 150
-"""Points of each region that are the nearest."""
+"""Number of nearest points used in each region."""
 STEP, STILL = 0.02, 1e-5
-"""m by which the skin moves in a round at most, and below which it stands still."""
+"""m, maximum movement of the skin in a round, and movement below which it is still."""
 MOVEMENT = 1e-2
-"""What moving the palm by 1 m costs beside 1 m of its distance: where it is free to slide, it does not."""
+"""Cost of moving the palm by 1 m relative to 1 m of its distance, so that a palm that is free to slide does not."""
 ALLOWED_DEPTH = 0.1e-3
 """m, how deep skin is left in the surface: there is more skin between these points, and 1 mm is promised."""
 MAX_BOUNDED = 80
-"""Points that are kept out of the surface at once, the nearest."""
+"""Number of points that are kept out of the surface in one batch, the nearest ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PalmSkin:
-    """The skin of a palm, as it is in some frames of a take."""
+    """The skin of a palm in some frames of a take."""
 
     points: Floats
     """(N, 3) m relative to the wrist."""
     region: Ints
-    """(N,) which of REGIONS of its inside a point is in, -1 for none."""
+    """(N,) the region of the palmar side that contains each point, -1 for none."""
 
     @property
     def middle(self) -> Floats:
@@ -58,7 +58,7 @@ class PalmSkin:
         return self.points @ transform[:3, :3].T + transform[:3, 3]
 
     def nearest(self, distances: Floats) -> "PalmSkin":
-        """Return the skin that is nearest to a surface from which its points are so far (N,), of each region."""
+        """Return the points of each region that are nearest to a surface; distances: (N,) of the points from it."""
         order = np.argsort(distances, kind="stable")
         nearest = [order[self.region[order] == region][:MAX_NEAR] for region in range(-1, REGIONS)]
         rows = np.concatenate(nearest)

@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 WINDOW_SECONDS = 0.1
 """s before and after a pair is too deep, over which it parts and comes back."""
 ROUNDS = 3
-"""How often the smoothed motion is solved again; the last is not smoothed."""
+"""Number of times that the smoothed motion is solved again; the last is not smoothed."""
 
 
 def settle(

@@ -1,10 +1,10 @@
-"""Points of skin that meet where a hand gets to them, for one contact or for several of the same frames.
+"""Find points of skin that a hand can bring together, for one contact or for several in the same frames.
 
-Where a hand cannot bring its skins together at the performer's place, or not at several places at once, how deep they
-are in each other is all that counts: each fingertip just touches the capsule of the other part that is nearest to it,
-and all other flesh of these digits is apart. Where they are nearest then is what meets. So points slide on pad and
-palm as far as the hand asks for, and those of several contacts are of one pose. That is searched for from the take's
-pose and from an open thumb, which a take may have in the other digits.
+A hand may not reach the performer's contact point, or several of them together. Then only depth matters: each
+fingertip touches the nearest capsule of the other part, and all other flesh of these digits is apart. The nearest
+points in that pose are the ones that meet. So points slide on pad and palm as far as necessary, and those of several
+contacts belong to one pose. The search starts from the take's pose and from an open thumb, since the take's thumb may
+be inside other digits.
 """
 
 from collections.abc import Sequence
@@ -28,24 +28,24 @@ Bools = NDArray[np.bool_]
 Points = tuple[Site, Site]
 
 SAMPLES = 5
-"""Frames of a contact by which the points that meet are found."""
+"""Number of frames of a contact in which its points are searched for."""
 REACH = 3e-3
-"""m of a hand of the usual length: skins that stay farther apart do not reach each other."""
+"""m of a hand of the usual length: maximum gap between skins that reach each other."""
 MAX_SLIDE = 15e-3
-"""m of such a hand, by which points may slide so that contacts can be held together."""
+"""m of such a hand: maximum distance that points may slide so that contacts can be held together."""
 PULL = 0.03
-"""Weight of the way to where they would meet, as of flesh that is too deep."""
+"""Weight of the distance to the meeting point, relative to that of flesh that is too deep."""
 SLIDES = 4
-"""How often the nearest capsule is looked for."""
+"""Number of searches for the nearest capsule."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Meeting:
-    """Where the skins of a contact are nearest to each other in some frames."""
+    """The nearest points of a contact's skins in some frames."""
 
     points: Points
     gap: float
-    """m, median of how far they are apart, or in each other."""
+    """m, median gap between them, or depth in each other."""
     on_pad: bool
     """Whether one of the two is touched with its pad."""
 
@@ -125,7 +125,7 @@ class _Closing:
     """The pose problem of F frames in which the skins of contacts come together."""
 
     start: Pose
-    """Of a hand with the sites of the goals."""
+    """Pose of a hand that has the sites of the goals."""
     goals: list[Objective]
     flesh: Flesh
     free: Ints

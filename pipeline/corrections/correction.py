@@ -1,4 +1,4 @@
-"""What a correction is: a range of a take, how much of it counts at each time, and what it changes.
+"""A correction: a range of a take, its weight at each time, and what it changes.
 
 Times are seconds on the capture's clock, which another start, frame rate or rig does not change. Corrections lie on the
 take in the order of their list: each changes what those before it left.
@@ -21,7 +21,7 @@ Bools = NDArray[np.bool_]
 Kind = Literal["difference", "pose", "motion", "contact", "object", "hide", "swap", "solve"]
 
 PALM = "palm"
-"""What a part of a hand is called that is no digit."""
+"""Name of the part of a hand that is not a digit."""
 SAME_TIME = 1e-5
 """s: what is nearer than this to an end of a range is in it, as times are rounded."""
 
@@ -97,7 +97,7 @@ class TakenMotion:
     rotations: Mapping[str, Floats]
     """joint -> (N, 4) unit quaternions wxyz relative to the wrist."""
     source: str = ""
-    """What the other take was called."""
+    """Name of the other take."""
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class HeldTouch:
     bones: tuple[str, str]
     """The joints at which the last bone of the digit begins, and the bone that it touches: a metacarpal is the palm."""
     shares: tuple[float, float]
-    """Where along the two bones, 0..1."""
+    """Positions along the two bones, 0..1."""
     direction: Floats
     """(3,) unit, from the second bone to the first, in the frame of the second one's joint."""
 
@@ -143,7 +143,7 @@ def is_palm(joint: str) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectPoint:
-    """Where a fingertip touches an object."""
+    """A point at which a fingertip touches an object."""
 
     digit: str
     place: Floats
@@ -154,7 +154,7 @@ class ObjectPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PalmPlace:
-    """Where the wrist is beside an object on which the palm rests."""
+    """The pose of the wrist relative to an object on which the palm rests."""
 
     place: Floats
     """(3,) in the object's own coordinates."""
@@ -238,7 +238,7 @@ class Correction:
     range: TimeRange
     change: Change
     factor: float = 1.0
-    """0..1, how much of it counts."""
+    """0..1, the correction's weight."""
     factor_keys: tuple[tuple[float, float], ...] = ()
     """Times in s and factors, linear in between; the first and last hold beyond. They overrule `factor`."""
     muted: bool = False
@@ -269,7 +269,7 @@ class Correction:
         return tuple(digit for digit in DIGITS if digit in moved)
 
     def weights(self, times: ArrayLike) -> Floats:
-        """Return how much of it counts, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted.
+        """Return its weight, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted.
 
         Motion that is taken from another take counts fully in all of its range: it is matched to the ends instead.
         """

@@ -1,4 +1,8 @@
-"""Corrections as JSON: in a recipe, in a file of their own, and beside a take. What is read may be hostile."""
+"""Corrections as JSON: in a recipe, in a separate file, and beside a take. Input is validated, since it may be hostile.
+
+The keys `turns`, `turn` and `place` mean rotations, a rotation and a position. They keep their names so that files of
+earlier versions can be read; `turns` of a mapping (rig/mapping.py) does so too.
+"""
 
 import json
 from collections.abc import Callable, Mapping

@@ -77,7 +77,7 @@ class Resolved:
     """Hands with the ranges of corrections solved again."""
 
     effects: tuple[str, ...]
-    """Of the corrections, in their order, as JSON."""
+    """Effects of the corrections, in their order, as JSON."""
     hands: tuple[SolvedHand, ...]
 
 

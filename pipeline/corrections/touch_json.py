@@ -1,4 +1,4 @@
-"""Where two parts of a hand touch, or fingertips an object, as JSON. What is read may be hostile."""
+"""Contacts of two parts of a hand, or of fingertips and an object, as JSON, validated; see correction_json."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,24 +15,24 @@ Floats = NDArray[np.float64]
 BONES = tuple(joint for joint in JOINTS if "phalanx" in joint or joint.endswith("metacarpal"))
 """The joints at which bones that may touch begin."""
 MAX_NUMBER = 10.0
-"""Shares and directions are at most 1: more than this is not rounding."""
+"""Bound of fractions and directions, which are at most 1 up to rounding."""
 MAX_PLACE = 1e9
 """The largest coordinate of a place on an object, in the object's own unit."""
 
 
 def contact_to_dict(contact: ContactChange) -> dict[str, Any]:
-    """Return what a contact holds as JSON."""
+    """Return a contact as JSON."""
     return touch_to_dict(contact) if isinstance(contact, HeldTouch) else on_object_to_dict(contact)
 
 
 def touch_to_dict(touch: HeldTouch) -> dict[str, Any]:
-    """Return where two parts of a hand touch as JSON."""
+    """Return a contact of two parts of a hand as JSON."""
     shares, direction = (np.round(values, 7).tolist() for values in (touch.shares, touch.direction))
     return {"bones": list(touch.bones), "shares": shares, "direction": direction}
 
 
 def touch_from_dict(data: object, where: str) -> HeldTouch:
-    """Return where two parts of a hand touch. Raises RecipeError naming `where`."""
+    """Return a contact of two parts of a hand from JSON. Raises RecipeError naming `where`."""
     if not isinstance(data, Mapping):
         raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with bones, shares and direction")
     bones = data.get("bones")
@@ -46,7 +46,7 @@ def touch_from_dict(data: object, where: str) -> HeldTouch:
 
 
 def on_object_to_dict(change: HeldOnObject) -> dict[str, Any]:
-    """Return what holds a palm and fingertips on an object as JSON."""
+    """Return a contact of a palm and fingertips with an object as JSON."""
     points = [{"digit": point.digit} | _rounded(point, "place", "direction") for point in change.points]
     palm = {} if change.palm is None else {"palm": _rounded(change.palm, "place", "turn")}
     return {"object": change.object, "points": points} | palm

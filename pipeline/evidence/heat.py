@@ -13,7 +13,7 @@ NEAR, PROBLEM = 1, 2
 LEVEL_SEVERITIES = (0.5, 1.0, 2.0, 4.0)
 """Severities from which levels 1 to 4 begin; 1 is the threshold of a problem."""
 LEVEL_HEIGHTS = (0.0, 0.3, 0.6, 0.8, 1.0)
-"""Of the bars of each level, as shares of the highest: so that color is not all that shows it."""
+"""Heights of the bars of each level relative to the highest, so that color is not the only sign of it."""
 LEVEL_NAMES = ("calm", "near its threshold", "a problem", "twice its threshold", "four times its threshold")
 
 

@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 TILE_COLUMNS = 2048
 """Columns of a tile: of about a pixel each, so that a window has one or two tiles."""
 LANE = 0.15
-"""Share of a row, at its bottom, for what was predicted."""
+"""Fraction of a row, at its bottom, for what was predicted."""
 PREDICTED = len(LEVEL_HEIGHTS)
 """The kind of a rectangle that marks predicted frames; others are levels."""
 

@@ -51,7 +51,7 @@ class SolvedFrames:
     doubt: Floats
     """(F, T) 0..1, probability that the marker's label is wrong."""
     flesh: Flesh
-    """Of the hand that is keyed."""
+    """Flesh of the keyed hand."""
     ever_measured: Bools | None = None
     """(T,) whether a target is measured anywhere in the take of which these frames are a piece; None for a whole
     take."""

@@ -24,15 +24,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """From which value on a measure is a problem."""
+    """Thresholds above which a measure is a problem."""
 
     measure: str
     floor: float
-    """In the measure's unit: less is never a problem."""
+    """Minimum value of a problem, in the measure's unit."""
     spreads: float = 0.0
     """Standard deviations above the take's median, estimated from the MAD; 0 leaves the floor alone."""
     least_frames: int = 1
-    """Fewer frames in a row are no problem."""
+    """Minimum number of frames in a row."""
 
 
 THRESHOLDS = (
@@ -49,15 +49,15 @@ THRESHOLDS = (
 ERRORS = ("tip_error", "marker_error")
 """Measures of how far the hand is from its markers."""
 LASTING = Threshold("", 10.0, 8.0)
-"""From which value on an error that lasts is a problem: the floor, and spreads of its changes from frame to frame."""
+"""Threshold of an error that lasts: the floor, and spreads of its changes from frame to frame."""
 LASTING_S, LASTING_JOIN_S = 0.5, 1.0
-"""s, how long an error exceeds that, at least; and how far apart two such spans of a part are that are one."""
+"""s: minimum duration of an error above that, and maximum gap between two such spans of a part that are joined."""
 LASTING_SEVERITY = 1.0
-"""Of an error that lasts: what stands out of the take is as bad at least."""
+"""Severity of an error that lasts. Errors that stand out from the rest of the take are at least as severe."""
 JOIN_S = 0.1
-"""s, problems of a part that are no farther apart are one."""
+"""s, maximum gap between two problems of a part that are joined."""
 ALIKE = 0.3
-"""Frames in common of two parts' spans, relative to those of either, from which they are one problem of the hand."""
+"""Overlap of two parts' spans, relative to either span, from which they are one problem of the hand."""
 
 SIDE_EFFECT = 0.5
 """Severity relative to a problem's up to which what happens where it comes and goes is taken for its effect."""
@@ -69,7 +69,7 @@ class Problem:
 
     side: Side
     parts: tuple[str, ...]
-    """Those that are affected, the worst first."""
+    """The affected parts, the worst first."""
     first: int
     last: int
     """Frames of the take, counted from 0; both belong to it."""
@@ -82,11 +82,11 @@ class Problem:
     value: float
     """Its greatest value."""
     reason: str
-    """In words."""
+    """The reason in words."""
     at_limit: tuple[str, ...] = ()
-    """Those of its parts whose error nothing but a joint at its limit explains, the worst first."""
+    """Parts whose error is explained only by a joint at its limit, the worst first."""
     lasts: bool = False
-    """Whether it is an error that lasts and does not stand out of the take; it comes after all others."""
+    """Whether it is an error that lasts and does not stand out from the take; it is listed after all others."""
 
 
 MAX_REPORTED = 500
@@ -113,7 +113,7 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
 
 
 def limit_notes(problems: Iterable[Problem], hands: Mapping[Side, Mapping[str, Any]]) -> list[str]:
-    """Return for each hand what a person does about errors that are explained by joint limits.
+    """Return for each hand the remedy for errors that are explained by joint limits.
 
     hands: each hand's part of the report, which says how many of the rig's bones are limited.
     """

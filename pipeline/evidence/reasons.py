@@ -36,7 +36,7 @@ def reason(
     """Return a reason like "ring fingertip 18 mm off, 14 frames: marker leapt".
 
     parts: those affected, the worst first; measures: all that exceed their thresholds on the worst part; lasting:
-    whether it does not stand out of the take.
+    whether it does not stand out from the take.
     """
     sentence = EFFECTS[measure].format(part=part_label(parts[0], tip=measure == "tip_error"), value=value)
     if len(parts) > 1:
@@ -49,7 +49,7 @@ def reason(
 
 
 def limit_advice(side: Side, parts: Sequence[str], *, limited_bones: bool) -> str:
-    """Return what a person does about parts of a hand that joint limits keep off their markers.
+    """Return the remedy for parts of a hand that joint limits keep off their markers.
 
     limited_bones: whether the rig has limits, too.
     """

@@ -67,7 +67,7 @@ class LiveSession:
     """The hands of a device's frames. Pass frames to `feed`, and call `displayed` whenever hands are drawn."""
 
     def __init__(self, recipe: Recipe, angles: AnglesChoice = "solved", rig: RigOf = no_rig) -> None:
-        """Of the recipe, solver, settings, smoothing, markers, performer and hand are used; any smoothing becomes live.
+        """Start a session. It uses the recipe's solver, settings, smoothing (live), markers, performer and hand.
 
         rig: is called with a hand's name before the hand is measured. Raises RecipeError for an unknown solver,
         smoothing or setting.

@@ -1,4 +1,4 @@
-"""The report of a take that was solved in pieces: the same figures as of one that is solved at once."""
+"""The report of a take that was solved in pieces, with the same figures as one that was solved as a whole."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -36,7 +36,7 @@ TICK = 0.5
 
 
 def opened_as_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCapture | None:
-    """Return the frames of a recipe's capture if its take is solved in pieces; None if it is solved at once.
+    """Return the frames of a recipe's capture if its take is solved in pieces; None if it is solved as a whole.
 
     It is if its format is read in pieces and it is long, unless corrections, a rig or other methods need the whole
     take. Raises KnuckleError if it cannot be read.
@@ -45,7 +45,7 @@ def opened_as_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCaptu
         return None
     if recipe.rig != "default" or recipe.corrections or recipe.align != "off" or recipe.labels == "shape":
         return None
-    capture = open_long(recipe.capture, recipe.unit, recipe.up, recipe.rate, fewest=longer_than + 1)
+    capture = open_long(recipe.capture, recipe.unit, recipe.up, recipe.rate, min_frames=longer_than + 1)
     if capture is None:
         return None
     capture = capture.select(chosen_frames(recipe, capture.source, len(capture)))

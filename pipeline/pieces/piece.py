@@ -34,7 +34,7 @@ def overlap_s(recipe: Recipe, prepared: Prepared) -> float:
     """Return how far, in s, pieces of a take must overlap."""
     on_skin = any(hand.skin_fit is not None for hand in prepared.performer.hands.values())
     settling = SETTLING_S if on_skin or recipe.smoothing != "off" else CONTEXT_S
-    # A gap at the end of a piece is filled from both of its sides, as it is at once.
+    # A gap at the end of a piece is filled from both sides, as in a whole take.
     return max(settling, 2 * recipe.cleaning.gap_limit)
 
 

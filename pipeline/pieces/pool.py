@@ -49,7 +49,7 @@ class PieceWorkers(Protocol):
 
 
 class OwnProcess:
-    """Solves pieces at once, in this process."""
+    """Solves each piece immediately, in this process."""
 
     in_order = True
 

@@ -43,7 +43,7 @@ class LongTake:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandOfPiece:
-    """What is left in memory of a hand in a piece."""
+    """The part of a piece's hand that stays in memory."""
 
     side: Side
     hand: HandModel
@@ -53,7 +53,7 @@ class HandOfPiece:
     labels: tuple[str, ...]
     guessed: tuple[str, ...]
     contacts: tuple[dict[str, Any], ...]
-    """Those that begin in the frames that are kept, counted from 1 there."""
+    """Contacts that begin in the kept frames, which are counted from 1."""
     rotations: tuple[Floats, Floats]
     """(J, 4) of the joints in the first and the last frame that is kept."""
     around_first: Floats
@@ -73,7 +73,7 @@ class PieceResult:
     """Hz, of the solved frames."""
     hands: tuple[HandOfPiece, ...]
     states: Mapping[Side, Any]
-    """Of the solvers before the first frame of the next piece's solve."""
+    """Side -> state of the solver before the first frame of the next piece."""
     swaps: Mapping[str, int]
     """As in the report's `labels`."""
     fragments: Mapping[str, int]
@@ -126,7 +126,7 @@ def _swaps(columns: NDArray[Any] | None, rows: slice) -> int:
 
 
 def _left_of(hand: SolvedHand, rows: slice, rotations: Floats) -> HandOfPiece:
-    """Return what stays in memory of a hand if some of its frames are kept."""
+    """Return the part of a hand that stays in memory if some of its frames are kept."""
     pose = hand.pose
     poses = np.concatenate([pose.angles, pose.root[:, :3].reshape(len(pose), -1)], axis=1)
     inside = np.clip([rows.start - 1, rows.start, rows.stop - 1, rows.stop], 0, len(poses) - 1)

@@ -1,4 +1,4 @@
-"""What a report page shows: takes as they are kept in a Blender file, and pictures of their worst frames."""
+"""The content of a report page: takes from a Blender file, and pictures of their worst frames."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class ReviewedTake:
     report: Mapping[str, Any]
     """As a file has it: anything may be in it."""
     evidence: Evidence
-    """Of at least one frame; times are finite and do not decrease."""
+    """Evidence of at least one frame; times are finite and do not decrease."""
     angles: tuple[AngleCurves, ...]
     frames: tuple[float, float]
     """The scene frames of the first and the last frame."""
@@ -90,9 +90,9 @@ class ProblemPicture:
     """A picture of a problem's worst frame."""
 
     rank: int
-    """Of the problem, 0 for the worst."""
+    """Rank of the problem, 0 for the worst."""
     view: str
-    """From where, such as "from the back"."""
+    """The view, such as "from the back"."""
     jpeg: bytes
     width: int
     height: int

@@ -26,14 +26,14 @@ MAX_RECIPE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a part of a hand, or a whole take, comes to."""
+    """Figures of a part of a hand, or of a whole take."""
 
     errors: Floats
     """(4,) mm, STATISTICS; NaN if nothing was measured."""
     predicted: float
-    """Share of frames in which a joint was not determined by a marker."""
+    """Fraction of frames in which a joint was not determined by a marker."""
     at_limit: float
-    """Share of frames in which an angle was at a limit."""
+    """Fraction of frames in which an angle was at a limit."""
     depth: float
     """mm that skin is in skin, at most."""
 

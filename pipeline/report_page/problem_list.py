@@ -1,7 +1,6 @@
 """The ranking of a take's problems, the worst first, with pictures of the worst frames."""
 
 import base64
-from collections.abc import Sequence
 
 from ...hand.joints import digit_label
 from ..evidence.heat import LEVEL_SEVERITIES, PROBLEM
@@ -11,7 +10,7 @@ from .html import Html, cut, element, joined
 from .time_axis import TimeAxis
 
 SHOWN = 20
-"""Problems that are seen at once; the others are folded."""
+"""Number of problems that are unfolded when the page opens."""
 
 
 def problem_list(axis: TimeAxis, number: int) -> Html:
@@ -99,7 +98,7 @@ def gallery(take: ReviewedTake, pictures: Pictures) -> Html:
 
 def _figure(take: ReviewedTake, rank: int, pictures: Pictures) -> Html:
     problem = take.problems[rank]
-    where = f"{problem.side} {_parts(problem.parts)}"
+    where = f"{problem.side} {' and '.join(digit_label(part) for part in problem.parts[:3])}"
     images = [
         element(
             "img",
@@ -113,7 +112,3 @@ def _figure(take: ReviewedTake, rank: int, pictures: Pictures) -> Html:
     ]
     caption = f"{rank + 1}. Frame {take.frame(problem.worst):.0f}: {problem.side} {problem.reason}"
     return element("figure", element("div", *images), element("figcaption", caption))
-
-
-def _parts(parts: Sequence[str]) -> str:
-    return " and ".join(digit_label(part) for part in parts[:3])

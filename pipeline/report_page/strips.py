@@ -16,14 +16,14 @@ Ints = NDArray[np.int64]
 
 MAX_COLUMNS = 1500
 HEIGHT = 24
-"""Of a strip, in its own units; the lowest three are for frames that are predicted."""
+"""Height of a strip in its own units; the lowest three are for predicted frames."""
 LANE = 3
 BASE = HEIGHT - LANE - 1
-"""On which bars stand."""
+"""Height of the baseline of bars."""
 BAR_HEIGHTS = tuple(round(BASE * share) for share in LEVEL_HEIGHTS)
-"""Of the bars of each level."""
+"""Height of the bars of each level."""
 MARKED = 9
-"""Problems of a hand whose ranks stand above its strips."""
+"""Number of problems of a hand whose ranks are shown above its strips."""
 
 
 def strips(axis: TimeAxis, side: Side) -> Html:

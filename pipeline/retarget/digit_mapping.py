@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 FINGERS = DIGITS[1:]
 MITTEN_FINGER = "middle-finger"
-"""What detection calls a rig's only finger if its name says nothing else. It stands for all four."""
+"""Detection's name for a rig's only finger if its bones are not named otherwise. It represents all four."""
 
 
 def digit_weights(digits: Collection[str]) -> Floats:
@@ -28,7 +28,7 @@ def digit_weights(digits: Collection[str]) -> Floats:
 
 
 def is_mitten(digits: Collection[str]) -> bool:
-    """Whether the only finger of these digits stands for all fingers. One with the name of another finger does not."""
+    """Whether the only finger of these digits represents all fingers. One named as another finger does not."""
     return [finger for finger in FINGERS if finger in digits] == [MITTEN_FINGER]
 
 

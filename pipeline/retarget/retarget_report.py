@@ -20,8 +20,8 @@ def retarget_figures(retargeted: RetargetedHand, observed: ObservedDirections | 
 
     tip_off_mm: distance of its tip from the performer's scaled tip. gap_off_mm: in frames of a full pinch, difference
     of its gap to the thumb from the performer's scaled gap. direction_off_deg, tip_direction_off_deg: angles between
-    its bones, or the last bone, and the directions that were observed: `directions_of` says whether those are the
-    markers' on the bones' ends, or the solved hand's, where markers are on the skin or missing.
+    its bones, or its last bone, and the observed directions. directions_of: the source of these: "markers" on the
+    bones' ends, or "solved hand" if markers are on the skin or missing.
     """
     table = digit_weights(retargeted.character.digits)
     tips = retargeted.character.tips(retargeted.pose.angles)
@@ -57,7 +57,7 @@ def retarget_figures(retargeted: RetargetedHand, observed: ObservedDirections | 
 
 
 def _direction_errors(pose: Pose, observed: ObservedDirections | None) -> Floats:
-    """Angles (F, 5, 3) in degrees between a pose's bones and the observed directions, NaN without these."""
+    """Angles (F, 5, 3) in degrees between a pose's bones and the observed directions; NaN if there are none."""
     if observed is None:
         return np.full((len(pose), len(DIGITS), 3), np.nan)
     directions = pose_directions(pose)
@@ -67,7 +67,7 @@ def _direction_errors(pose: Pose, observed: ObservedDirections | None) -> Floats
 
 
 def _source(observed: ObservedDirections | None, row: int) -> str | None:
-    """Return where the directions of a digit are from, None without any."""
+    """Return the source of a digit's observed directions, None if there are none."""
     if observed is None:
         return None
     return "markers" if (observed.weights[:, row] > 0).any() else "solved hand"

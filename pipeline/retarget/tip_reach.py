@@ -17,7 +17,7 @@ POSTURE_WEIGHT = 0.01
 """m, how much a deviation of a joint by its whole range counts on a hand of usual length. With less, joints that
 hardly move the tip swing from limit to limit for a fraction of a millimetre. CORRECTIONS compensate for its effect."""
 CORRECTIONS = 2
-"""How often goals are shifted by the error that posture and the rig's own limits have left."""
+"""Number of times that goals are shifted by the error that posture and the rig's own limits have left."""
 MAX_SHIFT = 0.016
 """Largest shift each time, relative to the length of the hand: a goal out of reach stays out of reach."""
 TIP_TOLERANCE = 1e-8

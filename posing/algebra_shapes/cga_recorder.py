@@ -29,7 +29,7 @@ class PlaneStep:
     found: tuple[float, float]
     """rad, abduction and twist."""
     unlimited: tuple[float, float]
-    """The same without the limits of abduction."""
+    """rad, abduction and twist without the limits of abduction."""
 
 
 @dataclass(frozen=True, slots=True)

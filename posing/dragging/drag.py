@@ -96,7 +96,7 @@ class Drag:
     problem: PoseProblem
     """The first objective is the point's, the others are the pins'."""
     digits: tuple[str, ...]
-    """Those that bend."""
+    """The digits that bend."""
     coupled: bool
     """Whether a finger's last joint follows its middle one."""
     solver: DragSolver
@@ -205,7 +205,7 @@ def _weighted(problem: PoseProblem, weight: float) -> PoseProblem:
 
 
 def _search_with_pins(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
-    """The same with fingertips at their pins."""
+    """Search for the pose with fingertips at their pins."""
     found = solve(problem, last.pose if last else None)
     strayed = last is not None and bool(last.state)
     if strayed:

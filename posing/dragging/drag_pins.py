@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 PIN_WEIGHT = 30.0
 """Weight of a pin; that of the goal is 1."""
 PIN_MET = 1e-6
-"""Part of the hand's length: a fingertip so near to its pin is at it."""
+"""Distance, as a fraction of the hand's length, within which a fingertip is at its pin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

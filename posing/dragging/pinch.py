@@ -10,7 +10,7 @@ NEIGHBOURS = 8
 START_DISTANCE = 0.5
 """Hand lengths before the other skin, from which skin is moved towards it."""
 MAX_ROUNDS = 24
-"""How often skin is moved by its distance from the other one."""
+"""Number of times that skin is moved by its distance from the other skin."""
 CONTACT_TOLERANCE = 1e-4
 """Hand lengths between skins that touch: 0.02 mm of an adult's."""
 

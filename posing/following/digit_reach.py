@@ -21,7 +21,7 @@ EXTENSION_STEPS = 10
 EXTENSION_DISTANCE = 20.0
 """Distance of the point at which a digit points to extend the hand, in hand lengths."""
 TIP_TOLERANCE_M = 1e-5
-"""m, greatest distance of a tip that has reached its goal."""
+"""m, maximum distance of a tip that has reached its goal."""
 
 
 @lru_cache(maxsize=8)
@@ -45,7 +45,7 @@ def shell_of(hand: HandModel, digit: PlanarDigit) -> Shell:
 def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Touch:
     """Return which goals (F, 3) m in the wrist's frame a digit at angles (D,) rad can touch.
 
-    By its lengths, with the last phalanx as the last bone and without its limits. Raises HandError as digit_of_hand.
+    Only its bone lengths decide, not its limits; its last bone is the last phalanx. Raises HandError as digit_of_hand.
     """
     digit = digit_of_hand(hand, name)
     last = joint_position(Pose.at_origin(hand, angles[None]), hand.joints[digit.joints[2]])
@@ -72,7 +72,7 @@ def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floa
 def extend_digit(hand: HandModel, name: str, angles: Floats, lengths: Floats) -> Floats:
     """Return angles (F, D) rad at which a digit's tip is `lengths` (F,) m from the wrist, as far as its limits allow.
 
-    Starting from angles (D,), which also serve for lengths below theirs. The hand is longest if the tip, the first
+    Starts from angles (D,), which are also returned for shorter lengths. The hand is longest if the tip, the first
     joint and the wrist are in line; this is found by repeatedly pointing at a distant goal in the tip's present
     direction, which about halves the deviation each time. In between, direction and length of the tip are interpolated
     together.

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 PARALLEL_SINE = 1e-6
 """Sine of the angle below which two directions are parallel."""
 FLAT_VOLUME = 1e-5
-"""Part of the cube of their extent below which the volume that four points span counts as none."""
+"""Fraction of the cube of their extent below which the volume that four points span counts as none."""
 _ORIGIN = vector(np.zeros((1, 3)))
 
 

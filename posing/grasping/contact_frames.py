@@ -38,7 +38,7 @@ class SkinSpot:
     link: int
     """0 is the phalanx nearest to the palm, or the thumb's metacarpal."""
     part: float
-    """Share of the phalanx's length, from its joint."""
+    """Fraction of the phalanx's length, from its joint."""
     facing: tuple[float, float, float]
     """Outward direction in the joint's frame: X to the little finger, Y along the bone, Z out of the back."""
 

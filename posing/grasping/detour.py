@@ -17,7 +17,7 @@ from .skin_samples import thinned
 Floats = NDArray[np.float64]
 
 MIN_CHECKED_POSES = 12
-"""Least number of poses at which a path is checked."""
+"""Minimum number of poses at which a path is checked."""
 SKIN_SPACING = 0.1
 """Hand lengths between the skin points that are checked."""
 DETOURS = 8

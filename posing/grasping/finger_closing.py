@@ -2,7 +2,7 @@
 
 A step in which no point of the skin moves further than its distance from the surface cannot pass through it
 (conservative advancement, Mirtich 1996). Steps shorten near the surface, so that a finger comes to rest on its outside,
-however thin a wall is. Many hands are closed at once.
+however thin a wall is. Many hands are closed in one batch.
 """
 
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ EXACT_DISTANCE_M = 1e-3
 MAX_STEPS = 80
 """Greatest number of steps."""
 STEP_SHARE = 0.9
-"""Share of the free distance that a step uses, because lever arms grow a little while other joints bend."""
+"""Fraction of the free distance that a step uses, because lever arms grow a little while other joints bend."""
 PAD_DEPTH_M = 0.3e-3
 """m, greatest depth to which skin may be pressed in where it touches."""
 CREASE_DEPTH_M = 0.8e-3
 """m, the same at the base of a phalanx, where skin folds."""
 CREASE_SHARE = 0.4
-"""Share of a phalanx that is its crease."""
+"""Fraction of a phalanx that is its crease."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +84,7 @@ def phalanges(hand: HandModel, roots: Floats, angles: Floats, skin: SkinPoints, 
 def press_depths(skin: SkinPoints, hand: HandModel) -> Floats:
     """Return the depths (V,) m to which each point of the skin may be pressed in."""
     along = skin.local()[:, 1]
-    lengths = _lengths(hand)
+    lengths = np.array([[np.linalg.norm(hand.rest[joint + 1, :3, 3]) for joint in joints] for joints in LINKS])
     digit, link = skin.digit, skin.link
     crease = (digit < 0) | (along < CREASE_SHARE * lengths[digit, link])
     return np.where(crease, CREASE_DEPTH_M, PAD_DEPTH_M)
@@ -100,7 +100,7 @@ class Closing:
     contact_distance: float = CONTACT_DISTANCE_M
     """m, points within this distance of their greatest depth touch."""
     press_share: float = 1.0
-    """Share of `depths` to which skin may be pressed in; 0 for a sheet without an inside, which skin would pass
+    """Fraction of `depths` to which skin may be pressed in; 0 for a sheet without an inside, which skin would pass
     through."""
 
     def close(
@@ -268,8 +268,3 @@ class _Progress:
             for link, rows in enumerate(links):
                 if len(rows):
                     yield digit, link, rows
-
-
-def _lengths(hand: HandModel) -> Floats:
-    """Return the lengths (5, 3) m of the phalanges; for the thumb, its metacarpal first."""
-    return np.array([[float(np.linalg.norm(hand.rest[joint + 1, :3, 3])) for joint in joints] for joints in LINKS])

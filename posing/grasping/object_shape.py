@@ -15,10 +15,10 @@ Kind = Literal["ball", "bar", "block"]
 MAX_ASKEW = 0.3
 """Greatest misfit of normals, see _askew, of a surface of revolution; a hexagonal pencil has 0.22."""
 MIN_SIDE_SHARE = 0.2
-"""Least share of a surface of revolution that faces away from its axis; without it, a plate would fit any axis along
+"""Minimum share of a surface of revolution that faces away from its axis; without it, a plate would fit any axis along
 its normal."""
 MIN_FACING_SINE = 0.3
-"""Least sine of the angle between normal and axis of a surface that faces away from the axis."""
+"""Minimum sine of the angle between normal and axis of a surface that faces away from the axis."""
 BALL_TOLERANCE = 0.08
 """Greatest rms deviation of a ball's radius, as a share of the radius."""
 PIECES = 1500
@@ -26,9 +26,9 @@ PIECES = 1500
 MAX_PIECES = 4 * PIECES
 """With more pieces than this, only some are used."""
 MAX_CUTS = 16
-"""Most pieces along a triangle's side."""
+"""Maximum number of pieces along a triangle's side."""
 OUTLIER_SHARE = 0.25
-"""Share of the surface that may not fit the shape, such as a mug's handle."""
+"""Fraction of the surface that may not fit the shape, such as a mug's handle."""
 REWEIGHTINGS = 12
 """Number of reweighted fits of an axis."""
 HALF_SLAB = 0.15

@@ -19,15 +19,15 @@ LINKS: tuple[tuple[int, ...], ...] = tuple(
     tuple(JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit][:3]) for digit in DIGITS
 )
 """(5, 3) joints that bend, by digit, outwards."""
-_OF_JOINT: dict[int, tuple[int, int]] = {
+_DIGIT_AND_LINK: dict[int, tuple[int, int]] = {
     joint: (digit, link) for digit, joints in enumerate(LINKS) for link, joint in enumerate(joints)
 }
 for _digit, _joint in enumerate(CHAIN_JOINTS[digit][3] for digit in DIGITS):
-    _OF_JOINT[JOINT_INDEX[_joint]] = (_digit, 2)
+    _DIGIT_AND_LINK[JOINT_INDEX[_joint]] = (_digit, 2)
 MIN_DIGIT_WEIGHT = 0.05
 """A point of the palm with more than this weight for a digit moves with the digit."""
 MAX_JOINTS = 4
-"""Most joints that deform a point."""
+"""Maximum number of joints that deform a point."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ class SkinPoints:
     """V points of a hand's skin and their weights."""
 
     points: Floats
-    """(V, 3) m in the world with the joints at `bound`."""
+    """(V, 3) m in the world with the joints at `bind_frames`."""
     joints: Ints
     """(V, 4) joints that deform each point."""
     weights: Floats
@@ -48,13 +48,13 @@ class SkinPoints:
     @property
     def digit(self) -> Ints:
         """(V,) digit of the joint with the greatest weight, -1 for the palm."""
-        table = np.array([_OF_JOINT.get(joint, (-1, -1))[0] for joint in range(len(JOINTS))])
+        table = np.array([_DIGIT_AND_LINK.get(joint, (-1, -1))[0] for joint in range(len(JOINTS))])
         return table[self.heaviest]
 
     @property
     def link(self) -> Ints:
-        """(V,) phalanx of that joint: 0 nearest to the palm (or the thumb's metacarpal), -1 for the palm."""
-        table = np.array([_OF_JOINT.get(joint, (-1, -1))[1] for joint in range(len(JOINTS))])
+        """(V,) phalanx of the heaviest joint: 0 proximal (or the thumb's metacarpal), -1 in the palm."""
+        table = np.array([_DIGIT_AND_LINK.get(joint, (-1, -1))[1] for joint in range(len(JOINTS))])
         return table[self.heaviest]
 
     @property
@@ -73,11 +73,10 @@ class SkinPoints:
         return np.take_along_axis(self.joints, self.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
 
     def local(self) -> Floats:
-        """Return points (V, 3) m in the frames of their joints of greatest weight: +Y along the bone, +Z out of the
-        back."""
+        """Return points (V, 3) m, each in the frame of its joint of greatest weight: +Y along the bone, +Z dorsal."""
         frames = self.bind_frames[self.heaviest]
-        away: Floats = np.einsum("vji,vj->vi", frames[:, :3, :3], self.points - frames[:, :3, 3])
-        return away
+        local_points: Floats = np.einsum("vji,vj->vi", frames[:, :3, :3], self.points - frames[:, :3, 3])
+        return local_points
 
     def subset(self, rows: NDArray[np.generic]) -> "SkinPoints":
         """Return the points in some rows."""
@@ -92,13 +91,13 @@ class SkinPoints:
     def rebound(self, points: Floats, frames: Floats) -> "SkinPoints":
         """Return the skin rebound so that its points are at `points` (V, 3) m with the joints at frames (J, 4, 4)."""
         blended = np.moveaxis(self._blended(frames[None] @ np.linalg.inv(self.bind_frames))[0], -1, 0)
-        at_bound = np.linalg.solve(blended[:, :, :3], (points - blended[:, :, 3])[..., None])[..., 0]
-        return replace(self, points=at_bound)
+        bind_points = np.linalg.solve(blended[:, :, :3], (points - blended[:, :, 3])[..., None])[..., 0]
+        return replace(self, points=bind_points)
 
     def _blended(self, moves: Floats) -> Floats:
         """Return the transforms (F, 3, 4, V) of points for transforms (F, J, 4, 4) of joints, without their last row.
 
-        Points come last, so that each number is computed for all of them at once.
+        Points are the last axis, so that each element is computed for all points in one operation.
         """
         if self.dual_quaternions:
             return self._dual(moves)
@@ -113,7 +112,7 @@ class SkinPoints:
         return dense
 
     def _dual(self, moves: Floats) -> Floats:
-        """Return the same by dual quaternion linear blending (Kavan et al. 2007)."""
+        """Return the transforms of _blended by dual quaternion linear blending (Kavan et al. 2007)."""
         real = rot.from_matrix(moves[..., :3, :3])
         shift = np.concatenate([np.zeros((*moves.shape[:2], 1)), moves[..., :3, 3]], axis=-1)
         parts = np.concatenate([real, 0.5 * rot.multiply(shift, real)], axis=-1)
@@ -131,17 +130,17 @@ class SkinPoints:
         return np.moveaxis(np.concatenate([rotations, shifts[:, None]], axis=1), 2, 0)
 
 
-def skin_points(points: Floats, weights: Floats, bound: Floats, *, dual_quaternions: bool) -> SkinPoints:
-    """Return the skin of points (V, 3) m with weights (V, J) for all joints; the greatest are used."""
+def skin_points(points: Floats, weights: Floats, bind_frames: Floats, *, dual_quaternions: bool) -> SkinPoints:
+    """Return the skin of points (V, 3) m with weights (V, J) for all joints; the MAX_JOINTS greatest are kept."""
     order = np.argsort(-weights, axis=1, kind="stable")[:, :MAX_JOINTS]
     greatest = np.take_along_axis(weights, order, axis=1)
-    return SkinPoints(points, order, greatest / greatest.sum(axis=1, keepdims=True), bound, dual_quaternions)
+    return SkinPoints(points, order, greatest / greatest.sum(axis=1, keepdims=True), bind_frames, dual_quaternions)
 
 
 def fitted_skin(hand: HandModel) -> SkinPoints:
-    """Return the skin of Knuckle's own hand, fitted to the bones of another: for a rig without a skin.
+    """Return the skin of the standard hand, fitted to the bones of `hand`: for a rig without a skin.
 
-    It is scaled along each bone to the bone's length, and across to the hand's size.
+    It is scaled along each bone to the bone's length, and across the bone by the hand's size.
     """
     measures = adult(hand.side)
     skin, own = surface(measures), build(measures)
@@ -150,7 +149,7 @@ def fitted_skin(hand: HandModel) -> SkinPoints:
     moves = np.empty((len(JOINTS), 4, 4))
     for joint in range(len(JOINTS)):
         stretch = np.diag([sizes[1] / sizes[0]] * 3 + [1.0])
-        if joint in _OF_JOINT and not JOINTS[joint].endswith("tip"):
+        if joint in _DIGIT_AND_LINK and not JOINTS[joint].endswith("tip"):
             lengths = [float(np.linalg.norm(model.rest[joint + 1, :3, 3])) for model in (own, hand)]
             stretch[1, 1] = max(lengths[1], 1e-3 * lengths[0]) / lengths[0]
         moves[joint] = frames[1][joint] @ stretch @ np.linalg.inv(frames[0][joint])
@@ -170,9 +169,9 @@ def weights_of_moving_joints(weights: Floats, hand: HandModel) -> Floats:
     return result
 
 
-def thinned(flesh: SkinPoints, spacing: float) -> SkinPoints:
+def thinned(skin: SkinPoints, spacing: float) -> SkinPoints:
     """Return some of the points, about one for each cube of side `spacing` (m)."""
-    cells = np.floor(flesh.points / spacing).astype(np.int64)
-    key = np.column_stack([cells, flesh.digit, flesh.link])
+    cells = np.floor(skin.points / spacing).astype(np.int64)
+    key = np.column_stack([cells, skin.digit, skin.link])
     _, first = np.unique(key, axis=0, return_index=True)
-    return flesh.subset(np.sort(first))
+    return skin.subset(np.sort(first))

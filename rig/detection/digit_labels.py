@@ -107,7 +107,7 @@ def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: NameHints) -> Dig
             if tuple(names) == _finger_names(names):
                 digits = {str(name): chains[row] for name, row in zip(names, order, strict=True)}
                 palm_bones = {str(name): in_palm[row] for name, row in zip(names, order, strict=True)}
-                # Only the names say at which end of the row the index finger is.
+                # Only the names show at which end of the row the index finger is.
                 labellings.append(
                     DigitLabels(hand.wrist, hand.wrist_position, digits, palm_bones, cost, np.inf, NAME_COST)
                 )

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 MAX_COST = 0.32
 """Maximum cost of a hand's palm. Feet cost 0.5, faces more."""
 FEW_COST = 0.22
-"""The same for a thumb and one or two fingers, which more structures resemble."""
+"""Maximum cost of the palm of a thumb and one or two fingers, which more structures resemble."""
 MARGIN = 0.1
 """Labels that cost this much less than the next best are unambiguous."""
 OTHER_NAMES_COST = 0.4

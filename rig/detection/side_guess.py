@@ -44,7 +44,8 @@ def right_hand_evidence(positions: Positions) -> float:
     size = max(float(np.linalg.norm(along)), 1e-12)
     thumb_drop, base_drop = 0.0, 0.0
     if thumb:
-        thumb_drop = -float((thumb[-1] - thumb[0]) @ back_if_right) / max(_length(thumb), 1e-12)
+        thumb_length = float(sum(np.linalg.norm(b - a) for a, b in pairwise(thumb)))
+        thumb_drop = -float((thumb[-1] - thumb[0]) @ back_if_right) / max(thumb_length, 1e-12)
         base_drop = -float((thumb[0] - positions["wrist"]) @ back_if_right) / size
     inner, outer = knuckles[1:-1] or knuckles, knuckles[:: max(len(knuckles) - 1, 1)]
     arch = float((np.mean(inner, axis=0) - np.mean(outer, axis=0)) @ back_if_right) / size
@@ -60,10 +61,6 @@ def _bend(positions: Positions, digit: str, across: Floats) -> float | None:
     # Flexion is about −X, and X points from the index to the little finger on a right hand.
     angles = [np.arctan2(np.cross(b, a) @ across, a @ b) for a, b in pairwise(steps)]
     return float(sum(angles))
-
-
-def _length(chain: list[Floats]) -> float:
-    return float(sum(np.linalg.norm(b - a) for a, b in pairwise(chain)))
 
 
 def decide_side(shape: float, named: Side | None, body: Side | None) -> tuple[Side, float, str | None]:

@@ -1,8 +1,8 @@
 """Pronation: the part of a hand's rotation about its forearm that the forearm's bones take, as radius and ulna do.
 
-The ulna stays and the radius turns about it, so that the skin turns by nothing at the elbow, by all of it at the wrist,
-and in between in proportion to the distance (Kapandji, The Physiology of the Joints, vol. 1). Each bone turns as the
-forearm does in the middle of the bone: a single one by half, two of the same length by a quarter and by three.
+The ulna stays and the radius rotates about it, so that the skin's rotation grows linearly from zero at the elbow to
+all of it at the wrist (Kapandji, The Physiology of the Joints, vol. 1). Each bone takes the rotation at its middle: a
+single bone takes a half, two of the same length take a quarter and three quarters.
 """
 
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SUPINATION, PRONATION = np.deg2rad(170.0), np.deg2rad(100.0)
-"""rad from rest, where palms are down or to the front, up to which a forearm follows the hand. Beyond, where the hand
-of a capture that is not aligned may be, it returns evenly: every angle has one twist, without a jump."""
+"""rad from rest, where palms face down or to the front, up to which a forearm follows the hand. Beyond, as in a capture
+that is not aligned, its twist decreases linearly, so that it is a continuous function of the angle."""
 MIN_SHARE = 0.02
-"""Bones shorter than this part of the forearm are not turned."""
+"""Bones shorter than this fraction of the forearm are not rotated."""
 ASIDE = 0.15
-"""Forearm lengths within which a twist bone that carries nothing is from the line of elbow and wrist."""
+"""Maximum distance of a twist bone without children from the line of elbow and wrist, in forearm lengths."""
 TWIST_WORDS = ("twist", "roll")
-"""What the names of such bones have."""
+"""Parts of the names of such bones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +43,28 @@ class ForearmBones:
     chain: tuple[str, ...]
     """From the elbow's bone to the wrist's own, each the parent of the next."""
     shares: Mapping[str, float]
-    """Bone -> the part of the hand's pronation by which it turns against the upper arm, for those that may turn."""
+    """Bone -> the fraction of the hand's pronation that it takes relative to the upper arm, if it can twist."""
     beside: Mapping[str, str]
-    """Twist bone that carries nothing -> its parent in the chain; its share is among the shares."""
+    """Twist bone without children -> its parent in the chain; its share is in `shares`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForearmMotion:
-    """The rotations to key on a forearm, and what it carries."""
+    """The rotations to key on a forearm, and the motion of its children."""
 
     rotations: Mapping[str, Floats]
     """Bone -> (F, 4) unit quaternions wxyz relative to its rest."""
     moved: Floats
     """(F, 4, 4) how the children of the chain's last bone moved in armature space against the untouched forearm."""
     beyond: Floats
-    """(F,) rad by which the hand is turned farther than the forearm follows."""
+    """(F,) rad by which the hand rotates beyond the forearm's range."""
 
 
 def find_forearm(armature: "Object", found: FoundHand) -> ForearmBones | None:
-    """Return the forearm that carries a hand's wrist; None if keys cannot turn it, or if it carries none.
+    """Return the forearm of a hand; None if there is none or if keys cannot twist it.
 
-    That is so where the arm is in IK, where constraints or drivers rotate a bone of it, and where its limits or locks
-    let none twist.
+    Keys cannot twist an arm in IK, one with a bone that constraints or drivers rotate, or one whose limits or locks
+    prevent it.
     """
     bones = armature.data.bones
     wrist = bones[found.bones["wrist"]]
@@ -98,7 +98,7 @@ def twist_forearm(
     """Return the motion of a forearm below a hand with T_world_wrist `roots` (F, 4, 4).
 
     world: T_world_armature. carried: bone of the chain -> its rest transform as its parent moves it, in armature space.
-    Each is (4, 4) or (F, 4, 4). Whatever the forearm's bones are twisted by is replaced, so that the result does not
+    Each is (4, 4) or (F, 4, 4). The present twist of the forearm's bones is replaced, so that the result does not
     depend on the twist of an earlier take.
 
     With S a bone's rotation from rest without its twist, and T(a) a twist by a about its axis, which goes to the wrist:
@@ -110,26 +110,26 @@ def twist_forearm(
     bare = _carried_by(forearm, rest, carried, swings)
     axis = _axis(rest, forearm.chain[0], forearm.chain[-1], forearm.chain[-1])
     goal = rot.transformed(np.asarray(np.linalg.inv(world[..., :3, :3]), float), roots[:, :3, :3])
-    turned = np.swapaxes(bare[..., :3, :3], -1, -2) @ goal @ binding.rest_to_bone[0, :3, :3]
-    angle, beyond = _followed(_twist(turned, axis), _supination(binding, world))
-    bases, shown = dict[str, Floats](), 0.0
+    hand_rotation = np.swapaxes(bare[..., :3, :3], -1, -2) @ goal @ binding.rest_to_bone[0, :3, :3]
+    angle, beyond = _followed(_twist(hand_rotation, axis), _supination(binding, world))
+    bases, parent_share = dict[str, Floats](), 0.0
     for name in forearm.chain[:-1]:
-        share = forearm.shares.get(name, shown)
-        twist = rot.from_axis_angle(_axis(rest, name, forearm.chain[-1], name), (share - shown) * angle)
+        share = forearm.shares.get(name, parent_share)
+        twist = rot.from_axis_angle(_axis(rest, name, forearm.chain[-1], name), (share - parent_share) * angle)
         bases[name] = _with_rotation(swings[name], twist)
         for leaf in (leaf for leaf, parent in forearm.beside.items() if parent == name):
-            own = rot.from_axis_angle(
+            leaf_twist = rot.from_axis_angle(
                 _axis(rest, forearm.chain[0], forearm.chain[-1], leaf), (forearm.shares[leaf] - share) * angle
             )
-            bases[leaf] = _with_rotation(np.eye(4), own)
-        shown = share
+            bases[leaf] = _with_rotation(np.eye(4), leaf_twist)
+        parent_share = share
     moved = _carried_by(forearm, rest, carried, bases) @ np.linalg.inv(carried[forearm.chain[-1]])
     rotations = {name: rot.continuous(rot.from_matrix(bases[name][..., :3, :3])) for name in forearm.shares}
     return ForearmMotion(rotations, moved, beyond)
 
 
 def untwisted_wrist(armature: "Object", forearm: ForearmBones, carried: Mapping[str, Floats]) -> Floats:
-    """Return the wrist's rest transform as its forearm carries it without any twist of the bones that keys turn.
+    """Return the wrist's rest transform as moved by its forearm without the twist of keyed bones.
 
     carried: see twist_forearm.
     """
@@ -146,7 +146,7 @@ def carried_by_arm(armature: "Object", forearm: ForearmBones, arm: ArmMotion) ->
 
 
 def _untwisted(forearm: ForearmBones, rest: Mapping[str, Floats], carried: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return bone -> (..., 4, 4) its transform from rest, without the twist of bones that are turned."""
+    """Return bone -> (..., 4, 4) its transform from rest, without the twist of keyed bones."""
     bases = {}
     for name, below in pairwise(forearm.chain):
         basis = _basis(rest, name, below, carried)
@@ -158,7 +158,7 @@ def _untwisted(forearm: ForearmBones, rest: Mapping[str, Floats], carried: Mappi
 
 
 def _basis(rest: Mapping[str, Floats], name: str, below: str, carried: Mapping[str, Floats]) -> Floats:
-    """Return the transform (..., 4, 4) from rest of a bone, by how it carries the one below it."""
+    """Return the transform (..., 4, 4) of a bone from rest, computed from that of its child."""
     posed = carried[below] @ np.linalg.inv(rest[below]) @ rest[name]
     basis: Floats = np.linalg.inv(carried[name]) @ posed
     return basis
@@ -167,7 +167,7 @@ def _basis(rest: Mapping[str, Floats], name: str, below: str, carried: Mapping[s
 def _carried_by(
     forearm: ForearmBones, rest: Mapping[str, Floats], carried: Mapping[str, Floats], bases: Mapping[str, Floats]
 ) -> Floats:
-    """Return the wrist's rest transform (..., 4, 4) as a chain with these transforms from rest carries it."""
+    """Return the wrist's rest transform (..., 4, 4) as moved by a chain with these transforms from rest."""
     frame = carried[forearm.chain[0]]
     for name, below in pairwise(forearm.chain):
         frame = frame @ bases[name] @ np.linalg.inv(rest[name]) @ rest[below]
@@ -180,17 +180,17 @@ def _axis(rest: Mapping[str, Floats], start: str, end: str, bone: str) -> Floats
 
 
 def _twist(rotations: Floats, axis: Floats) -> Floats:
-    """Return the angle (...) rad about an axis (3,) of rotations (..., 3, 3): what remains has no part about it."""
+    """Return the twist (...) rad of rotations (..., 3, 3) about an axis (3,), by swing-twist decomposition."""
     q = rot.from_matrix(rotations)
     angle: Floats = 2 * np.arctan2(q[..., 1:] @ axis, q[..., 0])
     return angle
 
 
 def _with_rotation(basis: Floats, rotation: Floats) -> Floats:
-    """Return transforms (..., 4, 4) rotated first by quaternions (..., 4), in their own place."""
-    turned = rot.to_matrix(rotation)
-    result = np.broadcast_to(basis, (*np.broadcast_shapes(basis.shape[:-2], turned.shape[:-2]), 4, 4)).copy()
-    result[..., :3, :3] = basis[..., :3, :3] @ turned
+    """Return transforms (..., 4, 4) rotated by quaternions (..., 4) in their local space."""
+    matrices = rot.to_matrix(rotation)
+    result = np.broadcast_to(basis, (*np.broadcast_shapes(basis.shape[:-2], matrices.shape[:-2]), 4, 4)).copy()
+    result[..., :3, :3] = basis[..., :3, :3] @ matrices
     return result
 
 
@@ -201,9 +201,9 @@ def _supination(binding: RigBinding, world: Floats) -> Floats:
 
 
 def _followed(angle: Floats, supination: Floats) -> tuple[Floats, Floats]:
-    """Return the angles (F,) rad that a forearm follows of a hand's angles (F,) about it, and by how much it does not.
+    """Return the forearm's twist (F,) rad for a hand's angles (F,) about it, and the excess (F,) rad.
 
-    The latter is the way (F,) rad to the nearer end of its range.
+    The excess is the distance from the nearer end of the forearm's range.
     """
     supinated = (supination * angle + PRONATION) % (2 * np.pi) - PRONATION
     ends = [-PRONATION, SUPINATION, 2 * np.pi - PRONATION]
@@ -212,36 +212,36 @@ def _followed(angle: Floats, supination: Floats) -> tuple[Floats, Floats]:
 
 
 def _twist_bones(armature: "Object", chain: tuple[str, ...], overridden: set[str]) -> dict[str, str]:
-    """Return the twist bones of the forearm that carry nothing -> their parent in the chain; keys turn them."""
+    """Return twist bone without children -> its parent in the chain, for those that keys can rotate."""
     bones = armature.data.bones
     found = {}
     for parent in chain[:-1]:
         for bone in bones[parent].children:
             named = any(word in bone.name.lower() for word in TWIST_WORDS)
-            if named and not bone.children and bone.name not in overridden and _lies_on(armature, chain, bone):
+            if named and not bone.children and bone.name not in overridden and _is_on_forearm(armature, chain, bone):
                 found[bone.name] = parent
     return {name: found[name] for name in found if name not in with_driven_rotation(armature, [name])}
 
 
-def _lies_on(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> bool:
+def _is_on_forearm(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> bool:
     place, aside = _place(armature, chain, bone)
     return -MIN_SHARE < place < 1 - MIN_SHARE and aside < ASIDE
 
 
 def _place(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> tuple[float, float]:
-    """Return where a bone begins on the way from elbow 0 to wrist 1, and how far from it, in forearm lengths."""
+    """Return a bone's head along the line from elbow (0) to wrist (1), and its distance from it, in forearm lengths."""
     start, end, head = (
         np.array(each.head_local) for each in (armature.data.bones[chain[0]], armature.data.bones[chain[-1]], bone)
     )
-    way = end - start
-    place = float((head - start) @ way / (way @ way))
-    return place, float(np.linalg.norm(head - start - place * way) / np.linalg.norm(way))
+    line = end - start
+    place = float((head - start) @ line / (line @ line))
+    return place, float(np.linalg.norm(head - start - place * line) / np.linalg.norm(line))
 
 
 def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str]) -> dict[str, float]:
-    """Return bone -> share, for the bones with a length of their own on the way from the elbow to the wrist.
+    """Return bone -> share, for bones that cover a part of the line from elbow to wrist.
 
-    A bone goes on to where the next begins. Of two that begin in one place, the first has no length of its own.
+    A bone ends where the next one begins. If two begin at the same point, the first covers nothing.
     """
     bones = armature.data.bones
     names = [*chain[:-1], *beside]
@@ -255,8 +255,9 @@ def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str
 
 
 def _may_twist(armature: "Object", chain: tuple[str, ...], name: str) -> bool:
-    """Whether a bone's limits and locks let it turn about the forearm."""
-    if any(con.type == "LIMIT_ROTATION" and not con.mute for con in armature.pose.bones[name].constraints):
+    """Whether a bone's limits and locks allow it to twist about the forearm."""
+    constraints = armature.pose.bones[name].constraints
+    if any(constraint.type == "LIMIT_ROTATION" and not constraint.mute for constraint in constraints):
         return False
     limits = read_limits(armature, [name]).get(name)
     if limits is None:

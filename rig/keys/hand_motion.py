@@ -1,4 +1,4 @@
-"""The motion of the bones of an armature's hands in pieces: a long take at once would stop Blender for a minute."""
+"""The motion of the bones of an armature's hands, in pieces so that a long take does not block Blender for a minute."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,7 +41,7 @@ class KeyedHand:
     hand: HandModel
     pose: Pose
     arm: ArmBones | None = None
-    """The arm that brings the wrist to its position in the pose; None leaves the arm unchanged."""
+    """The arm that moves the wrist to its position in the pose; None leaves the arm unchanged."""
     offsets: Mapping[int, tuple[Floats, Floats]] = field(default_factory=dict)
     """joint -> location (3,) and rotation (4,) wxyz of its bone on top of the pose."""
     digits: Collection[str] = DIGITS
@@ -51,9 +51,9 @@ class KeyedHand:
     wrist: bool = True
     """Whether the wrist is keyed. If not, the digits move relative to the wrist, wherever the character has it."""
     above: ArmAbove | None = None
-    """The arm on which the hand hangs, whether it is keyed or not; None for a lone hand."""
+    """The arm that carries the hand, keyed or not; None for a hand without an arm."""
     strains: list[WristStrain] = field(default_factory=list)
-    """What the keys ask of the wrist and the arm, in pieces, added as the motion is computed."""
+    """How the keys strain the wrist and the arm, one entry for each piece, appended as the motion is computed."""
     captured: Forearm | None = None
     """The performer's forearm; None if it was not captured."""
 
@@ -120,7 +120,7 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
         else:
             world, rests = parent_motion.parents_on_current_frame(armature, bones)
     for start in range(0, len(frames), FRAMES_PER_PIECE):
-        rows, present = slice(start, start + FRAMES_PER_PIECE), still_there(reference)
+        rows, present = slice(start, start + FRAMES_PER_PIECE), existing_armature(reference)
         if start and moving:
             with playing_no_action(present):
                 world, rests = parent_motion.parents_on_frames(present, bones, frames[rows])
@@ -138,7 +138,7 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
 def poses_on_forearms(
     armature: "Object", movers: "Sequence[HandMover]", rows: slice, world: Floats, rests: Mapping[str, Floats]
 ) -> list[Pose]:
-    """Return the hands' poses in some of the frames; with captured forearms, bent against the character's."""
+    """Return the hands' poses in some of the frames; captured forearms make them bend against the character's."""
     poses = {mover.keyed.hand.side: mover.pose(rows) for mover in movers}
     bent = {mover.keyed.hand.side: mover for mover in movers if mover.keyed.bends_with_forearm}
     if not bent:
@@ -151,16 +151,16 @@ def poses_on_forearms(
     return [poses[mover.keyed.hand.side] for mover in movers]
 
 
-def still_there(armature: DataReference) -> "Object":
-    """Return the armature. Raises RigError if it was deleted meanwhile."""
+def existing_armature(armature: DataReference) -> "Object":
+    """Return the armature. Raises RigError if it has been deleted."""
     obj: Object | None = armature.among(bpy.data.objects)
     if obj is None:
         raise RigError(f"armature '{armature.name}' is gone, no keys were made")
     return obj
 
 
-def joined(pieces: Sequence[BoneValues]) -> BoneValues:
-    """Return the values of one bone in all pieces."""
+def concatenated(pieces: Sequence[BoneValues]) -> BoneValues:
+    """Concatenate the values of one bone over the pieces."""
     first = pieces[0]
     if first.static:
         return first
@@ -197,7 +197,7 @@ class HandMover:
             location_keyed[list(self._on_forearm)] = False
         limits = binding.limits
         if not keyed.wrist:
-            # The wrist is taken to be at rest: keys of the bones that hang on it are the same wherever it is.
+            # The wrist is assumed to be at rest: the keys of its child bones do not depend on its pose.
             self._outside.pop(WRIST, None)
             location_keyed[WRIST] = False
             limits = {joint: of_bone for joint, of_bone in limits.items() if joint != WRIST}
@@ -205,11 +205,11 @@ class HandMover:
         self._hierarchy = rig_hierarchy(self.keyed.binding, keyed.hand)
         self._arm_motion: ArmMotion | None = None
         self.strain: WristStrain | None = None
-        """How the wrist and the arm are posed in the frames that were computed last; None if they are not keyed."""
+        """How the wrist and the arm are strained in the last frames computed; None if they are not keyed."""
 
     @property
     def evaluated_bones(self) -> list[str]:
-        """The bones whose rest transforms are needed as their parents move them."""
+        """The bones whose rest transforms, as moved by their parents, are needed."""
         between = [name for pair in self._between.values() for name in pair]
         arm, forearm = self.keyed.arm, self.keyed.forearm
         above = (arm.upper,) if arm else forearm.chain if forearm else ()
@@ -219,11 +219,11 @@ class HandMover:
 
     @property
     def is_carried(self) -> bool:
-        """Whether the keys depend on the motion of what carries the hand."""
+        """Whether the keys depend on the motion of the hand's parents."""
         return self.keyed.wrist or bool(self.evaluated_bones)
 
-    def show(self, pose: Pose, captured: Forearm | None) -> None:
-        """Move the hand by another pose, with the performer's forearm in its frames."""
+    def set_pose(self, pose: Pose, captured: Forearm | None) -> None:
+        """Replace the pose, and the performer's forearm in its frames."""
         self.keyed = replace(self.keyed, pose=pose, captured=captured)
 
     def pose(self, rows: slice) -> Pose:
@@ -233,13 +233,13 @@ class HandMover:
 
     def captured_forearm(self, rows: slice) -> Forearm:
         """Return the performer's forearm in some of the frames."""
-        assert self.keyed.captured is not None, "bends_with_forearm has seen it"
+        assert self.keyed.captured is not None, "checked by bends_with_forearm"
         return self.keyed.captured.select(rows)
 
     def carried_forearm(self, armature: "Object", world: Floats, rests: Mapping[str, Floats]) -> Forearm:
         """Return the character's forearm, before keys move its arm; of a single frame if nothing moves it."""
         above, forearm = self.keyed.above, self.keyed.forearm
-        assert above is not None, "bends_with_forearm has seen it"
+        assert above is not None, "checked by bends_with_forearm"
         bone = above.wrist if above.follows else self._outside[WRIST]
         wrist, shoulder = (rests[name].reshape(-1, 4, 4) for name in (bone, above.bones.upper))
         if forearm is not None:
@@ -254,7 +254,7 @@ class HandMover:
         held_rests = {joint: rests[name] for joint, name in self._outside.items()}
         held_rests |= parent_motion.rests_between(armature, self._between, rests)
         arm_rotations: dict[str, Floats] = {}
-        turned = np.zeros(len(pose))
+        excess_twist = np.zeros(len(pose))
         if keyed.arm:
             arm = self._move_arm(armature, keyed.arm, pose, world, rests)
             held_rests |= {joint: arm.forearm @ rest for joint, rest in self._on_forearm.items()}
@@ -265,7 +265,7 @@ class HandMover:
             twisted = twist_forearm(armature, keyed.forearm, keyed.binding, pose.root, world=world, carried=rests)
             held_rests |= {joint: twisted.moved @ held_rests[joint] for joint in self._on_forearm}
             arm_rotations |= twisted.rotations
-            turned = twisted.beyond
+            excess_twist = twisted.beyond
         yield from (BoneValues(name, rotations) for name, rotations in arm_rotations.items())
         if not keyed.wrist:
             at_rest = np.broadcast_to(resting_wrist(keyed.binding, world), pose.root.shape)
@@ -275,14 +275,14 @@ class HandMover:
             placed = keyed.arm is not None or bool(keyed.binding.location_keyed[WRIST])
             wrist_rest = held_rests.get(WRIST, keyed.binding.bone_rest()[WRIST])
             goals, rotations = pose.root[:, :3, 3], motion.rotations[:, WRIST]
-            wrist = CarriedWrist(world, rests, wrist_rest, rotations, goals, turned, placed)
+            wrist = CarriedWrist(world, rests, wrist_rest, rotations, goals, excess_twist, placed)
             self.strain = wrist_strain(keyed.above, keyed.binding, wrist)
         yield from _bone_values(keyed, motion.with_offsets(keyed.offsets))
 
     def _move_arm(
         self, armature: "Object", arm: ArmBones, pose: Pose, world: Floats, rests: Mapping[str, Floats]
     ) -> ArmMotion:
-        """Move the arm, continuing the motion of the piece before."""
+        """Move the arm, continuing the previous piece's motion."""
         shoulder = rests.get(arm.upper, np.array(armature.data.bones[arm.upper].matrix_local))
         binding, before = self.keyed.binding, self._arm_motion
         self._arm_motion = move_arm(armature, arm, binding, pose, world=world, shoulder_rest=shoulder, before=before)

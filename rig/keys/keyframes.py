@@ -16,7 +16,7 @@ from ..data_reference import DataReference
 from . import parent_motion
 from .bone_paths import bone_path
 from .fcurves import key_enum
-from .hand_motion import FRAMES_PER_PIECE, BoneValues, KeyedHand, joined, motion_of_hands, still_there
+from .hand_motion import FRAMES_PER_PIECE, BoneValues, KeyedHand, concatenated, existing_armature, motion_of_hands
 from .played_action import empty_action, play
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class BoneCurves:
     """The F-curves of one property."""
 
     group: str
-    """The bone's name; empty for none."""
+    """The bone's name; empty if there is none."""
     data_path: str
     frames: Floats
     """(F,)"""
@@ -55,15 +55,15 @@ def key_hands_stepwise(armature: "Object", hands: Sequence[KeyedHand], frames: F
         for pieces, values in zip(bones, piece, strict=True):
             pieces.append(values)
         yield Progress(0.6 * min(number * FRAMES_PER_PIECE / len(frames), 1.0), "Posing the bones")
-    action, slot, bag = empty_action(name, still_there(reference).name)
+    action, slot, bag = empty_action(name, existing_armature(reference).name)
     own, count = DataReference.of(action), len(bones)
     try:
         while bones:
             # Values that have been keyed are freed.
-            whole = joined(bones.pop(0))
-            write_curves(bag, list(_curves(still_there(reference).pose.bones[whole.bone], whole, frames)))
+            whole = concatenated(bones.pop(0))
+            write_curves(bag, list(_curves(existing_armature(reference).pose.bones[whole.bone], whole, frames)))
             yield Progress(1.0 - 0.4 * len(bones) / count, "Keying the bones")
-        play(still_there(reference), action, slot)
+        play(existing_armature(reference), action, slot)
     except BaseException:
         unfinished = own.among(bpy.data.actions)
         if unfinished is not None:

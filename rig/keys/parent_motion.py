@@ -83,7 +83,7 @@ def rests_between(
 def is_evaluated(armature: "Object") -> bool:
     """Whether Blender evaluates an armature: it is in the current view layer and not disabled in viewports.
 
-    The evaluated object does not say so: a copy that is no longer updated looks the same.
+    The evaluated object does not show it: a copy that is no longer updated looks the same.
     """
     return not armature.hide_viewport and _includes(bpy.context.view_layer.layer_collection, armature)
 

@@ -1,4 +1,4 @@
-"""Replace the action that an object plays, for good or for a while."""
+"""Replace the action that an object plays, permanently or temporarily."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def played_action(obj: "Object") -> "Action | None":
-    """Return the action that an object plays besides its NLA strips, None without one."""
+    """Return the action that an object plays besides its NLA strips, or None."""
     return obj.animation_data.action if obj.animation_data else None
 
 
@@ -26,7 +26,7 @@ def empty_action(name: str, slot_name: str) -> "tuple[Action, Any, Any]":
 def play(obj: "Object", action: "Action", slot: Any) -> None:
     """Let an object play an action.
 
-    The one before gets a fake user if nothing else uses it, so that saving does not lose it.
+    The previous action gets a fake user if nothing else uses it, so that it is saved.
     """
     animation = obj.animation_data or obj.animation_data_create()
     before = animation.action

@@ -27,7 +27,7 @@ MAX_MARKERS = 200
 SAME_FRAME = 1e-3
 """Frames of the scene within which a key is one of the take's, at least."""
 SINGLE_PRECISION = 1.2e-7
-"""Of a frame, what single precision may have changed it by in a curve."""
+"""Relative rounding error of a frame in a curve, which Blender stores in single precision."""
 
 
 def mark_predicted(

@@ -37,7 +37,7 @@ SUFFIX = " Reduced"
 MAX_FIGURE = 1e12
 """A larger one is damage."""
 STILL = 1e-6
-"""Of a channel's value, and per frame of its slope: what is less does not move."""
+"""Changes of a channel's value, and of its slope per frame, below which it is static."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def restore_dense(armature: "Object") -> None:
 
 
 def forget_reduction(action: "Action") -> None:
-    """Let an action be a dense one of its own: it has keys that its dense action has not."""
+    """Make an action its own dense action: it has keys that its dense action lacks."""
     for name in (DENSE_PROPERTY, KEYS_PROPERTY, KEYS_ID_PROPERTY):
         action.pop(name, None)
 

@@ -13,7 +13,7 @@ from ...hand.smoothstep import smoothstep
 from .. import rotation_channels
 from .bone_paths import bone_path
 from .fcurves import SAME_FRAME, key_enum, key_values
-from .hand_motion import BoneValues, KeyedHand, joined, motion_of_hands
+from .hand_motion import BoneValues, KeyedHand, concatenated, motion_of_hands
 from .keyframes import BoneCurves, write_curves
 from .nla_layers import TAKE_PROPERTY
 from .played_action import played_action
@@ -82,7 +82,7 @@ def splice_keys(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, 
     pieces = list(motion_of_hands(armature, hands, frames))
     bag = action.layers[0].strips[0].channelbag(armature.animation_data.action_slot, ensure=True)
     for of_bone in zip(*pieces, strict=True):
-        _splice_bone(armature, bag, joined(of_bone), frames, blend)
+        _splice_bone(armature, bag, concatenated(of_bone), frames, blend)
     return action
 
 

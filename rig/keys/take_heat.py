@@ -1,4 +1,4 @@
-"""The heat strips of the take that an armature plays, remembered while they are drawn."""
+"""The heat strips of the take that an armature plays, cached between redraws."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -17,14 +17,14 @@ MAX_TILES = 64
 
 @dataclass(slots=True, eq=False)
 class HeatCache:
-    """The strips that were drawn last, and what was made of their tiles. May be forgotten at any time."""
+    """A cache of the last strips and of what was drawn from their tiles. It may be emptied at any time."""
 
     key: str = ""
     rows: HeatRows | None = None
     tiles: dict[Hashable, Any] = field(default_factory=dict)
 
     def of(self, armature: "Object | None") -> HeatRows | None:
-        """Return the strips of the take that an armature plays; None if it plays none. Quick if they are known."""
+        """Return the strips of the take that an armature plays; None if it plays none. Fast if they are cached."""
         action = action_with_report(armature)
         key = None if action is None else action.get(EVIDENCE_ID_PROPERTY)
         if action is None or not isinstance(key, str):
@@ -39,7 +39,7 @@ class HeatCache:
         return self.rows
 
     def tile(self, tile: Hashable, make: Callable[[], Any]) -> Any:
-        """Return what was made of a tile, or make it."""
+        """Return the cached drawing of a tile, or make it."""
         if tile not in self.tiles:
             if len(self.tiles) >= MAX_TILES:
                 self.tiles.clear()

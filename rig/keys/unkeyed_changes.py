@@ -42,11 +42,8 @@ def _animated_blocks() -> "Iterator[Any]":
         if kind.type == "COLLECTION" and kind.identifier != "all_ids":
             for block in getattr(bpy.data, kind.identifier):
                 # The node tree of a material or a light is a data-block of its own that no collection lists.
-                yield from (owner for owner in (block, getattr(block, "node_tree", None)) if _is_animated(owner))
-
-
-def _is_animated(block: "ID | None") -> bool:
-    return getattr(block, "animation_data", None) is not None
+                owners = (block, getattr(block, "node_tree", None))
+                yield from (owner for owner in owners if getattr(owner, "animation_data", None) is not None)
 
 
 def _strip_actions(strips: Any) -> Iterator[tuple[Any, Any]]:

@@ -71,7 +71,7 @@ class CarriedWrist:
     rests: Mapping[str, Floats]
     """Bone -> its rest transform as its parent moves it, (4, 4) or (F, 4, 4) in armature space."""
     carried: Floats
-    """The same of the wrist's bone, whose arm and forearm are posed by keys."""
+    """Rest transform of the wrist's bone as moved by its parent, with arm and forearm posed by keys."""
     rotations: Floats
     """(F, 4) unit quaternions wxyz, the keys of the wrist's bone."""
     goals: Floats

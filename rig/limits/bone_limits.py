@@ -26,9 +26,8 @@ LOCKED_RANGE = np.deg2rad(1.0)
 """rad: an axis about which a bone rotates less than this in either direction is locked."""
 ROUNDING = 1e-9
 ROUNDS = 8
-"""How often all limits are applied in sequence. Each may partly undo the previous one, and one limit may read the
-second
-triple of Euler angles where another wrote the first."""
+"""Number of times that all limits are applied in sequence. Each may partly undo the previous one, and a limit may read
+the second triple of Euler angles where another wrote the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

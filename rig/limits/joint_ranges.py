@@ -32,7 +32,7 @@ ROUNDS = 3
 PARTS = 16
 """The bounds of a range are searched in ROUNDS refinements of PARTS steps each, to a fortieth of a degree."""
 REFINEMENTS = 7
-"""How often the pattern search for the nearest angles divides its step by three, to a hundredth of a degree."""
+"""Number of times that the pattern search for the nearest angles divides its step by 3, to 0.01 degrees."""
 SAMPLES: dict[Movement, int] = {"flexion": 13, "abduction": 5, "twist": 5}
 """Number of angles of a range that are tried. Ranges are extended in this order, as flexion matters most."""
 

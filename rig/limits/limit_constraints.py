@@ -19,7 +19,7 @@ CONSTRAINT_NAME = "Knuckle Limit"
 
 _AXES = [int(np.argmax(np.abs(axis))) for axis in AXES.values()]
 EULER_ORDER = "".join("XYZ"[axis] for axis in reversed(_AXES))
-"""The order of HandModel's R = R_abduction · R_twist · R_flexion: Blender names the rotation applied first first."""
+"""Euler order of HandModel's R = R_abduction · R_twist · R_flexion. Blender names the first rotation first."""
 SAMPLES = 15
 """Number of angles of each range that are tried."""
 MARGIN = np.deg2rad(0.5)
@@ -47,7 +47,7 @@ def suggest_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> 
     """Add the hand's limits as a constraint to each bone without limits. Return the number of these bones.
 
     The constraints change no pose within the hand's limits. If a bone's axes are not those of its joint, they also
-    allow poses outside of them. Locks do not change.
+    allow poses outside the limits. Locks stay as they are.
     """
     joints = keyed_joints(binding, hand, np.array(armature.matrix_world))
     unlimited = [joint for joint in joints.values() if not joint.limits.parts]
@@ -80,7 +80,7 @@ def remove_limit(bone: "PoseBone") -> bool:
 
 def _lock(bone: "PoseBone", ranges: Floats) -> None:
     bone.lock_rotation = [not axis.any() for axis in ranges]
-    # Locks are by Euler angles, like the constraint, as a joint with two axes changes all components of a quaternion.
+    # Lock Euler angles, as the constraint does: a joint with two axes changes all components of a quaternion.
     bone.lock_rotations_4d = False
     bone.lock_location = [True] * 3
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 HALF_TURN = np.pi - 1e-4
-"""rad, slightly less than pi: a rotation of exactly pi may be read as one by −pi."""
+"""rad, slightly less than pi: a rotation by exactly pi may be read as −pi."""
 
 
 def read_limits(armature: "Object", bones: Iterable[str]) -> dict[str, BoneLimits]:
@@ -44,8 +44,8 @@ def _bone_limits(armature: "Object", bone: "PoseBone") -> BoneLimits:
 
 def _is_local_limit(constraint: Any) -> bool:
     """Return whether a constraint is an active Limit Rotation in the bone's local space."""
-    acts = constraint.type == "LIMIT_ROTATION" and constraint.enabled and not constraint.mute
-    return bool(acts and constraint.influence > 0 and constraint.owner_space == "LOCAL")
+    is_active = constraint.type == "LIMIT_ROTATION" and constraint.enabled and not constraint.mute
+    return bool(is_active and constraint.influence > 0 and constraint.owner_space == "LOCAL")
 
 
 def limited_in_other_space(armature: "Object", bones: Iterable[str]) -> list[str]:
@@ -53,8 +53,11 @@ def limited_in_other_space(armature: "Object", bones: Iterable[str]) -> list[str
     return [
         name
         for name in bones
-        for con in armature.pose.bones[name].constraints
-        if con.type == "LIMIT_ROTATION" and con.enabled and con.influence > 0 and con.owner_space != "LOCAL"
+        for constraint in armature.pose.bones[name].constraints
+        if constraint.type == "LIMIT_ROTATION"
+        and constraint.enabled
+        and constraint.influence > 0
+        and constraint.owner_space != "LOCAL"
     ]
 
 

@@ -30,8 +30,8 @@ ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Answer:
-    """The traces that were computed last, and what they were computed from."""
+class _CachedTraces:
+    """The last traces, and a key of the inputs that they were computed from."""
 
     key: Hashable
     traces: tuple[Trace, ...]
@@ -47,7 +47,7 @@ class TraceCache:
         """Empty the cache: the traces are computed again on the next call."""
         self._hand: tuple[RigHand, HandArm] | None = None
         self._tracer: Tracer | None = None
-        self._answer: _Answer | None = None
+        self._cached: _CachedTraces | None = None
 
     def traces(
         self,
@@ -72,11 +72,11 @@ class TraceCache:
         hand_arm = self._cached_hand_arm(armature, known, side)
         pose, positions = hand_arm.rig_hand.read_pose(), hand_arm.rig_hand.evaluated_frames()[:, :3, 3]
         goals = targets or {}
-        elbow = current_arm(hand_arm) if "arm" in parts else None
+        arm = current_arm(hand_arm) if "arm" in parts else None
         content = [pose.root.tobytes(), positions.tobytes(), *(position.tobytes() for position in goals.values())]
-        content += [position.tobytes() for position in (elbow or ())[1:]]
+        content += [position.tobytes() for position in (arm or ())[1:]]
         key = (id(hand_arm), tuple(sorted(parts)), tuple(goals), *content)
-        if self._answer is None or self._answer.key != key:
+        if self._cached is None or self._cached.key != key:
             rigid_pose = with_rigid_palm(pose, positions)
             drawn_parts = [
                 part for part in PARTS if part in parts and (part not in DIGITS or part in hand_arm.rig_hand.digits)
@@ -84,12 +84,15 @@ class TraceCache:
             traces = [
                 self._trace(rigid_pose, positions, part, goals.get(part)) for part in drawn_parts if part != "arm"
             ]
-            if elbow is not None:
+            if arm is not None:
                 traces.insert(
-                    0, _arm(*elbow, rigid_pose, next((part for part in drawn_parts if part in DIGITS), "middle-finger"))
+                    0,
+                    _trace_arm(
+                        *arm, rigid_pose, next((part for part in drawn_parts if part in DIGITS), "middle-finger")
+                    ),
                 )
-            self._answer = _Answer(key, tuple(traces))
-        return self._answer.traces
+            self._cached = _CachedTraces(key, tuple(traces))
+        return self._cached.traces
 
     def _cached_hand_arm(self, armature: "Object", known: DetectedHands, side: Side) -> HandArm:
         """Return the hand with its arm. The arm is searched for only if the hand has changed."""
@@ -110,7 +113,7 @@ class TraceCache:
         return tracer.digit(Pose(tracer.hand, rigid_pose.root, rigid_pose.angles), part, goal, positions)
 
 
-def _arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, pose: Pose, digit: str) -> Trace:
+def _trace_arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, pose: Pose, digit: str) -> Trace:
     frames = kinematics.joint_frames(pose.hand, pose)[0]
     end = frames[pose.hand.joints.index(CHAIN_JOINTS[digit][-1]), :3, 3]
     return trace_arm(arm, shoulder, elbow, pose.root[0, :3, 3], end)

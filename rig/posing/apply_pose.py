@@ -101,7 +101,7 @@ def pose(hands: Sequence[RigHandPose]) -> bool:
 def _values(armature: "Object", hand: RigHandPose) -> list[BoneValues]:
     mover = hand.rig_hand.mover
     assert mover is not None, "make_driven_hand made it"
-    mover.show(hand.pose, hand.forearm)
+    mover.set_pose(hand.pose, hand.forearm)
     world, rests = parent_motion.parents_on_current_frame(armature, mover.evaluated_bones)
     (posed,) = poses_on_forearms(armature, [mover], slice(0, 1), world, rests)
     return list(mover.values(armature, posed, world, rests))
@@ -121,15 +121,12 @@ def recentred(poses: Mapping[Side, Pose], rests: Mapping[Side, Floats]) -> Float
     It rotates about the vertical only. poses: one frame of each hand. rests: (4, 4) T_world_wrist of each hand at rest.
     """
     sides = [side for side in poses if side in rests]
-    captured_mean = np.mean([poses[side].root[0, :3, 3] for side in sides], axis=0)
+    roots = {side: pose.root[0] for side, pose in poses.items()}
+    captured_mean = np.mean([roots[side][:3, 3] for side in sides], axis=0)
     rest_mean = np.mean([rests[side][:3, 3] for side in sides], axis=0)
-    forward = [np.sum([frames[side][:2, 1] for side in sides], axis=0) for frames in (rests, _roots(poses))]
+    forward = [np.sum([frames[side][:2, 1] for side in sides], axis=0) for frames in (rests, roots)]
     angle = np.arctan2(forward[0][1], forward[0][0]) - np.arctan2(forward[1][1], forward[1][0])
     transform = np.eye(4)
     transform[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), angle))
     transform[:3, 3] = rest_mean - transform[:3, :3] @ captured_mean
     return transform
-
-
-def _roots(poses: Mapping[Side, Pose]) -> dict[Side, Floats]:
-    return {side: pose.root[0] for side, pose in poses.items()}

@@ -13,7 +13,7 @@ from .following import HandArm
 from .stillness import changes, check_still, differ, moving_parent, played, transform_curves
 
 if TYPE_CHECKING:
-    from bpy.types import Constraint, FCurve, Object
+    from bpy.types import Constraint, Object
 
 NAME = "Held"
 """Prefix of the constraint's name; constraints with other names are left alone."""
@@ -36,7 +36,8 @@ def check_attachable(hand_arm: HandArm, obj: "Object", frame: float) -> None:
         raise RigError(f"'{obj.name}' is attached to a hand already, release it first")
     check_still(obj, frame, holds)
     frame_now = bpy.context.scene.frame_current_final
-    if any(differ(curve.evaluate(frame_now), _value(obj, curve)) for curve in transform_curves(obj)):
+    values = ((curve, float(getattr(obj, curve.data_path)[curve.array_index])) for curve in transform_curves(obj))
+    if any(differ(curve.evaluate(frame_now), value) for curve, value in values):
         raise RigError(f"'{obj.name}' is not where its own keys have it, key it where it is first")
     # An ancestor of both would move the object twice.
     shared = [parent for _, parent in ancestors(obj) if parent == armature or parent in _above(armature)]
@@ -138,10 +139,6 @@ def _above(armature: "Object") -> "set[Object]":
 
 def _path(constraint: "Constraint") -> str:
     return f"{constraint.path_from_id()}.influence"
-
-
-def _value(obj: "Object", curve: "FCurve") -> float:
-    return float(getattr(obj, curve.data_path)[curve.array_index])
 
 
 def _is_keyed(obj: "Object", constraint: "Constraint") -> bool:

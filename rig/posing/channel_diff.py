@@ -15,7 +15,8 @@ Channels = tuple[tuple[float, ...], ...]
 
 def channels_of(armature: "Object", bones: Iterable[str]) -> dict[str, Channels]:
     """Return bone -> its channels. Call it before posing; `moved_since` compares afterwards."""
-    return {name: _channels(armature.pose.bones[name]) for name in bones}
+    pose_bones = armature.pose.bones
+    return {name: tuple(tuple(getattr(pose_bones[name], channel)) for channel in CHANNELS) for name in bones}
 
 
 def moved_since(armature: "Object", before: Mapping[str, Channels]) -> tuple[list[str], list[str]]:
@@ -42,7 +43,3 @@ def restore_channels(armature: "Object", before: Mapping[str, Channels]) -> None
 
 def _differ(values: tuple[float, ...], other_values: tuple[float, ...]) -> bool:
     return any(abs(value - other) > TOLERANCE for value, other in zip(values, other_values, strict=True))
-
-
-def _channels(bone: "PoseBone") -> Channels:
-    return tuple(tuple(getattr(bone, channel)) for channel in CHANNELS)

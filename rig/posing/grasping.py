@@ -81,7 +81,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     if hand_arm.fixed:
         raise RigError(hand_arm.fixed)
     if obj == armature or obj in skins(armature):
-        raise RigError(f"'{obj.name}' is the hand's own, choose the mesh object that it is to hold")
+        raise RigError(f"'{obj.name}' belongs to the hand, choose the mesh object to hold")
     solid = solid_of(obj)
     start = hand_arm.rig_hand.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(hand_arm)])
@@ -90,14 +90,14 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     grasping_hand = GraspingHand(
         hand_arm.rig_hand.hand, flesh, root, carrier(hand_arm, found, solid.nearest(root[:3, 3]))
     )
-    whole = object_shape.surface_of(solid.vertices, solid.triangles)
-    target = GraspedObject(object_shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
+    surface = object_shape.surface_of(solid.vertices, solid.triangles)
+    target = GraspedObject(object_shape.shape_of(surface), solid.vertices, solid.distance, solid.closed)
     hold = grasp_planning.plan(grasping_hand, target, grip)
     _check_reach(armature, obj, grasping_hand, hold)
     hand_arm = _with_elbow(hand_arm, grasping_hand.arm, hold.root)
     world = obj.matrix_world.copy()
     task = GraspTask(hold.grip, grasping_hand, target, hold.plane, hold.contact)
-    hold, distance = _settled(hand_arm, found, solid, task, hold)
+    hold, distance = _close_on_evaluated_skin(hand_arm, found, solid, task, hold)
     if obj.matrix_world != world:
         restore_channels(armature, before)
         raise RigError(f"'{obj.name}' is attached to the hand already, release it first")
@@ -168,10 +168,10 @@ def _clear_between(grasped: Grasped, first: float, last: float) -> None:
     paths |= {bone.path_from_id("location") for bone, located in bones if located}
     for curve in played(armature):
         points = curve.keyframe_points
-        passed = [k for k, key in enumerate(points) if first < key.co[0] < last] if curve.data_path in paths else []
-        for k in reversed(passed):
+        inside = [k for k, key in enumerate(points) if first < key.co[0] < last] if curve.data_path in paths else []
+        for k in reversed(inside):
             points.remove(points[k], fast=True)
-        if passed:
+        if inside:
             curve.update()
 
 
@@ -181,11 +181,12 @@ def _pose(hand_arm: HandArm, root: Floats, angles: Floats) -> None:
     following.pose(hand_arm, Followed(FollowedPath(goal, (), zeros, zeros[:, 0]), HandState(goal)))
 
 
-def _settled(hand_arm: HandArm, found: FoundHand, solid: Solid, task: GraspTask, hold: Grasp) -> tuple[Grasp, float]:
-    """Return the hold corrected for the evaluated skin, and its least distance in m.
+def _close_on_evaluated_skin(
+    hand_arm: HandArm, found: FoundHand, solid: Solid, task: GraspTask, hold: Grasp
+) -> tuple[Grasp, float]:
+    """Return the hold corrected for the evaluated skin, and the skin's minimum distance in m.
 
-    The effect of the skin's other modifiers is known only in the pose itself, so the hand is closed again with the
-    evaluated skin.
+    The effect of the skin's other modifiers is known only in the pose itself, so the hand is closed again.
     """
     armature = hand_arm.rig_hand.armature_object()
     distance = -np.inf
@@ -197,9 +198,9 @@ def _settled(hand_arm: HandArm, found: FoundHand, solid: Solid, task: GraspTask,
         distance = float(solid.distance(skin.posed(frames)[0]).min())
         if distance > -MAX_DEPTH:
             break
-        again = replace(task, grasping_hand=replace(task.grasping_hand, skin=skin))
-        root = grasp_planning.moved_outside(again, solid.outwards, root, hold.opened)
-        touching = grasp_planning.close_hand(again, root, (hold.opened, hold.closed), hold.joint_speeds)
+        evaluated_task = replace(task, grasping_hand=replace(task.grasping_hand, skin=skin))
+        root = grasp_planning.moved_outside(evaluated_task, solid.outwards, root, hold.opened)
+        touching = grasp_planning.close_hand(evaluated_task, root, (hold.opened, hold.closed), hold.joint_speeds)
         hold = replace(hold, root=root, angles=touching.angles[0], gaps=touching.gaps[0])
     return hold, distance
 

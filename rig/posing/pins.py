@@ -75,7 +75,7 @@ def anchor_on(obj: "Object", position: Floats) -> SurfaceAnchor:
         home,
         corners=fans[best],
         barycentric=coordinates[best],
-        offset=_triple(offset),
+        offset=(float(offset[0]), float(offset[1]), float(offset[2])),
         vertices=len(mesh.vertices),
     )
 
@@ -145,8 +145,3 @@ def _barycentric(corners: Floats, position: Floats) -> tuple[float, float, float
     edges = (corners[1:] - corners[0]).T
     (b, c), *_ = np.linalg.lstsq(edges, position - corners[0], rcond=None)
     return 1.0 - float(b) - float(c), float(b), float(c)
-
-
-def _triple(values: Iterable[float]) -> tuple[float, float, float]:
-    a, b, c = (float(value) for value in values)
-    return a, b, c

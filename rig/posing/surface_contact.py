@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 ABOUT = 0.13
 """Hand lengths: skin of the palm within this distance of a knuckle belongs to the knuckle."""
 FLAT, MET = 1e-12, 1e-4
-"""Least determinant of an invertible matrix; m between a mesh and the point where the mouse met it."""
+"""Minimum determinant of an invertible matrix; m between a mesh and the point where the mouse met it."""
 SPACING = 0.011
 """Hand lengths between the skin points that are used."""
 BESIDE = 0.02

@@ -39,11 +39,9 @@ class FrameSpan:
 
     def frames(self) -> Floats:
         """Return the frames (F,)."""
-        frames: Floats = self.first + self.step * np.arange(self._count(), dtype=float)
+        count = int(np.floor((self.last - self.first) / self.step + 1e-3)) + 1
+        frames: Floats = self.first + self.step * np.arange(count, dtype=float)
         return frames
-
-    def _count(self) -> int:
-        return int(np.floor((self.last - self.first) / self.step + 1e-3)) + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class DirectionJoint(NamedTuple):
 
     twists: bool
     signs: tuple[float, ...]
-    """Of abduction, twist if any, and flexions: −1 where a positive angle is a negative rotation about z, y or x."""
+    """Signs of abduction, twist if any, and flexions: −1 if a positive angle is a negative rotation about z, y or x."""
     targets: tuple[int, ...]
     """For each flexion, the target on its bone."""
 
@@ -108,11 +108,11 @@ class FittedJoint(NamedTuple, Generic[N]):
     twist: tuple[N, N]
     """Cosine and sine of the twist."""
     axes: Axes[N]
-    """Of the joint's frame after abduction and twist."""
+    """Axes of the joint's frame after abduction and twist."""
     last_axes: Axes[N]
-    """Of the frame of its last bone."""
+    """Axes of the frame of its last bone."""
     weights: list[N]
-    """Of the bones."""
+    """Weights of the bones."""
     total_weight: N
     """Sum of `weights`."""
     mean_errors: tuple[N, N]
@@ -263,7 +263,7 @@ def _last_bone_rotation(
 def _coupling_shifts(
     m: NumberFunctions[N], limb: LimbModel, hinges: HingeCoupling, fitted: FittedJoint[N], angles: list[Any]
 ) -> list[Any]:
-    """By how much a coupling that is violated at angles (n,) shifts the last joint's headings."""
+    """How much a coupling that is violated at angles (n,) shifts the last joint's headings."""
     rotation, coupling = limb.weights.rotation**2, limb.weights.coupling**2
     compliances = [coefficient / weight for coefficient, weight in zip(hinges.headings, fitted.weights, strict=True)]
     total: Any = sum(

@@ -28,7 +28,7 @@ from .settle_limb import damped
 
 Floats = NDArray[np.float64]
 RANK_TOLERANCE = 1e-9
-"""Part of the largest eigenvalue below which the palm's targets do not determine a direction of its motion."""
+"""Fraction of the largest eigenvalue below which the palm's targets do not determine a direction of its motion."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class SiteTarget(NamedTuple, Generic[N]):
     site: int
     position: Point[N] | None
     weight: N
-    """Of the position."""
+    """Weight of the position."""
     rotation: tuple[Point[N], Point[N], Point[N]] | None
     """Columns of the rotation matrix."""
     rotation_weight: N

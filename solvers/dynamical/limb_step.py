@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 FIXED = 2
 """Marks a variable whose bounds are equal; active bounds are marked by 1 and −1."""
 ROUNDS = 8
-"""Most rounds of block pivoting in plain floats; programs that need more go to qp.solve_all."""
+"""Maximum number of rounds of block pivoting in plain floats; programs that need more go to qp.solve_all."""
 
 
 class StepLimit:

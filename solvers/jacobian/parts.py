@@ -90,7 +90,11 @@ def split(hand: HandModel, sites: TargetedSites, how: str) -> tuple[HandParts, .
     if not members:
         return ()
     targets = [np.flatnonzero(np.any(constrained[:, sorted(part)], axis=1)).tolist() for part in members]
-    return (_parts(hand, sites, members, targets, [_couplings_of(hand, part) for part in members]),)
+    couplings = [
+        [number for number, row in enumerate(hand.couplings) if np.any(row.coefficients[sorted(part)])]
+        for part in members
+    ]
+    return (_parts(hand, sites, members, targets, couplings),)
 
 
 def _pairs(hand: HandModel, sites: TargetedSites, constrained: Bools) -> tuple[HandParts, ...]:
@@ -153,11 +157,6 @@ def _merged(sets: list[DofSet]) -> list[DofSet]:
         overlapping = [dofs for dofs in merged if dofs & new]
         merged = [dofs for dofs in merged if not dofs & new] + [new.union(*overlapping)]
     return sorted(merged, key=min)
-
-
-def _couplings_of(hand: HandModel, part: DofSet) -> list[int]:
-    """The couplings that involve a part."""
-    return [number for number, row in enumerate(hand.couplings) if np.any(row.coefficients[sorted(part)])]
 
 
 def _parts(

@@ -26,7 +26,7 @@ class DigitDof:
 
 
 CENTRING = 1e-6
-"""Share of its distance from the middle of its range by which each angle moves back. Coordinate descent can stall at
+"""Fraction of its distance from the middle of its range by which each angle moves back. Coordinate descent can stall at
 saddles, where no angle helps alone but two together would. This small step leaves them; rounding alone would do so at
 once in one frame and never in another."""
 

@@ -29,7 +29,7 @@ class PalmMarkers:
     rest_positions: Floats
     """(P, 3) m in the wrist's frame."""
     rest_points: list[Point[float]]
-    """The same as floats."""
+    """The rest positions as floats."""
     determines_rotation: bool
     """Whether all of them together determine the palm's rotation."""
 
@@ -140,7 +140,7 @@ NEWTON_STEPS = 6
 ROTATION_TOLERANCE = 1e-10
 """Tolerance on the rotation's relative error after the last Newton step."""
 RANK_TOLERANCE = 1e-6
-"""Least divisor, relative to |B|³, at which B determines a rotation."""
+"""Minimum divisor, relative to |B|³, at which B determines a rotation."""
 
 
 def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Matrix[N], Any]:

@@ -28,14 +28,15 @@ class Stopping:
     tolerance: float
     """m, distance from the end to its target at which a frame has converged."""
     stall: float
-    """m, least improvement of a pass; with less the frame has stalled."""
+    """m, minimum improvement of a pass; with less the frame has stalled."""
     passes: int
     """Maximum number of forward and backward passes."""
 
 
 MIN_GAIN = 0.01
-"""Share of its distance from the target by which a pass from a given pose brings the end nearer, unless it stalls."""
+"""Minimum fraction of the error that a pass from a given pose must remove; below it the pass counts as stalled."""
 MAX_STALLED_PASSES = 3
+"""Passes in a row that may stall."""
 
 
 Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, Any]]
@@ -130,7 +131,7 @@ def forward(
 def forward_within_limits(
     bones: ChainLengths, ends: list[tuple[float, float]], goal: tuple[float, float], nearest: Nearest
 ) -> list[tuple[float, float]]:
-    """Stage 1 with limits: a nearest point moves on its sphere until the joint at the sphere's centre can bend so.
+    """Stage 1 with limits: a nearest point moves on its sphere until the joint at the sphere's centre is within limits.
 
     ends: of all bones, m in the plane. Returns those of all but the last.
     """
@@ -189,7 +190,7 @@ def nearest_point(m: NumberFunctions[N], centre: tuple[N, N], radius: float, poi
     """Return the point at `radius` from the centre that is nearest to `point`: FABRIK-CGA 3.4.2.1 in the plane."""
     u, v = point[0] - centre[0], point[1] - centre[1]
     distance = m.sqrt(u * u + v * v)
-    # If point and centre coincide, every point on the circle is as near.
+    # If point and centre coincide, all points on the circle are equally near.
     apart = distance > 1e-12
     scale = radius / m.where(apart, distance, 1.0)
     return centre[0] + m.where(apart, u * scale, -radius), centre[1] + m.where(apart, v * scale, 0.0)

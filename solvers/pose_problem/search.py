@@ -100,7 +100,7 @@ class Residuals:
     angles: Floats
     """(N, D) rad, of the start."""
     separation: Separation | None
-    """Of these frames."""
+    """Separation in these frames."""
 
     @classmethod
     def of(cls, problem: PoseProblem) -> "Residuals":

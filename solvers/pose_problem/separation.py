@@ -32,7 +32,7 @@ class Separation:
     allowed: Floats
     """(F, K) m; inf for a pair that does not matter."""
     closed: Bools | None = None
-    """(F, K) pairs that are to be just as deep as they may be, so that they come together, too; None for none."""
+    """(F, K) pairs that are to be just as deep as they may be, so that they come together, too, or None."""
     weight: float | Floats = 1.0
     """How much flesh that is too deep counts beside an objective of weight 1, one number or (F,)."""
 

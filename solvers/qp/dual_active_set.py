@@ -20,7 +20,7 @@ DEPENDENCE_TOLERANCE = 1e-12
 RATE_TOLERANCE = 1e-12
 """Rates of multipliers below this part of the fastest count as zero."""
 MAX_STEPS = 20
-"""Most steps for each constraint; the largest number observed is three."""
+"""Maximum number of steps for each constraint; the largest number observed is three."""
 
 
 @dataclass(slots=True, eq=False)

@@ -26,7 +26,7 @@ class MotionScale:
     noise: float
     """Initial standard deviation of a component."""
     floor: float
-    """Least standard deviation: no device is better."""
+    """Minimum standard deviation: no device is better."""
     acceleration: float
     """Per s², greatest acceleration between two samples; beyond it a sample is an outlier."""
     speed: float

@@ -16,9 +16,9 @@ WINDOW = 5
 CHI_SQUARED_MEDIAN = 2.366
 """Median of the χ² distribution with three degrees of freedom. A quaternion's noise has three, too."""
 MIN_WINDOWS = 8
-"""Least number of windows for an estimate."""
+"""Minimum number of windows for an estimate."""
 MIN_LOG_STEP = 0.02
-"""Least step of a running log-variance, with which it follows a change of the noise within seconds."""
+"""Minimum step of a running log-variance, with which it follows a change of the noise within seconds."""
 
 
 def residuals(times: Floats, values: Floats) -> Floats:

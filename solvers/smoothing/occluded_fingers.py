@@ -13,7 +13,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
 MIN_FRAMES = 200
-"""Least number of frames for the regression."""
+"""Minimum number of frames for the regression."""
 RIDGE = 0.01
 """rad², regularisation: an angle of smaller variance is a poor predictor."""
 

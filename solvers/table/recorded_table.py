@@ -23,17 +23,17 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 NODES = (20, 28, 24)
-"""Amaya's grid of 28 × 24 × 20 nodes: most along the finger (Y), fewer towards the palm (Z), fewest aside (X)."""
+"""Amaya's grid of 28 × 24 × 20 nodes: most along the finger (Y), fewer towards the palm (Z), fewest sideways (X)."""
 SPACING = 0.005
 """m"""
 SIGMA = 0.008
 """m"""
 MAX_SAMPLES, MIN_SAMPLES = 2000, 30
-"""Most and fewest samples of a table: a longer clip is subsampled evenly, and 30 are half a second at 60 Hz."""
+"""Bounds of a table's number of samples: longer clips are subsampled evenly; 30 are half a second at 60 Hz."""
 KNOWN_DISTANCE = 0.010
 """m to the nearest sample within which a position counts as recorded: two nodes."""
 MARKER_ITERATIONS = 20
-"""Iterations that find the tip from a marker: each leaves about half the error."""
+"""Iterations to find the tip from a marker: each about halves the error."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +52,11 @@ class RecordedTable:
 
         Trilinear between the nearest eight nodes. Positions off the grid are clamped to its boundary.
         """
-        frames, distance, inside = self._between(positions)
-        # Means of rotations are not rotations.
+        frames, distance, inside = self._interpolate(positions)
+        # The mean of rotations is not a rotation.
         return positions + frames[..., 3], nearest_rotation(frames[..., :3]), inside & (distance < KNOWN_DISTANCE)
 
-    def _between(self, positions: Floats) -> tuple[Floats, Floats, Bools]:
+    def _interpolate(self, positions: Floats) -> tuple[Floats, Floats, Bools]:
         """Interpolate at positions (N, 3) m: frames (N, 3, 4), distances (N,) m, and which are on the grid (N,)."""
         last = np.array(NODES) - 1
         coordinates = (positions - self.corner) / SPACING
@@ -79,14 +79,14 @@ class RecordedTable:
         nodes = self.corner + SPACING * _grid()
         tips = nodes
         for _ in range(MARKER_ITERATIONS):
-            arms = self._between(tips)[0][..., :3] @ marker
-            # Half a step: where rotations change quickly with position, a full step would oscillate.
+            arms = self._interpolate(tips)[0][..., :3] @ marker
+            # Half a step: full steps oscillate where the rotation changes quickly with position.
             tips = (tips + nodes - arms) / 2
         _, rotations, _ = self.look_up(tips)
         frames = np.concatenate([rotations, (tips - nodes)[..., None]], axis=-1)
-        off = np.linalg.norm(tips + rotations @ marker - nodes, axis=-1)
+        error = np.linalg.norm(tips + rotations @ marker - nodes, axis=-1)
         near = np.clip(np.rint((tips - self.corner) / SPACING), 0, np.array(NODES) - 1).astype(np.intp)
-        distance = self.distance[tuple(near.T)] + off
+        distance = self.distance[tuple(near.T)] + error
         return RecordedTable(self.corner, frames.reshape(*NODES, 3, 4), distance.reshape(NODES))
 
 
@@ -107,11 +107,11 @@ def record(pose: Pose, digit: str) -> RecordedTable:
     return build_table(found, f"{pose.hand.side} hand, {digit}")
 
 
-def build_table(frames: Floats, whose: str) -> RecordedTable:
-    """Build the table from fingertip frames (F, 4, 4) in the digit's base. Raises HandError naming `whose` they are."""
+def build_table(frames: Floats, owner: str) -> RecordedTable:
+    """Build the table from fingertip frames (F, 4, 4) in the digit's base. Raises HandError, which names `owner`."""
     frames = frames[np.all(np.isfinite(frames), axis=(1, 2))]
     if len(frames) < MIN_SAMPLES:
-        raise HandError(f"{whose}: {len(frames)} frames of free motion, expected {MIN_SAMPLES} or more")
+        raise HandError(f"{owner}: {len(frames)} frames of free motion, expected {MIN_SAMPLES} or more")
     frames = frames[:: -(-len(frames) // MAX_SAMPLES)]
     tips = frames[:, :3, 3]
     corner = (tips.min(axis=0) + tips.max(axis=0) - SPACING * (np.array(NODES) - 1)) / 2

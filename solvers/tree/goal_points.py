@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 PRIORITY_FACTOR = 1e4
 """Factor on the weights of pinned positions and closed loops."""
 GOAL_GRID = 1e-10
-"""Part of the reach to which goals are rounded."""
+"""Fraction of the reach to which goals are rounded."""
 ORIENTATION_LEVER = 0.1
 """Distance of the three points of an orientation from their joint, as part of the reach. Each has half the weight: a
 small rotation moves two of them, so that a radian counts as much as this part of the reach."""

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 ANGLE_TOLERANCE = 1e-9
-"""Part of the product of two lengths below which their cross and dot products do not determine an angle."""
+"""Fraction of the product of two lengths below which their cross and dot products do not determine an angle."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.detection_cache import DetectedHands
 from knuckle.rig.mapping import save_mapping, saved_mappings
-from knuckle.rig.mapping_corrections import own_mapping
+from knuckle.rig.mapping_corrections import user_mapping
 from knuckle.tests.blender.making import rig
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -115,7 +115,7 @@ def test_a_turn_that_is_dragged_looks_once_and_is_bound_as_a_look_would_bind_it(
     assert dragged is not None
     anew = detection_cache.look(armature)
     assert anew.hands == dragged.hands
-    assert anew.hands["left"].curl_turns == {"ring-finger": 11.0}
+    assert anew.hands["left"].curl_angles == {"ring-finger": 11.0}
     np.testing.assert_array_equal(
         posed_frames(armature, anew.bindings["left"]), posed_frames(armature, dragged.bindings["left"])
     )
@@ -182,7 +182,7 @@ def test_an_armature_without_a_volume_is_reported(
 ) -> None:
     """A mapping that is kept on it makes that its bones are bound though no hand is found."""
     if corrected:
-        save_mapping(armature, own_mapping(find_hands(armature)[0]))
+        save_mapping(armature, user_mapping(find_hands(armature)[0]))
     armature.scale = scale
     bpy.context.view_layer.update()
     known = detection_cache.look(armature)

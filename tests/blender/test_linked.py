@@ -200,11 +200,11 @@ def test_each_override_finds_its_own_mapping_whichever_scenes_others_are_in(tmp_
         overrides[name] = own
     bones = find_hand(armature, "right").bones
     for turn, own in enumerate(reversed(overrides.values())):
-        save_mapping(own, Mapping("right", bones, curl_turns={"thumb": 10.0 + turn}))
-    turns = {name: find_hand(own, "right").curl_turns for name, own in overrides.items()}
+        save_mapping(own, Mapping("right", bones, curl_angles={"thumb": 10.0 + turn}))
+    turns = {name: find_hand(own, "right").curl_angles for name, own in overrides.items()}
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
-    again = {obj.name: find_hand(obj, "right").curl_turns for obj in bpy.data.objects if obj.override_library}
+    again = {obj.name: find_hand(obj, "right").curl_angles for obj in bpy.data.objects if obj.override_library}
     assert again == turns
     assert len({str(turn) for turn in turns.values()}) == 3
 

@@ -152,7 +152,7 @@ def test_a_digit_that_is_turned_curls_in_another_plane_and_no_other_digit_does(s
     found = find_hand(armature, side)
     hand = proportions.build(proportions.adult(side))
     before = bound_hand(armature, found, hand).rest
-    save_mapping(armature, Mapping(side, found.bones, curl_turns={"thumb": 90.0, "ring-finger": 180.0}))
+    save_mapping(armature, Mapping(side, found.bones, curl_angles={"thumb": 90.0, "ring-finger": 180.0}))
     after = bound_hand(armature, find_hand(armature, side), hand).rest
     turned = {*CHAIN_JOINTS["thumb"], *CHAIN_JOINTS["ring-finger"]}
     same = [JOINT_INDEX[joint] for joint in JOINTS if joint not in turned]

@@ -71,7 +71,7 @@ def test_the_key_pins_over_the_ring_of_a_fingertip_alone(
     armature: Object, monkeypatch: pytest.MonkeyPatch, joint: str, runs: bool
 ) -> None:
     monkeypatch.setattr(mouse_picking, "_near", lambda *_: [(0.0, 0.0, np.zeros(2), (armature, "right", joint))])
-    monkeypatch.setattr(pins, "pressed_at", lambda _: (0, 0))
+    monkeypatch.setattr(pins, "press_position", lambda _: (0, 0))
     asked: Any = SimpleNamespace(
         properties=SimpleNamespace(is_property_set=lambda _: False), execute=lambda _: {"FINISHED"}
     )

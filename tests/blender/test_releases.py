@@ -76,7 +76,7 @@ def test_a_recipe_has_its_settings(release: Path, tmp_path: Path) -> None:
 def test_a_preset_has_its_bones(release: Path) -> None:
     mapping = read_preset(release / "mapping.json")
     assert mapping.side == "left" and len(mapping.bones) == len(JOINTS)
-    assert mapping.curl_turns == {"index-finger": 180.0}
+    assert mapping.curl_angles == {"index-finger": 180.0}
 
 
 def test_a_scene_plays_what_was_solved(opened: Any, release: Path) -> None:

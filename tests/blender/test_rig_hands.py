@@ -27,10 +27,10 @@ from knuckle.rig.mapping import PROPERTIES, Mapping, save_mapping, saved_mapping
 from knuckle.rig.mapping_corrections import (
     digit_chain,
     mirrored_mapping,
-    own_mapping,
+    user_mapping,
     with_carrier,
     with_curl_flipped,
-    with_curl_turned,
+    with_curl_rotated,
 )
 from knuckle.rig.posing.posable_cache import posable_hand
 from knuckle.tests.blender.making import find_hand, rig, take
@@ -55,15 +55,15 @@ def test_a_flip_is_kept_and_a_second_one_takes_it_back() -> None:
     assert bpy.ops.knuckle.flip_digit(side="left", digit="thumb") == {"FINISHED"}
     found = find_hand(armature, "left")
     assert found.corrected
-    assert found.curl_turns == {"thumb": 180.0}
+    assert found.curl_angles == {"thumb": 180.0}
     assert bpy.ops.knuckle.flip_digit(side="left", digit="thumb") == {"FINISHED"}
-    assert find_hand(armature, "left").curl_turns == {}
+    assert find_hand(armature, "left").curl_angles == {}
 
 
 @pytest.mark.parametrize("turn", [-180.0, -90.0, 0.0, 20.0, 180.0, 540.0])
 def test_turns_stay_within_half_a_turn_and_mirroring_twice_gives_them_back(turn: float) -> None:
-    mapping = with_curl_turned(Mapping("left", {"wrist": "w", "thumb-tip": "t"}), "thumb", turn)
-    angle = mapping.curl_turns.get("thumb", 0.0)
+    mapping = with_curl_rotated(Mapping("left", {"wrist": "w", "thumb-tip": "t"}), "thumb", turn)
+    angle = mapping.curl_angles.get("thumb", 0.0)
     assert -180 < angle <= 180
     assert (angle - turn) % 360 == 0
     assert mirrored_mapping(mirrored_mapping(mapping)) == mapping
@@ -169,7 +169,7 @@ def test_what_is_corrected_on_a_generated_rig_keeps_what_carries_its_digits(shar
     chosen(armature)
     for side in SIDES:
         found = find_hand(armature, side)
-        assert with_carrier(armature, own_mapping(found)).carrier == found.carrier
+        assert with_carrier(armature, user_mapping(found)).carrier == found.carrier
         assert bpy.ops.knuckle.pick_bone(side=side, what="wrist", bone=f"hand_fk.{side[0].upper()}") == {"FINISHED"}
         again = find_hand(armature, side)
         assert (again.bones["wrist"], again.carrier) == (f"hand_fk.{side[0].upper()}", found.carrier)
@@ -193,7 +193,7 @@ def test_a_field_shows_the_bone_and_picks_another_one() -> None:
     setattr(hand, tip, "no such bone")
     assert kept(armature) == before
     hand.thumb_turn = np.deg2rad(25.0)
-    assert saved_mappings(armature)["left"].curl_turns == {"thumb": 25.0}
+    assert saved_mappings(armature)["left"].curl_angles == {"thumb": 25.0}
     assert hand.thumb_turn == pytest.approx(np.deg2rad(25.0))
 
 
@@ -229,7 +229,7 @@ def test_a_preset_goes_from_one_armature_to_another(tmp_path: Path) -> None:
 def test_a_preset_with_bones_that_are_kept_for_the_other_hand_is_refused(tmp_path: Path) -> None:
     armature = chosen(rig("left"))
     path = tmp_path / "right.json"
-    write_preset(path, mirrored_mapping(own_mapping(find_hand(armature, "left"))))
+    write_preset(path, mirrored_mapping(user_mapping(find_hand(armature, "left"))))
     bpy.ops.knuckle.save_mapping(side="left")
     before = kept(armature)
     with pytest.raises(RuntimeError, match="Bone 'wrist' is wrist of the left hand, detect again before this mapping"):
@@ -331,7 +331,7 @@ def test_a_take_points_a_turned_digit_where_it_pointed_and_rolls_it_by_the_turn(
     solved = take(("right",), frames=7)
     poses = []
     for turns in ({}, {"ring-finger": turn}):
-        save_mapping(armature, Mapping("right", detected_hands(armature)[0].bones, curl_turns=turns))
+        save_mapping(armature, Mapping("right", detected_hands(armature)[0].bones, curl_angles=turns))
         write_take(solved, armature, bpy.context.scene, bpy.context.collection, TakeTiming())
         bpy.context.scene.frame_set(4)
         poses.append({bone.name: np.array(bone.matrix)[:3, :3] for bone in armature.pose.bones})

@@ -1,4 +1,4 @@
-"""One correction that is changed, as a slider does with each step: only its frames are composed again."""
+"""Change one correction, as each step of a slider does: only its frames are composed again."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def write_change(armature: "Object", corrections: tuple[Correction, ...], before: Correction, scene: "Scene") -> bool:
     """Replace one correction in the corrected action of an armature; return whether that was possible.
 
-    It is not where more must be composed again: without a corrected action, where that or its take was edited, where
-    a correction has no frames, where the take has no key on some frame, and with contacts of the hand, where the
-    whole hand decides whether they can be held. Raises RigError.
+    It is not possible if more must be composed again: if there is no corrected action, if it or its take was edited, if
+    a correction has no frames, if the take has no key on a frame, or if the hand has contacts, since the whole hand
+    decides whether they can be held. Raises RigError.
     """
     base, action = check_correctable(armature), composed_of(armature)
     if before.is_before_solving or (action is not None and action != played_action(armature)):
@@ -42,28 +42,30 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
         [take_hand.moved_by(corrections) for take_hand in hands_of_take(armature, base)],
         clock_of(base, scene),
     )
-    own = [take_hand for take_hand in hands if take_hand.hand.side == before.hand]
-    composed = [before, *(each for take_hand in own for each in of_hand(corrections, take_hand))]
-    if own and (action is None or any(isinstance(each.change, ContactChange) for each in composed)):
+    corrected_hands = [take_hand for take_hand in hands if take_hand.hand.side == before.hand]
+    composed = [before, *(each for take_hand in corrected_hands for each in of_hand(corrections, take_hand))]
+    if corrected_hands and (action is None or any(isinstance(each.change, ContactChange) for each in composed)):
         return False
     if action is not None:
         bag = channelbag_of(action, armature)
         both = before, after
         if not all(
             _is_dense(take_hand, correction) and take_hand.rows(correction, clock).any()
-            for take_hand in own
+            for take_hand in corrected_hands
             for correction in both
         ):
             return False
         if action.get(COMPOSED_ID_PROPERTY) != keys_id(bag, hands):
             return False
-        for take_hand in own:
-            only = take_hand.rows(before, clock) | take_hand.rows(after, clock)
-            # Without an effect, the one before counts its frames among those that are written.
+        for take_hand in corrected_hands:
+            changed_rows = take_hand.rows(before, clock) | take_hand.rows(after, clock)
+            # The previous correction is muted, so that its frames are written without its effect.
             write_hand(
                 bag,
                 take_hand,
-                compose(take_hand, [*of_hand(corrections, take_hand), replace(before, muted=True)], clock, only),
+                compose(
+                    take_hand, [*of_hand(corrections, take_hand), replace(before, muted=True)], clock, changed_rows
+                ),
             )
         action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
     for each in filter(None, (base, action)):
@@ -72,6 +74,6 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
 
 
 def _is_dense(take_hand: HandOfTake, correction: Correction) -> bool:
-    """Whether a take has, on each of its frames, a key of each curve that a correction changes."""
+    """Whether each curve that a correction changes has a key on every frame of the take."""
     curves = [curve for joint in moved_joints(take_hand, correction) for curve in take_hand.bones[joint].curves]
     return all(len(curve.keyframe_points) == len(take_hand.frames) for curve in curves)

@@ -62,7 +62,7 @@ class Composed:
     rows: Bools
     """(F,) the frames of the take that are in the range of a correction."""
     keys: HandKeys
-    """Of these R frames."""
+    """Keys of these R frames."""
     changed: Bools
     """(R, J + 1) where a correction counts: for each bone, and for the place of the wrist."""
     in_range: Bools
@@ -109,7 +109,7 @@ def compose(
     only: Bools | None = None,
     played: PlayedFrames | None = None,
 ) -> Composed:
-    """Return the same as `composing`, at once."""
+    """Run `composing` to its end and return its result."""
     return run_to_end(composing(take_hand, corrections, clock, only, played))
 
 

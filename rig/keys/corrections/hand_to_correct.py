@@ -221,7 +221,7 @@ def _hand(armature: "Object", found: FoundHand) -> HandToCorrect:
 
 def _depends_on(armature: "Object", found: FoundHand) -> "Iterator[Hashable]":
     """Yield all that a hand depends on."""
-    yield from (armature.name, found.side, found.carrier, *found.bones.items(), *found.curl_turns.items())
+    yield from (armature.name, found.side, found.carrier, *found.bones.items(), *found.curl_angles.items())
     yield np.array(armature.matrix_world).tobytes()
     for mesh in skins(armature):
         positions = np.empty(3 * len(mesh.data.vertices), np.float32)

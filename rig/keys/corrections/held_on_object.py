@@ -30,7 +30,7 @@ MAX_AWAY = 1e-3
 READ = 0.2
 """The part of the work that evaluates frames."""
 FURTHER = 3
-"""How often a palm is laid again, for what its digits do."""
+"""Number of times that a palm is laid again, for what its digits do."""
 _found = LastUsed[HeldBySurface](64)
 """A slider step composes all contacts of a hand, each of which takes a second to solve. Factors change none."""
 

@@ -27,7 +27,7 @@ class KeyedBone:
     path: str
     mode: str
     curves: "list[FCurve]"
-    """Of its channels, each with keys."""
+    """Curves of its channels, each with keys."""
 
     def rotations(self, frames: Floats) -> Floats:
         """Return its rotations (F, 4) on scene frames (F,)."""
@@ -47,7 +47,7 @@ class KeyedLocation:
 
     path: str
     curves: "list[FCurve]"
-    """Of its channels, each with keys."""
+    """Curves of its channels, each with keys."""
 
     def locations(self, frames: Floats) -> Floats:
         """Return its locations (F, 3) on scene frames (F,)."""

@@ -54,7 +54,7 @@ class HandKeys:
     rotations: Floats
     """(F, J, 4) of its bones."""
     wrist: WristKeys | None = None
-    """Of its wrist; None if that stays as it is."""
+    """Keys of its wrist; None if the wrist is unchanged."""
 
     def select(self, rows: Bools) -> "HandKeys":
         """Return them in some of the frames."""
@@ -104,7 +104,7 @@ class KeyedWrist:
 
     location: KeyedLocation | None = None
     arm: tuple[KeyedBone, ...] = ()
-    """Those of the arm's bones."""
+    """The arm's bones."""
     chain: ArmChain = NO_ARM
     """The arm."""
 

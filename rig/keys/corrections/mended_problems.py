@@ -1,4 +1,4 @@
-"""Problems of a take on which corrections lie: evidence is that of the solve, so poses on top do not change it."""
+"""Problems that corrections of a take's keys mend: evidence is measured on the solve, so it does not show them."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -18,15 +18,15 @@ from .waiting import waiting_of
 if TYPE_CHECKING:
     from bpy.types import Action, Scene
 
-NEAR = 0.5
-"""Frames by which a correction may begin after a problem, and end before it: it begins and ends on whole frames."""
+MAX_UNCOVERED_FRAMES = 0.5
+"""Frames at either end of a problem that a correction need not cover: it begins and ends on whole frames."""
 MIN_WEIGHT = 0.5
-"""How much of a correction counts on the worst frame of a problem that it mends, at least."""
+"""Minimum weight of a correction on the worst frame of a problem that it mends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """A correction, and where it lies."""
+    """A correction, with its frames and parts."""
 
     correction: Correction
     first: float
@@ -37,18 +37,18 @@ class Mend:
 
     @classmethod
     def of(cls, correction: Correction, clock: TakeClock) -> "Mend":
-        """Return where a correction of a take lies."""
+        """Return a correction of a take with its frames and parts."""
         first, last = clock.frames([correction.range.start, correction.range.end]).tolist()
         change = correction.change
         moves_palm = not isinstance(change, PoseChange) or "wrist" in change.joints
         return cls(correction, first, last, frozenset((*correction.digits, *((PALM,) if moves_palm else ()))))
 
-    def lies_on(self, problem: TakeProblem, clock: TakeClock) -> bool:
-        """Whether it counts on a problem's frames, moves some of its parts, and is not judged by the evidence."""
+    def covers(self, problem: TakeProblem, clock: TakeClock) -> bool:
+        """Whether it affects a problem's frames and some of its parts, and the evidence does not include it."""
         change = self.correction.change
         return (
-            self.first - NEAR <= problem.first
-            and problem.last <= self.last + NEAR
+            self.first - MAX_UNCOVERED_FRAMES <= problem.first
+            and problem.last <= self.last + MAX_UNCOVERED_FRAMES
             and self.correction.hand == problem.hand
             and not self.parts.isdisjoint(problem.parts)
             and (isinstance(change, PoseChange) or (isinstance(change, OtherMethods) and problem.is_unseen))
@@ -58,7 +58,7 @@ class Mend:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The problems of a take, and which of them are done with."""
+    """The problems of a take, and which of them are mended or marked as seen."""
 
     problems: tuple[TakeProblem, ...]
     """The worst first."""
@@ -81,13 +81,13 @@ class Reviewed:
         )
 
 
-def laid_on(action: "Action | None") -> tuple[Correction, ...]:
-    """Return the corrections that lie on the keys of the take in an action, and so are not judged by its evidence."""
+def corrections_of_keys(action: "Action | None") -> tuple[Correction, ...]:
+    """Return the corrections that change the keys of the take in an action, which its evidence does not include."""
     return tuple(correction for correction in _effective(action) if not correction.is_before_solving)
 
 
 def _effective(action: "Action | None") -> tuple[Correction, ...]:
-    """Return the corrections of the take in an action that count and do not wait; none if they are damaged."""
+    """Return the corrections of the take in an action that have an effect; none if they are damaged."""
     with suppress(RecipeError):
         waiting = waiting_of(composed_in(action) or base_in(action))
         return tuple(
@@ -99,30 +99,30 @@ def _effective(action: "Action | None") -> tuple[Correction, ...]:
 def mended_problems(
     action: "Action | None", problems: Iterable[TakeProblem], scene: "Scene"
 ) -> dict[str, tuple[str, ...]]:
-    """Return key -> names of the corrections that mend it, of the mended ones of the problems of an action's take."""
+    """Return, for each mended problem of an action's take, its key -> the names of the corrections that mend it."""
     base, effective = base_in(action), _effective(action)
     if base is None or not effective:
         return {}
     clock = clock_of(base, scene)
-    laid = [correction for correction in effective if not correction.is_before_solving]
-    mends = [Mend.of(correction, clock) for correction in (*laid, *_other_solves(base, effective))]
+    of_keys = [correction for correction in effective if not correction.is_before_solving]
+    mends = [Mend.of(correction, clock) for correction in (*of_keys, *_other_solves(base, effective))]
     found = ((problem.key, mending(problem, mends, clock)) for problem in problems)
     return {key: tuple(correction.name for correction in by) for key, by in found if by}
 
 
 def mending(problem: TakeProblem, mends: Sequence[Mend], clock: TakeClock) -> list[Correction]:
-    """Return the corrections that mend a problem, of those that have an effect; none unless they move all its parts.
+    """Return the mends of a problem; none unless together they move all of its parts.
 
-    What takes effect in the solve was judged by the evidence, except for a solver that was chosen where markers were
-    not seen: what it guesses there is as unseen as before.
+    Corrections that take effect in the solve are already in the evidence. The exception is another solver where markers
+    are not seen: they are still unseen, so the evidence stays bad.
     """
-    found = [mend for mend in mends if mend.lies_on(problem, clock)]
+    found = [mend for mend in mends if mend.covers(problem, clock)]
     moved = {part for mend in found for part in mend.parts}
     return [mend.correction for mend in found] if moved.issuperset(problem.parts) else []
 
 
 def _other_solves(base: "Action", corrections: Sequence[Correction]) -> list[Correction]:
-    """Return those of effective corrections by which ranges of a take were solved otherwise than the rest of it."""
+    """Return the effective corrections that solved a range of a take with another method than the rest."""
     chosen = [correction for correction in corrections if isinstance(correction.change, OtherMethods)]
     if not chosen:
         return []

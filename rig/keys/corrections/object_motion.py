@@ -39,7 +39,7 @@ class ObjectMotion:
     """An object and a wrist over F frames."""
 
     name: str
-    """Of the object."""
+    """The object's name."""
     solid: Solid
     """The surface of the object as it is on the middle frame, in the world there."""
     object_world: Floats

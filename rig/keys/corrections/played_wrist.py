@@ -138,7 +138,7 @@ def orthonormal(frames: Floats) -> Floats:
 
 
 def _angle_about(rotations: Floats, axes: Floats) -> Floats:
-    """Return the angles (F,) rad, -π..π, about axes (F, 3) of turns (F, 4): what remains has no part about them."""
+    """Return the twists (F,) rad, -π..π, of quaternions (F, 4) about axes (F, 3), by swing-twist decomposition."""
     along = np.einsum("fi,fi->f", rotations[:, 1:], axes)
     return np.asarray(2 * np.arctan(along / np.where(np.abs(rotations[:, 0]) < 1e-12, 1e-12, rotations[:, 0])))
 

@@ -25,7 +25,7 @@ from .corrected_take import (
     decoded,
     hands_of_take,
 )
-from .own_take import own_take
+from .single_user_take import make_take_single_user
 from .solved_keys import keep_edits, remember_keys
 from .solved_rest import has_other_rest
 from .take_base import composed_of, playing_base
@@ -103,7 +103,7 @@ def write_ranges(
     of_rig = any(hand.retargeted is not None for hand in take.hands)
     hands = dict(bound_hands(tuple(armatures), take) if of_rig else own_hands(armatures, take))
     for armature in armatures:
-        own_take(armature)
+        make_take_single_user(armature)
         base = check_correctable(armature)
         frames = clock_of(base, scene).frames(take.times)
         frames = np.where(np.abs(frames - np.round(frames)) < WHOLE_FRAME, np.round(frames), frames)

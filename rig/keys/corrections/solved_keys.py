@@ -44,7 +44,7 @@ def remember_keys(action: "Action", part: tuple[float, float] | None = None) -> 
 
 
 def edited_frames(action: "Action") -> Floats:
-    """Return the frames (F,) on which keys of a take are not as they were solved; none if it does not say."""
+    """Return the frames (F,) on which keys of a take are not as they were solved; none if that is unknown."""
     paths = _solved_paths(action)
     if paths is None:
         return np.empty(0)
@@ -57,7 +57,7 @@ def edited_frames(action: "Action") -> Floats:
 
 
 def edits_in(frames: Floats, ranges: Sequence[tuple[float, float]]) -> str:
-    """Return in words which of the edited frames (F,) are in ranges; empty for none."""
+    """Return in words which of the edited frames (F,) are in ranges; empty if there is none."""
     inside = [frames[(frames > first - SAME_FRAME) & (frames < last + SAME_FRAME)] for first, last in ranges]
     found = np.unique(np.concatenate([np.empty(0), *inside]))
     if len(found) < 2:
@@ -90,7 +90,7 @@ def _curves(action: "Action") -> "list[FCurve]":
 
 
 def _solved_paths(action: "Action") -> set[str] | None:
-    """Return the data paths that were solved, None if the action does not say."""
+    """Return the data paths that were solved, None if that is unknown."""
     text = action.get(PATHS_PROPERTY)
     try:
         parsed = json.loads(text) if isinstance(text, str) else None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 REST_PROPERTY = "knuckle_solved_rest"
 """Custom property of a take's action: a short text that differs where its bones' rest does."""
 PRECISION = 1e-5
-"""In the armature's unit: what differs by less is the same."""
+"""Maximum difference of equal positions, in the armature's unit."""
 
 
 def remember_rest(action: "Action", armature: "Object") -> None:
@@ -27,7 +27,7 @@ def remember_rest(action: "Action", armature: "Object") -> None:
 def has_other_rest(action: "Action", armature: "Object") -> bool:
     """Whether bones of an armature that a take keys lie otherwise at rest than as it was solved.
 
-    Not if the take does not say, or one of its bones is missing.
+    Not if that is unknown, or one of its bones is missing.
     """
     known, current = action.get(REST_PROPERTY), _rest_id(action, armature)
     return isinstance(known, str) and current is not None and known != current

@@ -9,7 +9,7 @@ from ....pipeline.report_page.content import Marks, ReviewedTake
 from ..fcurves import SAME_FRAME
 from ..reviewed_takes import reviewed_take
 from ..take_problems import TakeProblem
-from .mended_problems import Reviewed, laid_on
+from .mended_problems import Reviewed, corrections_of_keys
 
 if TYPE_CHECKING:
     from bpy.types import Action, Scene
@@ -24,7 +24,7 @@ def marked_take(action: "Action", scene: "Scene", name: str = "") -> ReviewedTak
     ranks = dict(_ranks(take, reviewed))
     mended = {ranks[key]: by for key, by in reviewed.mended.items() if key in ranks}
     seen = frozenset(ranks[key] for key in reviewed.seen if key in ranks)
-    return replace(take, marks=Marks(mended, seen, len(laid_on(action))))
+    return replace(take, marks=Marks(mended, seen, len(corrections_of_keys(action))))
 
 
 def _ranks(take: ReviewedTake, reviewed: Reviewed) -> Iterator[tuple[str, int]]:

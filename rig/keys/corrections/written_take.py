@@ -1,4 +1,4 @@
-"""Corrections on a take that was written just now, and what a report says of them."""
+"""Corrections of a take that has just been written, and their description in the report."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Few keys with which a spline keeps an error within 1: keys are put in where it does not, then taken out.
 
 Every trial is one least-squares fit of values and slopes to all samples, so that a key taken out is made up for by its
-neighbours. Keys far from each other are tried at once.
+neighbours. Keys far from each other are tried in one batch.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ Bools = NDArray[np.bool_]
 FIRST_SPACING = 12
 """Samples between the keys with which the search begins."""
 WEIGHT_STEP = (0.5, 2.0)
-"""Factors by which a weight may change at once."""
+"""Bounds of the factor by which a weight may change in one step."""
 WEIGHTS = (0.01, 100.0)
 """Weights of samples, beside that of a key which keeps one."""
 APART = 3
-"""Keys that are tried at once are at least so many keys from each other: a fit hardly changes beyond."""
+"""Minimum number of keys between keys that are tried in one batch: beyond it a fit hardly changes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ from .keyed_hand import (
 Floats = NDArray[np.float64]
 
 CARRIER_SHARE = 0.5
-"""Share of the distance that bones may use up which carry others: the digits need the rest."""
+"""Fraction of the distance that bones may use up which carry others: the digits need the rest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

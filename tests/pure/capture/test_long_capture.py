@@ -113,8 +113,8 @@ def test_more_frames_than_a_take_has_are_refused(tmp_path: Path) -> None:
 def test_a_capture_with_fewer_frames_than_asked_for_is_not_opened(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(FILES[name])
-    assert capture.open_long(path, fewest=90) is not None
-    assert capture.open_long(path, fewest=91) is None
+    assert capture.open_long(path, min_frames=90) is not None
+    assert capture.open_long(path, min_frames=91) is None
 
 
 @pytest.mark.parametrize(

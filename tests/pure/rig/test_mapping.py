@@ -25,12 +25,12 @@ NAMES = st.text(st.characters(codec="utf-8", min_codepoint=32), min_size=1, max_
         NAMES,
         min_size=1,
     ),
-    curl_turns=st.dictionaries(st.sampled_from(DIGITS), st.floats(-180, 180)),
+    curl_angles=st.dictionaries(st.sampled_from(DIGITS), st.floats(-180, 180)),
 )
 @settings(max_examples=30)
-def test_what_is_written_is_read_again(side: Side, bones: dict[str, str], curl_turns: dict[str, float]) -> None:
+def test_what_is_written_is_read_again(side: Side, bones: dict[str, str], curl_angles: dict[str, float]) -> None:
     unique = {joint: f"{name} {joint}" for joint, name in bones.items()} | {"wrist": "w"}
-    mapping = Mapping(side, unique, "carrier", curl_turns=curl_turns)
+    mapping = Mapping(side, unique, "carrier", curl_angles=curl_angles)
     again = from_dict(json.loads(json.dumps(to_dict(mapping))), "preset")
     assert again == mapping
 
