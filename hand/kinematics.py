@@ -40,6 +40,17 @@ class Pose:
         """(F, J, 4) unit quaternions wxyz, each joint relative to its rest. Computed on first use."""
         return joint_rotations(self.hand, self.angles)
 
+    @cached_property
+    def joints_in_wrist(self) -> Floats:
+        """(F, J, 3) m, positions of the joints in the wrist's frame. Computed on first use."""
+        positions = np.empty((len(self), len(self.hand.joints), 3))
+        for start in range(0, len(self), FRAMES_AT_ONCE):
+            rows = slice(start, start + FRAMES_AT_ONCE)
+            own = self.rotations[rows]
+            origin = np.broadcast_to(np.eye(4), (len(own), 4, 4))
+            positions[rows] = _chained(self.hand, origin, own)[:, :, 3].transpose(2, 0, 1)
+        return positions
+
 
 def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
     """Rotation of each joint relative to its rest: R = R_1 · R_2 · R_3, one factor for each degree of freedom.
@@ -96,6 +107,22 @@ def _chained(hand: HandModel, root: Floats, rotations: Floats) -> Floats:
         before = root[None, :, :3].transpose(0, 2, 3, 1) if parents[0] < 0 else world[parents]
         world[own] = np.einsum("jikf,jklf->jilf", before, local[own])
     return world
+
+
+def world_rotations(hand: HandModel, pose: Pose) -> Floats:
+    """Rotation of each joint in the world: those of `joint_frames`, without the detour by matrices.
+
+    Returns:
+        (F, J, 4) unit quaternions wxyz, w >= 0.
+    """
+    rest = rot.from_matrix(hand.rest[:, :3, :3]).T[..., None]
+    local = np.array(rot.multiply_components(rest, np.ascontiguousarray(pose.rotations.T)))
+    root = np.ascontiguousarray(rot.from_matrix(pose.root[:, :3, :3]).T)[:, None]
+    world = np.empty_like(local)
+    for own, parents in _generations(hand.parents):
+        before = root if parents[0] < 0 else world[:, parents]
+        world[:, own] = rot.multiply_components(before, local[:, own])
+    return np.ascontiguousarray(np.where(world[0] < 0, -world, world).T)
 
 
 @lru_cache(maxsize=32)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.joints import Side
-from ..hand.kinematics import joint_frames
+from ..hand.kinematics import world_rotations
 from ..hand.model import HandModel
-from ..hand.rotations import continuous, from_matrix
+from ..hand.rotations import continuous
 from .take import Take
 
 
@@ -16,12 +16,13 @@ def joint_arrays(take: Take) -> dict[str, NDArray[Any]]:
     """Return the arrays that `knuckle.joints` describes."""
     arrays: dict[str, NDArray[Any]] = {"times": take.times}
     for solved in take.hands:
-        frames = joint_frames(solved.hand, solved.pose)
+        pose = solved.pose
+        turned = np.matmul(pose.joints_in_wrist, pose.root[:, :3, :3].transpose(0, 2, 1))
         arrays |= {
-            f"{solved.side}_positions": frames[..., :3, 3],
-            rotations_name(solved.side): continuous(from_matrix(frames[..., :3, :3])),
+            f"{solved.side}_positions": turned + pose.root[:, None, :3, 3],
+            rotations_name(solved.side): continuous(world_rotations(solved.hand, pose)),
             f"{solved.side}_predicted": solved.predicted,
-            f"{solved.side}_angles": solved.pose.angles,
+            f"{solved.side}_angles": pose.angles,
         }
         arrays |= angle_names(solved.hand)
     return arrays

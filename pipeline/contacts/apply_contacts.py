@@ -10,7 +10,7 @@ from ..recipe import Recipe
 from ..take import SolvedHand
 from .contact_report import contact_report
 from .find_contacts import find_contacts
-from .flesh_depths import pair_depths, part_depths
+from .flesh_depths import depths_at, part_depths
 from .hold_contacts import hold_contacts
 from .settling import settle
 
@@ -23,7 +23,7 @@ def apply_contacts(recipe: Recipe, solved: SolvedHand) -> Steps[SolvedHand]:
     times, keyed, flesh = solved.targets.times, solved.keyed, solved.flesh
     free = angles_of(keyed.hand, recipe.digits or DIGITS)
     performer_flesh = Flesh.of(solved.pose.hand)
-    deep = pair_depths(performer_flesh, solved.pose.hand, solved.pose.angles)
+    deep = depths_at(performer_flesh, solved.pose.joints_in_wrist)
     contacts = find_contacts(solved.pose, times, performer_flesh, deep)
     held_contacts = hold_contacts(keyed, times, flesh, free, contacts) if recipe.hold_contacts and contacts else None
     if held_contacts is not None or recipe.keep_apart:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.flesh import PALM, Flesh, near_pairs, touches
-from ...hand.kinematics import Pose, joint_frames
+from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]
@@ -14,10 +14,15 @@ FRAMES_AT_ONCE = 500
 
 def pair_depths(flesh: Flesh, hand: HandModel, angles: Floats) -> Floats:
     """Return the depth (F, K) m of each pair; negative if it is apart, and -inf if it is far apart."""
-    depths = np.full((len(angles), flesh.pairs.shape[1]), -np.inf)
-    for start in range(0, len(angles), FRAMES_AT_ONCE):
+    return depths_at(flesh, Pose.at_origin(hand, angles).joints_in_wrist)
+
+
+def depths_at(flesh: Flesh, joints: Floats) -> Floats:
+    """Return the same depths (F, K) m with joints at positions (F, J, 3) m."""
+    depths = np.full((len(joints), flesh.pairs.shape[1]), -np.inf)
+    for start in range(0, len(joints), FRAMES_AT_ONCE):
         rows = slice(start, start + FRAMES_AT_ONCE)
-        joint_positions = joint_frames(hand, Pose.at_origin(hand, angles[rows]))[..., :3, 3].astype(np.float32)
+        joint_positions = joints[rows].astype(np.float32)
         frame, pair = near_pairs(flesh, joint_positions)
         depths[rows][frame, pair] = touches(flesh, joint_positions, frame, pair).depths
     return depths

@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand import kinematics
 from ...hand import rotations as rot
 from ...hand.flesh import Flesh
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
@@ -90,9 +89,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     put("marker_error", _greatest(errors, part))
     put("marker_leap", _greatest(_leaps(inside, solved.measured), part))
     put("joint_leap", _joint_leaps(solved, inside, part))
-    joints = kinematics.joint_frames(solved.keyed.hand, Pose.at_origin(solved.keyed.hand, solved.keyed.angles))[
-        ..., :3, 3
-    ]
+    joints = solved.keyed.joints_in_wrist
     put("jerk", _jerk(joints[:, _TIPS], solved.keyed.root, targets.times))
     put("depth", depths(solved.flesh, joints) if solved.depths is None else solved.depths)
     put("predicted", _mean(solved.predicted.astype(float), _PART_OF_JOINT))

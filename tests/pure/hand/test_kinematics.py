@@ -70,6 +70,9 @@ def test_frames_of_a_long_take_are_the_products_along_each_finger():
                 sine, cosine = np.sin(pose.angles[frame, dof]), np.cos(pose.angles[frame, dof])
                 expected[:3, :3] = expected[:3, :3] @ (np.eye(3) + sine * cross + (1 - cosine) * cross @ cross)
             np.testing.assert_allclose(frames[frame, joint], expected, atol=1e-12)
+    np.testing.assert_allclose(to_matrix(kinematics.world_rotations(hand, pose)), frames[..., :3, :3], atol=1e-12)
+    moved = pose.joints_in_wrist @ root[:, :3, :3].transpose(0, 2, 1) + root[:, None, :3, 3]
+    np.testing.assert_allclose(moved, frames[..., :3, 3], atol=1e-12)
 
 
 def test_joints_of_the_standard_hand_are_where_its_own_formulas_put_them(standard):
