@@ -68,5 +68,5 @@ def places(screen: "Screen") -> dict[str, list[list[list[float]]]]:
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         for side, (_, forearm) in ARMS.items():
             bones = [posed.pose.bones[name] for name in (forearm, *(side + part for part in PARTS))]
-            found[side].append([list(posed.matrix_world @ bone.head) for bone in bones])
+            found[side].append([list((posed.matrix_world @ bone.head).to_tuple()) for bone in bones])
     return found
