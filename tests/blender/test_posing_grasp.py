@@ -467,7 +467,7 @@ class TestWhatCannotBeHeld:
     def test_the_hand_itself(self) -> None:
         armature = own()
         bpy.context.view_layer.update()
-        with pytest.raises(RigError, match="the hand's own"):
+        with pytest.raises(RigError, match="belongs to the hand"):
             grasp(armature, found_hand(armature), skins(armature)[0])
 
     def test_out_of_the_arms_reach(self) -> None:
