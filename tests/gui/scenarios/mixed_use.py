@@ -3,6 +3,7 @@ a capture is imported, solved and undone, a device followed and recorded, the fi
 switched off and on. What Blender holds is noted after each round.
 """
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -28,6 +29,8 @@ wander = SimpleNamespace(**runpy.run_path(str(HERE / "posing_wander.py")))
 RIGS = ("own", "makehuman", "rigify")
 ACTS = 6
 """Things done to the hands of a rig."""
+CLEAN_ALL_BUFFERS = 0
+"""TBBMALLOC_CLEAN_ALL_BUFFERS of oneTBB's scalable_allocator.h."""
 RECORDED = 3.0
 """s of a take."""
 
@@ -116,7 +119,7 @@ def saved_and_opened(screen: "Screen") -> "Steps":
 def held() -> dict[str, float]:
     """What Blender holds, without what the allocator only keeps for later."""
     gc.collect()
-    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    free_unused()
     handlers = (getattr(bpy.app.handlers, name) for name in dir(bpy.app.handlers))
     session = __import__(f"{PACKAGE}.operators.session", fromlist=["SESSION"]).SESSION
     return {
@@ -127,6 +130,13 @@ def held() -> dict[str, float]:
         "gizmo groups": _alive("KNUCKLE_GGT_hand"),
         "live runs": _alive("LiveRun"),
     }
+
+
+def free_unused() -> None:
+    """Have the allocator give back what it only keeps for later: Debian's Blender allocates by oneTBB."""
+    with contextlib.suppress(OSError):
+        ctypes.CDLL("libtbbmalloc.so.2").scalable_allocation_command(CLEAN_ALL_BUFFERS, None)
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _alive(name: str) -> int:
