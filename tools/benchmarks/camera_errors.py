@@ -10,6 +10,7 @@ the true bones and angles. Needs bpy, scipy and ../shared.
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -39,8 +40,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 ITERATIONS = 25
-PRIOR_SPREAD = np.deg2rad(10.0)
-"""Standard deviation of the perfect prior of poses about the true angles."""
+PRIOR_SPREADS = (14, 10, 5, 2)
+"""Degrees, standard deviations of a prior of poses about the true angles, with its weight in the fit."""
 RADIUS, NEARER = 0.008, 0.012
 """m, a bone's radius, and by how much it is nearer to the camera than what it hides."""
 BONES = [(0, 1), (0, 5), (0, 9), (0, 13), (0, 17), (5, 9), (9, 13), (13, 17)]
@@ -97,12 +98,10 @@ def hidden(joints: Floats) -> Bools:
 
 
 def fitted(
-    case: Case, sighting: Sighting, shape: ShapeParameters | None = None, mean: Floats | None = None
+    case: Case, sighting: Sighting, shape: ShapeParameters | None = None, prior: tuple[Floats, Floats] | None = None
 ) -> TakeState:
-    """Solve a take as camera_fit.py does. shape: known bones; mean: true angles (F, D) as the prior of poses."""
-    prior = take_fit.pose_prior()
-    if mean is not None:
-        prior = mean, np.eye(mean.shape[1]) / PRIOR_SPREAD**2
+    """Solve a take as camera_fit.py does. shape: known bones; prior: of poses, mean and precision, if another one."""
+    prior = prior or take_fit.pose_prior()
     with patch.object(take_fit, "pose_prior", lambda: prior):
         state, problem = case.start, TakeFitProblem(sighting, MotionPrior(case.times), None)
         if shape is None:
@@ -110,6 +109,13 @@ def fitted(
         else:
             state = TakeState(shape, state.poses)
         return fit_take(problem, state, ITERATIONS)[0]
+
+
+def given_poses(case: Case, true: TakeState, degrees: float) -> TakeState:
+    """Solve a take with the true angles as the prior's mean, and a standard deviation about them."""
+    angles = true.poses.angles
+    precision = np.eye(angles.shape[1]) / np.deg2rad(degrees) ** 2 / take_fit.POSE_WEIGHT
+    return fitted(case, case.sighting, prior=(angles, precision))
 
 
 def joints_of(state: TakeState) -> Floats:
@@ -140,9 +146,7 @@ def mixed(case: Case, *, lines: Bools | bool = False, depths: Bools | bool = Fal
 ORACLES: dict[str, Callable[[Case, TakeState], TakeState]] = {
     "nothing": lambda case, _: fitted(case, case.sighting),
     "bones": lambda case, true: fitted(case, case.sighting, shape=true.shape),
-    "poses as the prior, 10° about the true ones": lambda case, true: fitted(
-        case, case.sighting, mean=true.poses.angles
-    ),
+    **{f"poses, to {spread}°": partial(given_poses, degrees=spread) for spread in PRIOR_SPREADS},
     "landmarks in the picture": lambda case, _: fitted(case, mixed(case, lines=True)),
     "depths": lambda case, _: fitted(case, mixed(case, depths=True)),
     "hidden landmarks, with depths": lambda case, _: fitted(case, mixed(case, lines=case.hidden, depths=case.hidden)),
