@@ -4,6 +4,7 @@ Fit and assignment alternate until nothing changes, as in the iterated closest p
 the Hungarian method over whole trajectories in place of the closest point in each frame.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -105,7 +106,15 @@ def _digit_and_joint(spot: Spot) -> tuple[int, int]:
     return DIGITS.index(digit), CHAIN_JOINTS[digit].index(spot.joint)
 
 
-def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Ints, limit: float = np.inf) -> ModelFit:
+def fit_model(
+    shape: ShapeParameters,
+    side: Side,
+    positions: Floats,
+    labels: Ints,
+    *,
+    limit: float = np.inf,
+    known: Container[bytes] = (),
+) -> ModelFit:
     """Fit a hand to trajectories, from an initial assignment.
 
     Args:
@@ -114,6 +123,7 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
         positions: (F, T, 3) m, NaN where not seen.
         labels: (C,) the trajectory at each spot, T for none.
         limit: the cost beyond which the fit is given up after the first rounds.
+        known: bytes of labels from which a hand was fitted before: the fit ends when it comes to them.
     """
     if side == "left":
         positions = positions * POINT_SIGNS
@@ -132,7 +142,7 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
         settled = np.array_equal(assigned, labels) or assigned.tobytes() in tried
         labels = assigned
         fit = _model_fit(side, labels, costs, state, prior)
-        if not filling and (settled or fit.cost > limit):
+        if labels.tobytes() in known or (not filling and (settled or fit.cost > limit)):
             break
         tried.add(labels.tobytes())
         seen = _visible(positions, labels)
@@ -205,9 +215,9 @@ def _with_spread(state: FittedShape, spread: float, seen: VisibleMarkers) -> Fit
     return FittedShape(model, fit_poses(model, state.poses, seen, POSE_PASSES, POSE_TOLERANCE)[0])
 
 
-def _all_but_slides(labels: Ints) -> Ints:
+def _all_but_slides(labels: Ints) -> slice:
     """The parameters of a shape with markers (C,) but for how these slide over the skin."""
-    return np.arange(MARKERS + 3 * len(labels))
+    return slice(MARKERS + 3 * len(labels))
 
 
 def _pose_model(shape: ShapeParameters, spread: float) -> PoseModel:

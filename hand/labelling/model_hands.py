@@ -13,7 +13,7 @@ from ..mirror import other_side
 from .hand_fits import MatchedHand, Samples, fitted_frames
 from .label_confidence import SIDE_CURVE, articulated_marker_confidence, side_margin
 from .model_fit import EMPTY_COST, ModelFit, fit_model, posterior_cost, shape_of_spots
-from .model_search import MIN_MARKERS, SearchedFit, improve_fit, reflected
+from .model_search import MAX_TRIALS, MIN_MARKERS, SearchedFit, improve_fit, reflected
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, propose_palms
 from .shape_model import MarkerLayout, mean_shape, mirrored
 
@@ -91,7 +91,10 @@ def search_sides(
         yield Progress(0.0, f"Fitting a {other_side(best.fit.side)} hand to the markers of a {best.fit.side} one")
         rivals = counterparts(shape, positions, best.fit)
         near = [fit for fit in rivals if fit.cost <= best.fit.cost + MAX_RIVAL_EXCESS]
-        improved = [improve_fit(shape, positions, fit) for fit in near]
+        improved = []
+        for fit in near:
+            left = MAX_TRIALS - sum(each.trials for each in [*searched, *improved])
+            improved.append(improve_fit(shape, positions, fit, left))
         pool += rivals
         searched += improved
         better = min([best, *improved], key=lambda each: each.fit.cost)

@@ -276,11 +276,12 @@ def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floa
     count, trajectories = len(shape.spots), len(sample.mean_distances)
     log_variances = np.log(mean_variance / COST_UNIT_M**2) + np.log(motion_variance / COST_UNIT_M**2)
     distances, variances = sample.mean_distances / scale, sample.distance_variances / scale**2
-    cost = (distances - shape.mean_distances[..., None, None]) ** 2 / mean_variance[..., None, None]
-    cost += variances / motion_variance[..., None, None] + log_variances[..., None, None]
-    cost = np.where(np.isfinite(cost), np.minimum(cost / 2, 50.0), 0.0) * shape.pair_weights[..., None, None]
     result = np.zeros((count, count, trajectories + 1, trajectories + 1))
-    result[..., :trajectories, :trajectories] = cost
+    for spot in range(count):  # The array of all spots at once would not fit into the cache.
+        cost = (distances - shape.mean_distances[spot, :, None, None]) ** 2 / mean_variance[spot, :, None, None]
+        cost += variances / motion_variance[spot, :, None, None] + log_variances[spot, :, None, None]
+        cost = np.where(np.isfinite(cost), np.minimum(cost / 2, 50.0), 0.0)
+        result[spot, :, :trajectories, :trajectories] = cost * shape.pair_weights[spot, :, None, None]
     spots, track_ids = np.arange(count), np.arange(trajectories)
     result[:, :, track_ids, track_ids] = 0.0
     result[spots, spots] = 0.0

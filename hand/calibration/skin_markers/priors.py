@@ -5,6 +5,7 @@ nail, some millimetres from the bone's axis. The skin slides by about a millimet
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +107,7 @@ def prior_weight(frames: int) -> float:
     return max(frames / INDEPENDENT_FRAMES, 1.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ShapePrior:
     """The prior of a shape's parameters: matrix · parameters = expected, each row in standard deviations."""
 
@@ -114,6 +115,11 @@ class ShapePrior:
     """(N, S)"""
     expected: Floats
     """(N,)"""
+
+    @cached_property
+    def precision(self) -> Floats:
+        """(S, S) of the parameters."""
+        return self.matrix.T @ self.matrix
 
     def residuals(self, shape: ShapeParameters) -> Floats:
         """Residuals (N,) in standard deviations."""

@@ -158,7 +158,7 @@ def _build_equations(
     free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
     frames, size = len(seen), prior.matrix.shape[1]
     residuals = prior.residuals(state.pose_model.shape)
-    matrix, rhs = weight * prior.matrix.T @ prior.matrix, -weight * prior.matrix.T @ residuals
+    matrix, rhs = weight * prior.precision, -weight * (residuals @ prior.matrix)
     mixed = np.zeros((frames, equations.matrix.shape[1], size))
     for marker in range(seen.visible.shape[1]):
         # Of some two hundred parameters at most seventeen move a marker.

@@ -157,8 +157,8 @@ def held(screen: "Screen", sender: str) -> Iterator[float]:
     """Has the test hold a step, and waits until that is shown."""
     ask(sender)
     yield from screen.wait_until(lambda: (OUT / "live_held.txt").read_text() == sender)
-    # A hand that returns goes over to where it is seen.
-    yield 0.7
+    # A hand that returns goes over to where it is seen, and the view of a busy machine is up to half a second late.
+    yield 1.5
 
 
 def choose_makehuman(screen: "Screen") -> Any:

@@ -9,7 +9,7 @@ from knuckle.hand.joints import SIDES
 from knuckle.hand.labelling.label_search import label_hands
 from knuckle.hand.labelling.model_fit import fit_model, shape_of_spots
 from knuckle.hand.labelling.model_hands import compare_sides, search_sides
-from knuckle.hand.labelling.model_search import improve_fit, reflected
+from knuckle.hand.labelling.model_search import MAX_TRIALS, improve_fit, reflected
 from knuckle.hand.labelling.shape_model import LAYOUTS, SKIN_LAYOUTS, MarkerLayout
 from knuckle.hand.mirror import POINT_SIGNS, other_side
 from knuckle.pipeline.assignment import side_of_file
@@ -39,6 +39,14 @@ def test_exchanged_fingers_are_found_and_each_margin_is_that_of_another_fit():
     found = improve_fit(shape, positions[::8], fit_model(shape, "right", positions[::8], exchanged))
     assert list(found.fit.labels) == list(range(len(SPOTS)))
     assert found.margins.min() > 0
+
+
+def test_the_search_for_a_hand_among_points_that_are_none_is_bounded():
+    points = np.random.default_rng(2).normal(0, 0.05, (1, 30, 3))
+    shape = shape_of_spots(SPOTS)
+    starts = [fit_model(shape, side, points, np.arange(len(SPOTS))) for side in SIDES]
+    searched, _ = run_to_end(search_sides(shape, points, starts))
+    assert sum(each.trials for each in searched) <= MAX_TRIALS
 
 
 def test_the_hand_that_a_mirror_shows_leads_to_the_hand_itself():
