@@ -122,7 +122,10 @@ def label_hands_stepwise(
                 f"right cannot be determined: {advice}"
             )
             if requested is None:
-                continue
+                if found.hand is None:
+                    continue
+                # What is left fits worse, and a search by the articulated hand takes seconds.
+                break
             found = replace(requested, side_confidence=MIN_SIDE_CONFIDENCE)
         shape = found.fit.shape if found.fit.shape.measured else _measured_shape(tracks, found)
         labels = _labels_of_hand(tracks, found)
