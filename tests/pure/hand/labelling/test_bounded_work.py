@@ -71,8 +71,14 @@ def test_markers_that_are_seen_throughout_are_followed_however_many() -> None:
     assert peak_bytes(lambda: few_markers.describe_few_markers(positions, tuple(map(str, range(5000))))) < 10e6
 
 
-def test_a_crowd_of_hands_whose_side_cannot_be_decided_is_searched_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred markers in a few frames had 44 such hands, each of which takes a second to find."""
+@pytest.mark.parametrize(("articulated", "count"), [(None, label_search.MAX_SEARCHES), (object(), 1)])
+def test_a_crowd_of_hands_whose_side_cannot_be_decided_is_searched_a_few_times(
+    monkeypatch: pytest.MonkeyPatch, articulated: object, count: int
+) -> None:
+    """A hundred markers in a few frames had 44 such hands, each of which takes a second to find.
+
+    One that only the articulated hand finds takes several.
+    """
     searches = itertools.count()
 
     def undecided(*_: object) -> Generator[None, None, SimpleNamespace]:
@@ -82,9 +88,10 @@ def test_a_crowd_of_hands_whose_side_cannot_be_decided_is_searched_a_few_times(m
             side_confidence=0.5,
             layout=LAYOUTS[0],
             of_side=lambda side: None,
+            hand=articulated,
         )
 
     monkeypatch.setattr(label_search, "_best_hand", undecided)
     labelling = label_hands(np.arange(3) / RATE, np.repeat(noise(1, 100), 3, axis=0))
     assert not labelling.hands
-    assert next(searches) == label_search.MAX_SEARCHES
+    assert next(searches) == count
