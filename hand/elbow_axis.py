@@ -1,10 +1,12 @@
 """The rest of a hand on its forearm, as the bends of the elbow show it where no rest pose does."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from . import rotations as rot
-from .joints import Side
+from .joints import JOINTS, KNUCKLES, Side
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +35,21 @@ def resting_back(upper: Floats, arm: Floats, side: Side) -> Floats | None:
         return None
     back: Floats = rot.rotate(rot.shortest_rotation(upper_arm, forearm), upper @ rot.unit_vector(total))
     return back
+
+
+def wrist_at_rest(upper: Floats, arm: Floats, hand: Mapping[str, Floats], wrist: Floats, side: Side) -> Floats | None:
+    """Return the rotation (F, 4) wxyz that a wrist would have if its hand rested on the forearm.
+
+    None if the elbow does not show it, or if two fingers have no MCP joint. upper, arm: see resting_back.
+    hand: joint -> (F, 3), where it is in the world. wrist: (F, 4) wxyz, its rotation.
+    """
+    fingers = [hand[joint] for joint in KNUCKLES if joint in hand]
+    back = resting_back(upper, arm, side) if len(fingers) > 1 else None
+    if back is None:
+        return None
+    resting = rot.frame_from_yz(arm[:, 2] - arm[:, 1], back)
+    moved = hand_frames(np.stack([hand[JOINTS[0]], fingers[0], fingers[-1]], axis=1), side)
+    return rot.multiply(rot.from_matrix(resting @ np.swapaxes(moved, -1, -2)), wrist)
 
 
 def hand_frames(hand: Floats, side: Side) -> Floats:
