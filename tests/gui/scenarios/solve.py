@@ -5,6 +5,7 @@ Then a digit is solved again over a part of the frames, into the take that is th
 
 import importlib
 import sys
+from collections.abc import Generator
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -108,7 +109,7 @@ def solved_in_part(screen: "Screen") -> "Steps":
     }
 
 
-def solved_with_blends(screen: "Screen", walk: "walking.Walk", before: Keys) -> "Steps":
+def solved_with_blends(screen: "Screen", walk: "walking.Walk", before: Keys) -> Generator[float, None, Keys]:
     """The same part again, in place of the other, with blends: the keys of the take then."""
     screen.move(*screen.view_middle())
     screen.key("ctrl+z")
