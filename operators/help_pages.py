@@ -17,7 +17,7 @@ PAGES = {
     "how-to/solve": (
         "ops.knuckle.align_capture",
         "ops.knuckle.import_capture", "ops.knuckle.solve", "ops.knuckle.fit_range", "ops.knuckle.export_report",
-        "ops.knuckle.*_markers", "ops.knuckle.forget", "ops.knuckle.*_preset", "types.knucklesettings.*",
+        "ops.knuckle.*_markers", "ops.knuckle.clear_*", "ops.knuckle.*_preset", "types.knucklesettings.*",
     ),
     "how-to/review": (
         "ops.knuckle.*_problem", "ops.knuckle.mark_seen", "ops.knuckle.export_report_page", "types.knucklereview.*",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
-from bpy.props import EnumProperty, StringProperty
+from bpy.props import StringProperty
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from ..errors import KnuckleError, RecipeError
@@ -182,36 +182,6 @@ def result_armature(context: "Context") -> bpy.types.Object | None:
     return active if report_of(active) is not None else context.scene.knuckle.result
 
 
-class KNUCKLE_OT_forget(bpy.types.Operator):
-    """Clear this setting"""
-
-    bl_idname = "knuckle.forget"
-    bl_label = "Clear"
-    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
-
-    what: EnumProperty(
-        name="What",
-        items=[
-            ("performer", "Performer", "Clear the performer's measurements, and measure the performer on the capture"),
-            ("marker_map", "Marker Map", "Clear the marker map, and use the marker set that fits"),
-            ("align", "Align", "Leave the markers where they are when the capture is solved"),
-            ("corrections", "Corrections", "Solve without the corrections of the recipe that was loaded"),
-            ("rig_file", "Target", "Clear the recipe's target, and use the one that is chosen in the panel"),
-        ],
-        options={"SKIP_SAVE"},
-    )
-
-    @classmethod
-    def description(cls, _context: "Context", properties: Any) -> str:
-        """Return the tooltip of the setting that is cleared."""
-        return str(properties.bl_rna.properties["what"].enum_items[properties.what].description)
-
-    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Clear the setting."""
-        setattr(context.scene.knuckle, self.what, "")
-        return {"FINISHED"}
-
-
 CLASSES = (
     KNUCKLE_OT_load_performer,
     KNUCKLE_OT_save_performer,
@@ -220,5 +190,4 @@ CLASSES = (
     KNUCKLE_OT_load_recipe,
     KNUCKLE_OT_save_recipe,
     KNUCKLE_OT_export_report,
-    KNUCKLE_OT_forget,
 )

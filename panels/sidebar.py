@@ -127,13 +127,13 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
 
 
 def _stored(layout: "UILayout", name: str, value: str, setting: str) -> None:
-    """Draw a setting that was loaded from a file, with a button to clear it."""
+    """Draw a setting that was loaded from a file, with a button to clear it: see operators/clear_settings.py."""
     row = layout.row()
     row.label(text=name)
     right = row.row(align=True)
     right.alignment = "RIGHT"
     right.label(text=value)
-    right.operator("knuckle.forget", text="", icon="X").what = setting
+    right.operator(f"knuckle.clear_{setting}", text="", icon="X")
 
 
 class KNUCKLE_PT_presets(PresetPanel, bpy.types.Panel):
@@ -227,7 +227,7 @@ def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
         if chosen.rig == "NEW":
             paragraph(layout, context, "Append its armature and choose it, or clear the target", "ERROR")
     if chosen.corrections:
-        _stored(layout, "Corrections", "of a recipe", "corrections")
+        _stored(layout, "Corrections", "of a recipe", "recipe_corrections")
 
 
 def _settings(layout: "UILayout", chosen: Any, what: str) -> None:

@@ -69,7 +69,7 @@ def read(data: bytes, source: str) -> Recording:
     arms = find_arms(names, parents)
     rotated = joints_of_arms(names, arms)
     positions, rotations = _motion(joints, skeleton.offsets, values, rotated)
-    rest_hands_on_forearms(arms, _rest(joints, skeleton.offsets), rotations)
+    rest_hands_on_forearms(arms, _rest(joints, skeleton.offsets), positions, rotations)
     labels = [joints[index].name for index in skeleton.indices]
     return Recording(
         format="BVH",

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...hand import rotations as rot
+from ...hand.elbow_axis import wrist_at_rest
 from ...hand.forearm import arms_rest_alike, unpronated
 from ...hand.joint_words import is_bare_thumb, joint_in_label
 from ...hand.joints import JOINTS, SIDES, Side
@@ -18,6 +20,7 @@ WRIST = JOINTS[0]
 class BvhArm:
     """Indices of the joints of an arm that a hand is on."""
 
+    side: Side
     upper: int
     elbow: int
     hand: dict[str, int]
@@ -32,21 +35,35 @@ def joints_of_arms(names: Sequence[str], arms: Sequence[BvhArm]) -> Bools:
     return used
 
 
-def rest_hands_on_forearms(arms: Sequence[BvhArm], rest: Floats, rotations: Floats) -> None:
+def rest_hands_on_forearms(arms: Sequence[BvhArm], rest: Floats, positions: Floats, rotations: Floats) -> None:
     """Give elbows the rotation of a hand at rest on the forearm, see `marker_labels.ELBOW`, in `rotations`.
 
-    No joint is rotated in the rest pose, so that a joint's rotation is that of anything which rests on it. Unknown are
-    those of upper arms, and of elbows unless the arms mirror each other in the rest pose.
+    No joint is rotated in the rest pose, so that a joint's rotation is that of anything which rests on it. If the arms
+    do not mirror each other in the rest pose, the axes of the elbows show the hand at rest. Unknown are the rotations
+    of upper arms, and then of elbows that hardly bend.
 
-    rest: (J, 3) where the joints are in the rest pose. rotations: (F, J, 4) wxyz, changed in place.
+    rest: (J, 3) where the joints are in the rest pose. positions: (F, J, 3). rotations: (F, J, 4) wxyz, changed in
+    place.
     """
     common = [joint for joint in JOINTS if all(joint in arm.hand for arm in arms)]
     points = [rest[[arm.elbow, *(arm.hand[joint] for joint in common)]] for arm in arms]
     at_rest = len(points) == len(SIDES) and arms_rest_alike(*points)
     for arm in arms:
         along = rest[arm.hand[WRIST]] - rest[arm.elbow]
-        moved = unpronated(rotations[:, arm.upper], rotations[:, arm.elbow], along) if at_rest else np.nan
-        rotations[:, arm.upper], rotations[:, arm.elbow] = np.nan, moved
+        moved = (
+            unpronated(rotations[:, arm.upper], rotations[:, arm.elbow], along)
+            if at_rest
+            else _wrist_at_rest(arm, positions, rotations)
+        )
+        rotations[:, arm.upper], rotations[:, arm.elbow] = np.nan, np.nan if moved is None else moved
+
+
+def _wrist_at_rest(arm: BvhArm, positions: Floats, rotations: Floats) -> Floats | None:
+    """Return `wrist_at_rest` of an arm, see rest_hands_on_forearms."""
+    wrist = arm.hand[WRIST]
+    hand = {joint: positions[:, index] for joint, index in arm.hand.items()}
+    points = positions[:, [arm.upper, arm.elbow, wrist]]
+    return wrist_at_rest(rot.to_matrix(rotations[:, arm.upper]), points, hand, rotations[:, wrist], arm.side)
 
 
 def find_arms(names: Sequence[str], parents: Sequence[int]) -> list[BvhArm]:
@@ -67,7 +84,7 @@ def _arm(side: Side, digits: dict[str, int], names: Sequence[str], parents: Sequ
     elbows = [index for index in above if any(is_called(names[index], word, side) for word in ELBOW_WORDS)]
     if not wrists or not elbows or parents[elbows[-1]] < 0 or elbows[-1] >= wrists[0]:
         return None
-    return BvhArm(parents[elbows[-1]], elbows[-1], {WRIST: wrists[0], **digits})
+    return BvhArm(side, parents[elbows[-1]], elbows[-1], {WRIST: wrists[0], **digits})
 
 
 def _ancestors(index: int, parents: Sequence[int]) -> Iterator[int]:

@@ -1,14 +1,14 @@
 """The bend of a wrist, kept as it was captured where the capture shows the elbow.
 
 A character's arms are not where the performer's were, so that a hand with its captured direction bends its wrist as no
-person does. Against the forearm it bends as the performer's did: the hand is rotated by what takes the captured forearm
-to the character's. An armature that is the capture also shows how the forearm is turned about itself, by its hand at
-rest. Otherwise the forearm comes to the character's by the shortest way, so that the hand pronates no more than it did.
-The shortest way depends on where the performer faced: if both arms were captured, the performer is turned about the
-vertical to face as the character does. The line of the shoulders shows it, or that of the hips; the elbows only where
-the capture has neither, for one arm that reaches ahead turns their line. Between opposite directions there is no
-shortest way, as from a forearm before the chest to one held to the side; there it leads over the front, where a
-person's forearm goes.
+person does. Against the forearm it bends as the performer's did: the hand is rotated by what takes the captured
+forearm to the character's. An armature that is the capture also shows how the forearm is turned about itself, by its
+hand at rest, or by the axis of its elbow. Otherwise the forearm comes to the character's by the shortest way, so that
+the hand pronates no more than it did. The shortest way depends on where the performer faced: if both arms were
+captured, the performer is turned about the vertical to face as the character does. The line of the shoulders shows it,
+or that of the hips; the elbows only where the capture has neither, for one arm that reaches ahead turns their line.
+Between opposite directions there is no shortest way, as from a forearm before the chest to one held to the side; there
+it leads over the front, where a person's forearm goes.
 """
 
 from collections.abc import Mapping

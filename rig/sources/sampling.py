@@ -6,7 +6,7 @@ without keys do not change.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import bpy
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...capture.frame import safe_label
-from ...capture.marker_labels import ELBOW
 from ...capture.recording import Recording
 from ...errors import CaptureError
 from ...hand import rotations as rot
@@ -22,7 +21,7 @@ from ...hand.forearm import unpronated
 from ...hand.generators import Progress, Steps
 from ..keys.frame_times import scene_rate
 from ..linked import ObjectName
-from .arms_at_rest import arms_rest
+from .arms_at_rest import arms_rest, elbows_by_axes
 from .frame_span import animated_span
 from .source_hands import SourceHand, SourceJoint
 
@@ -77,8 +76,8 @@ def sample(sources: Sequence[Source], scene: "Scene", format_name: str) -> Steps
             for stored, current in zip(transforms, _evaluated_transforms(sources, name, float(frame)), strict=True):
                 stored[row] = current
             yield Progress((row + 1) / len(frames), "Sampling the armature")
-    poses = np.concatenate(list(map(_joint_poses, sources, transforms)), axis=1)
-    return _recording(sources, poses, (frames - frames[0]) / rate, rate / span.step, format_name)
+    recording = _recording(sources, transforms, (frames - frames[0]) / rate)
+    return replace(recording, rate=rate / span.step, format=format_name)
 
 
 @contextmanager
@@ -147,8 +146,11 @@ def _unpronated(armature: "Object", elbow: SourceJoint, upper: Floats, fore: Flo
     return rotation
 
 
-def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: float, format_name: str) -> Recording:
-    positions = poses[..., :3, 3]
+def _recording(sources: Sequence[Source], transforms: Sequence[Floats], times: Floats) -> Recording:
+    """Return the recording of `_bone_transforms` of armatures on some frames; see `sample`."""
+    poses = list(map(_joint_poses, sources, transforms))
+    rotations = np.concatenate(list(map(_rotations, sources, poses, transforms)), axis=1)
+    positions = np.concatenate(poses, axis=1)[..., :3, 3]
     labels = []
     for source in sources:
         prefix = f"{safe_label(source.armature.name, MAX_NAME)} " if len(sources) > 1 else ""
@@ -157,33 +159,30 @@ def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: fl
     if not np.ptp(positions, axis=0).max() > MIN_MOTION * size:
         raise CaptureError(f"armature '{sources[0].armature.name}' does not move in any of its {len(times)} frames")
     return Recording(
-        format=format_name,
+        format="",
         names=tuple(labels),
         positions=positions,
-        rotations=_rotations(sources, poses),
+        rotations=rotations,
         times=times,
-        rate=rate,
         unit="m",
         up="z",
         up_is_defined=True,
     )
 
 
-def _rotations(sources: Sequence[Source], poses: Floats) -> Floats:
+def _rotations(source: Source, poses: Floats, transforms: Floats) -> Floats:
     """Return the bones' rotations (F, M, 4) wxyz in the world, also for mirrored armatures.
 
-    They are NaN at tips, and at elbows of arms that may not be at rest in the armature's rest pose.
+    They are NaN at tips, and at elbows of arms that show no hand at rest: neither the armature's rest pose nor the
+    elbow's bends do. poses: of the joints. transforms: see _bone_transforms.
     """
-    axes = np.concatenate([_axes(source) for source in sources])
-    poses = poses[..., :3, :3] @ axes
-    rotations = rot.from_matrix(rot.orthonormal(poses))
-    unknown = [
-        any(joint.offset) or (joint.joint == ELBOW and not rests)
-        for source, rests in ((source, arms_rest(source.find(), source.hands)) for source in sources)
-        for hand in source.hands
-        for joint in hand.joints
-    ]
-    rotations[:, unknown] = np.nan
+    armature, joints = source.find(), source.joints()
+    rotations = rot.from_matrix(rot.orthonormal(poses[..., :3, :3] @ _axes(source)))
+    rotations[:, [any(joint.offset) for joint in joints]] = np.nan
+    if not arms_rest(armature, source.hands):
+        uppers = transforms[:, :1] @ transforms[:, 1 + len(joints) :]
+        for elbow, rotation in elbows_by_axes(source.hands, poses[..., :3, 3], rotations, uppers):
+            rotations[:, elbow] = rotation
     return rotations
 
 

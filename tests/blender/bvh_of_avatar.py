@@ -11,10 +11,11 @@ UNITY_TO_BVH = np.diag([-1.0, 1.0, 1.0])
 """Both have Y up and look along +Z; BVH is right-handed."""
 
 
-def write_bvh(path: Path, avatars: list[Avatar], rate: float) -> None:
-    """Write the motion of avatars whose bones are aligned with the world in the T-pose, in metres."""
+def write_bvh(path: Path, avatars: list[Avatar], rate: float, resting: Avatar | None = None) -> None:
+    """Write the motion of avatars whose bones are aligned with the world in the T-pose, or as one rests, in metres."""
     lines, order = ["HIERARCHY"], list[str]()
-    rest = {bone: UNITY_TO_BVH @ place for bone, (_, place) in BONES.items()}
+    at_rest = resting or Avatar({})
+    rest = {bone: UNITY_TO_BVH @ at_rest.places[bone] for bone in BONES}
     rest[""] = np.zeros(3)
 
     def add(bone: str, above: str, indent: str) -> None:
@@ -36,7 +37,8 @@ def write_bvh(path: Path, avatars: list[Avatar], rate: float) -> None:
     for avatar in avatars:
         values = [numbers(UNITY_TO_BVH @ avatar.places["Hips"])]
         for bone in order:
-            turned = avatar.turns[BONES[bone][0]].T @ avatar.turns[bone]
+            above, own = (avatar.turns[name] @ at_rest.turns[name].T for name in (BONES[bone][0], bone))
+            turned = above.T @ own
             moved = Rotation.from_matrix(UNITY_TO_BVH @ turned @ UNITY_TO_BVH)
             values.append(numbers(moved.as_euler("ZXY", degrees=True)))
         lines.append(" ".join(values))

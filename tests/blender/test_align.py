@@ -273,18 +273,20 @@ def test_the_panel_clears_an_alignment_without_an_armature() -> None:
     drawn: list[str] = []
 
     class Layout:
-        """Notes what buttons clear."""
+        """Notes the buttons that clear."""
 
         def __getattr__(self, name: str) -> Any:
             return lambda *_, **__: self
 
-        def __setattr__(self, name: str, value: Any) -> None:
-            if name == "what":
-                drawn.append(value)
+        def operator(self, name: str, **_: Any) -> "Layout":
+            if name.startswith("knuckle.clear_"):
+                drawn.append(name)
+            return self
 
     layout: Any = Layout()
     apply_recipe(Recipe(str(DEMO_CAPTURE), align="rest"), bpy.context.scene)
     chosen = bpy.context.scene.knuckle
     assert chosen.rig == "NEW"
     _target(layout, bpy.context, chosen)
-    assert drawn == ["align"]
+    assert drawn == ["knuckle.clear_align"]
+    assert bpy.ops.knuckle.clear_align() == {"FINISHED"} and chosen.align == ""

@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
 import pytest
 
+from knuckle.operators import clear_settings
 from knuckle.operators.live_device import end
 from knuckle.operators.scene_recipe import apply_recipe, recipe_of
 from knuckle.panels.calibration_panel import performer_of
@@ -213,13 +215,25 @@ def test_a_performer_is_measured_saved_forgotten_and_loaded(tmp_path: Path) -> N
     measured = chosen.performer
     path = str(tmp_path / "performer.json")
     bpy.ops.knuckle.save_performer(filepath=path)
-    bpy.ops.knuckle.forget(what="performer")
+    bpy.ops.knuckle.clear_performer()
     assert chosen.performer == ""
     bpy.ops.knuckle.load_performer(filepath=path)
     assert json.loads(chosen.performer) == json.loads(measured)
     with pytest.raises(RuntimeError, match="not a performer file"):
         bpy.ops.knuckle.load_performer(filepath=TAP)
     assert bpy.ops.knuckle.solve() == {"FINISHED"}
+
+
+@pytest.mark.parametrize("operator", clear_settings.CLASSES)
+def test_a_setting_of_a_file_is_cleared_alone(operator: Any) -> None:
+    chosen = bpy.context.scene.knuckle
+    names = {cls.setting for cls in clear_settings.CLASSES}
+    assert operator.bl_label.startswith("Clear ") and operator.setting in names and len(names) == 5
+    for name in names:
+        setattr(chosen, name, "rest")
+    clear = getattr(bpy.ops.knuckle, operator.bl_idname.removeprefix("knuckle."))
+    assert clear() == {"FINISHED"}
+    assert {name for name in names if getattr(chosen, name) == ""} == {operator.setting}
 
 
 def test_a_recipe_goes_to_the_panel_and_back_and_through_a_file(tmp_path: Path) -> None:

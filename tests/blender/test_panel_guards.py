@@ -92,7 +92,7 @@ def test_a_recipes_rig_file_is_not_passed_over() -> None:
     assert chosen.result == armature
     chosen.rig = "NEW"
     assert not bpy.ops.knuckle.solve.poll()
-    bpy.ops.knuckle.forget(what="rig_file")
+    bpy.ops.knuckle.clear_rig_file()
     assert bpy.ops.knuckle.solve() == {"FINISHED"}
     assert chosen.result != armature
 

@@ -15,6 +15,7 @@ from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
 from knuckle.errors import RigError
 from knuckle.rig.armature_hands import find_hands
+from knuckle.rig.keys.arm_keys import arm_of
 from knuckle.rig.keys.fcurves import curves_on
 from knuckle.rig.keys.reduced_take import dense_action, key_figures, reduce_keys
 from knuckle.rig.keys.reduction.reduce_hand import Reduction
@@ -248,6 +249,24 @@ def test_only_the_chosen_digits_are_replaced() -> None:
     after = keys(armature)
     changed = {path.split('"')[1] for (path, index), of_curve in after.items() if of_curve != before[path, index]}
     assert changed and changed <= fingers_of(armature, "index-finger")
+
+
+@pytest.mark.parametrize(
+    ("drive", "moved"), [("fingers", set()), ("wrist", {"wrist", "fore"}), ("arm", {"wrist", "fore", "upper"})]
+)
+def test_a_part_moves_what_it_drives_and_leaves_the_rest_of_the_arm(drive: str, moved: set[str]) -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    written(armature, drive="arm")
+    before = keys(armature)
+    part(armature, drive=drive)
+    after = keys(armature)
+    changed = {place[0].split('"')[1] for place in before if before[place] != after[place]}
+    assert changed & fingers_of(armature)
+    for hand in find_hands(armature):
+        arm = arm_of(armature, hand)
+        assert arm is not None
+        bones = {"wrist": hand.bones["wrist"], "fore": arm.fore, "upper": arm.upper}
+        assert {name for name, bone in bones.items() if bone in changed} == moved, hand.side
 
 
 def test_a_new_take_of_some_digits_keys_only_these() -> None:

@@ -54,6 +54,28 @@ def test_a_gloves_body_bends_the_wrists_of_a_character_that_dances_on(
             assert bends - bends[0] == pytest.approx(degrees * shares, abs=2.0), side
 
 
+def test_a_gloves_body_is_placed_at_the_character_by_its_forearm_and_by_two_points(
+    play: Callable[[str], dict[str, Any]], characters: Path
+) -> None:
+    write_bvh(characters.parent / "glove_align.bvh", [performer(share) for share in np.linspace(0.0, 1.0, 4)], RATE)
+    seen = play("align")
+    stands, performer_stands, by_forearm, goals, by_points = (
+        np.array(seen[name]) for name in ("stands", "performer", "by_forearm", "goals", "by_points")
+    )
+    assert np.linalg.norm(seen["recorded"] - stands[1]) > 0.1, "the performer stood elsewhere"
+    assert np.linalg.norm(by_forearm[1] - stands[1]) < 2e-3, "the wrist begins where the character's was"
+    forearm = performer_stands[1] - performer_stands[0]
+    assert degrees_between(forearm, stands[1] - stands[0]) < 0.1, "the performer's forearm is in its place"
+    assert np.linalg.norm(performer_stands[1] - stands[1]) < 2e-3
+    assert degrees_between(by_forearm[2] - by_forearm[1], goals[1] - goals[0]) > 30.0
+    assert np.linalg.norm(by_points[1] - goals[0]) < 2e-3, "the wrist begins at the active point"
+    assert degrees_between(by_points[2] - by_points[1], goals[1] - goals[0]) < 8.0, "and points at the other"
+
+
+def degrees_between(one: Floats, other: Floats) -> float:
+    return float(np.rad2deg(np.arccos(rot.unit_vector(one) @ rot.unit_vector(other))))
+
+
 def performer(share: float) -> Avatar:
     """Arms that go to the front, hands that bend at the wrist, and fingers that curl: so much of the whole way."""
     turns = fist("Left", (60 * share, 50 * share, 20 * share)) | fist("Right", (60 * share, 50 * share, 20 * share))

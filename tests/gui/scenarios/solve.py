@@ -1,10 +1,13 @@
 """A recording is dropped and solved by the panel's button; one undo takes the hand away, one redo brings it back.
 
-Then a digit is solved again over a part of the frames, into the take that is there.
+Then a digit is solved again over a part of the frames, into the take that is there, without blends and with them.
 """
 
 import importlib
 import sys
+from collections.abc import Generator
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -20,6 +23,11 @@ SOLVER = 1
 """Which of the words that read as Solver is the setting: the panel's title, Solve, is above it."""
 FIRST, LAST = "30", "60"
 """Frames of the capture that are solved again."""
+NO_BLENDS, BLENDS = ("0", "0"), ("4", "3")
+"""Frames of the scene over which they are blended in and out."""
+
+Keys = dict[tuple[str, float], list[float]]
+"""Bone and frame -> the values of its curves."""
 
 
 def play(screen: "Screen") -> "Steps":
@@ -77,6 +85,7 @@ def solved_in_part(screen: "Screen") -> "Steps":
     yield from walk.choose("Solver", "Best", SOLVER)
     yield from walk.press("Take and Frames")
     yield from walk.press("This Take")
+    yield from walk.typed("Blend In", NO_BLENDS)
     yield from walk.press("Index")
     yield from walk.press("Capture Range")
     yield from walk.typed("First Frame", (FIRST, LAST))
@@ -87,18 +96,38 @@ def solved_in_part(screen: "Screen") -> "Steps":
     screen.picture("solve_part_solved")
     after = keys(screen)
     changed = [(bone, frame) for (bone, frame), values in before.items() if after.get((bone, frame)) != values]
+    blended = yield from solved_with_blends(screen, walk, before)
     screen.open_panels()
     return {
         "changed": {bone: sorted(frame for other, frame in changed if other == bone) for bone, _ in changed},
         "added": len(after) - len(before),
         "actions": len(bpy.data.actions),
+        "blended": {
+            bone: [[frame, before[bone, frame], after[bone, frame], blended[bone, frame]] for _, frame in of_bone]
+            for bone, of_bone in groupby(sorted(before), key=itemgetter(0))
+        },
     }
 
 
-def keys(screen: "Screen") -> dict[tuple[str, float], list[float]]:
-    """The keys of the take that the hand plays: bone and frame -> the values of its curves."""
+def solved_with_blends(screen: "Screen", walk: "walking.Walk", before: Keys) -> Generator[float, None, Keys]:
+    """The same part again, in place of the other, with blends: the keys of the take then."""
+    screen.move(*screen.view_middle())
+    screen.key("ctrl+z")
+    yield from screen.wait_until(lambda: keys(screen) == before)
+    yield 1.0
+    yield from walking.scrolled(screen, -40)
+    yield from walk.typed("Blend In", BLENDS)
+    screen.move(*walking.beside_hand(screen))
+    yield 0.5
+    screen.picture("solve_blends")
+    yield from walking.solved(screen, walk)
+    return keys(screen)
+
+
+def keys(screen: "Screen") -> Keys:
+    """The keys of the take that the hand plays."""
     action: Any = walking.armature(screen).animation_data.action
-    found: dict[tuple[str, float], list[float]] = {}
+    found: Keys = {}
     for curve in action.layers[0].strips[0].channelbags[0].fcurves:
         for key in curve.keyframe_points:
             found.setdefault((curve.data_path.split('"')[1], key.co.x), []).append(key.co.y)

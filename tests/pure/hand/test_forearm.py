@@ -45,12 +45,15 @@ ARM = np.array([[0.4, 0.0, 1.4], [0.66, 0.0, 1.4], [0.75, -0.03, 1.41], [0.76, 0
 """(5, 3) m: elbow, wrist and knuckles of a left arm that is held to the side."""
 
 
-@pytest.mark.parametrize(("about", "degrees", "alike"), [(0, 0, True), (1, 45, False), (2, 45, False)])
+@pytest.mark.parametrize(
+    ("about", "degrees", "alike"),
+    [(0, 0, True), (0, 60, False), (0, -60, False), (0, 180, False), (1, 45, False), (2, 45, False)],
+)
 @pytest.mark.parametrize(("forearm", "hand"), [(1.0, 1.0), (0.8, 1.0), (1.0, 1.3), (1.2, 0.8)])
 def test_arms_rest_alike_whatever_their_lengths_are(
     forearm: float, hand: float, about: int, degrees: float, alike: bool
 ) -> None:
-    """Of a right arm with other lengths that is rotated about its elbow against the left one's mirror image."""
+    """Of a right arm with other lengths, rotated at its elbow or about itself, against the left one's mirror image."""
     turned = Rotation.from_rotvec(np.deg2rad(degrees) * np.eye(3)[about])
     elbow, wrist = ARM[:2]
     points = np.vstack([elbow, elbow + turned.apply(forearm * (wrist - elbow) + hand * (ARM[1:] - wrist))])

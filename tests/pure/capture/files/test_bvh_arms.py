@@ -70,6 +70,39 @@ def test_a_file_that_rests_in_a_moment_of_the_recording_tells_no_resting_hand(tm
         assert bool(np.isfinite(frames_of(capture.read(tmp_path / name), "RightLowerArm")).all()) is known, name
 
 
+def test_the_axes_of_elbows_tell_the_resting_hands_of_a_file_that_rests_in_a_moment_of_the_recording(
+    tmp_path: Path,
+) -> None:
+    """What brings a hand to its rest on the forearm is the same whatever the file's rest pose is."""
+    performed = [performing(share) for share in np.linspace(0.0, 1.0, 12)]
+    to_rest = []
+    for resting in (None, performing(0.6)):
+        write_bvh(tmp_path / "a.bvh", performed, 30.0, resting)
+        markers = capture.read(tmp_path / "a.bvh")
+        for side in ("Left", "Right"):
+            hand, rests = (frames_of(markers, side + bone) for bone in ("Hand", "LowerArm"))
+            to_rest.append(rests @ np.swapaxes(hand, -1, -2))
+    known, found = np.concatenate(to_rest[:2]), np.concatenate(to_rest[2:])
+    assert degrees(known).max() > 60.0 and degrees(np.swapaxes(known, -1, -2) @ found).max() < 8.0
+
+
+def performing(share: float) -> Avatar:
+    """Arms that lift, bend at the elbow and pronate so far, the right one less."""
+    turns = {}
+    for side, sign, part in (("Left", 1.0, 1.0), ("Right", -1.0, 0.7)):
+        turns[f"{side}UpperArm"] = turn((0, 0, sign), 50.0 * part * share)
+        turns[f"{side}LowerArm"] = turn((0, sign, 0), 100.0 * part * share)
+        turns[f"{side}Hand"] = turn((1, 0, 0), -70.0 * part * np.sin(3 * share)) @ turn(
+            (0, 0, sign), 20.0 * part * share
+        )
+    return Avatar(turns)
+
+
+def degrees(rotations: Floats) -> Floats:
+    """(F,) by which rotations (F, 3, 3) rotate."""
+    return np.rad2deg(Rotation.from_matrix(rotations).magnitude())
+
+
 def test_a_forearm_that_is_shorter_than_the_other_tells_its_resting_hand_as_well(tmp_path: Path) -> None:
     """Skeletons that were measured on a performer are not the same on both sides."""
     path = tmp_path / "a.bvh"

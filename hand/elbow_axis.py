@@ -1,0 +1,63 @@
+"""The rest of a hand on its forearm, as the bends of the elbow show it where no rest pose does."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import rotations as rot
+from .joints import JOINTS, KNUCKLES, Side
+
+Floats = NDArray[np.float64]
+
+MIN_RANGE = np.deg2rad(20.0)
+"""rad by which an elbow must bend and straighten: the axis of one that stays bent is only nearly its plane's normal."""
+MIN_AGREEMENT = 0.8
+"""Minimum length of the mean of the axes, relative to that of axes which are all the same in the upper arm."""
+
+
+def resting_back(upper: Floats, arm: Floats, side: Side) -> Floats | None:
+    """Return where the back of a hand at rest on its forearm points, (F, 3); None if the elbow does not show it.
+
+    A hand rests with its back up on an arm that is held to the side, and the elbow bends this arm to the front. So the
+    back is the axis of the elbow, which does not move in the upper arm: the mean of the normals of the planes of upper
+    arm and forearm, weighted by the sine of the bend, is taken for all frames.
+
+    upper: (F, 3, 3) axes of the upper arm's bone in the world, whatever it is at rest; mirrored ones, too.
+    arm: (F, 3, 3) the shoulder, the elbow and the wrist in the world.
+    """
+    upper_arm, forearm = (rot.unit_vectors(part) for part in (arm[:, 1] - arm[:, 0], arm[:, 2] - arm[:, 1]))
+    axes = np.cross(upper_arm, forearm) * (1.0 if side == "right" else -1.0)
+    sines = np.linalg.norm(axes, axis=-1)
+    bends = np.arctan2(sines, (upper_arm * forearm).sum(axis=-1))
+    total = np.einsum("fji,fj->fi", upper, axes).sum(axis=0)
+    if np.ptp(bends) < MIN_RANGE or np.linalg.norm(total) < MIN_AGREEMENT * sines.sum():
+        return None
+    back: Floats = rot.rotate(rot.shortest_rotation(upper_arm, forearm), upper @ rot.unit_vector(total))
+    return back
+
+
+def wrist_at_rest(upper: Floats, arm: Floats, hand: Mapping[str, Floats], wrist: Floats, side: Side) -> Floats | None:
+    """Return the rotation (F, 4) wxyz that a wrist would have if its hand rested on the forearm.
+
+    None if the elbow does not show it, or if two fingers have no MCP joint. upper, arm: see resting_back.
+    hand: joint -> (F, 3), where it is in the world. wrist: (F, 4) wxyz, its rotation.
+    """
+    fingers = [hand[joint] for joint in KNUCKLES if joint in hand]
+    back = resting_back(upper, arm, side) if len(fingers) > 1 else None
+    if back is None:
+        return None
+    resting = rot.frame_from_yz(arm[:, 2] - arm[:, 1], back)
+    moved = hand_frames(np.stack([hand[JOINTS[0]], fingers[0], fingers[-1]], axis=1), side)
+    return rot.multiply(rot.from_matrix(resting @ np.swapaxes(moved, -1, -2)), wrist)
+
+
+def hand_frames(hand: Floats, side: Side) -> Floats:
+    """Return frames (F, 3, 3) of hands: +Y along the hand, +Z out of its back.
+
+    hand: (F, 3, 3) the wrist, and the first joints of the index and the little finger.
+    """
+    wrist, index, little = np.moveaxis(hand, 1, 0)
+    across = (little - index) * (1.0 if side == "right" else -1.0)
+    along = (index + little) / 2 - wrist
+    return rot.frame_from_yz(along, np.cross(across, along))
