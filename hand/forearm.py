@@ -116,7 +116,8 @@ def _mirrored(points: Floats, others: Floats) -> Floats:
     centered = points - middle
     products = centered.T @ (others - middle)
     normal = np.linalg.eigh(products + products.T)[1][:, 0]
-    return points - 2 * np.outer(centered @ normal, normal)
+    mirrored: Floats = points - 2 * np.outer(centered @ normal, normal)
+    return mirrored
 
 
 def _of_mean_lengths(*arms: Floats) -> list[Floats]:

@@ -18,7 +18,7 @@ from ..limits import DEFAULT_LIMITS
 from ..marker_sets import Spot, on_palm, palm_visible
 from ..measurements import Measurement, mean_and_spread
 from ..model import Movement
-from ..proportions import Proportions, adult, site_positions, to_wrist_frame
+from ..proportions import PALM_JOINTS, Proportions, adult, site_positions, to_wrist_frame
 from .palm_joints import MIN_FRAMES, marker_at, realign_palm_spots, with_palm_joints
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ def measure_proportions(
 
     Raises:
         HandError: no frame shows three palm markers, so the hand's position is unknown; or the hand's size is outside
-            MIN_SIZE..MAX_SIZE.
+            MIN_SIZE..MAX_SIZE, or its palm is larger than that.
     """
     positions = positions[:: max(1, len(positions) // MAX_FRAMES)]
     hand = scaled_mean_hand(side, spots, positions)
@@ -59,9 +59,21 @@ def measure_proportions(
     for _ in range(3):
         spots = realign_palm_spots(hand, spots, to_wrist_frame(hand, spots, seen))
         hand = with_palm_joints(hand, spots, to_wrist_frame(hand, spots, seen))
+        _check_palm(hand)
     local = to_wrist_frame(hand, spots, seen)
     hand = _with_bones(hand, spots, local, np.full((5, 3), np.nan) if lengths is None else lengths)
     return _with_directions(hand, spots, local), spots
+
+
+def _check_palm(hand: Proportions) -> None:
+    """Raise HandError if joints of the palm are farther from the wrist than any hand is long."""
+    distances = np.linalg.norm(hand.palm, axis=-1)
+    if not (distances < MAX_SIZE).all():
+        farthest = int(np.argmax(distances))
+        raise HandError(
+            f"{hand.side} hand: its markers move so that the {PALM_JOINTS[farthest]} would be {distances[farthest]:.3g} m "
+            f"from the wrist, expected {MAX_SIZE} m at most: give the labels of the hand's own markers"
+        )
 
 
 def scaled_mean_hand(side: Side, spots: tuple[Spot, ...], positions: Floats) -> Proportions:

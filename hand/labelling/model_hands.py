@@ -91,7 +91,7 @@ def search_sides(
         yield Progress(0.0, f"Fitting a {other_side(best.fit.side)} hand to the markers of a {best.fit.side} one")
         rivals = counterparts(shape, positions, best.fit)
         near = [fit for fit in rivals if fit.cost <= best.fit.cost + MAX_RIVAL_EXCESS]
-        improved = []
+        improved: list[SearchedFit] = []
         for fit in near:
             left = MAX_TRIALS - sum(each.trials for each in [*searched, *improved])
             improved.append(improve_fit(shape, positions, fit, left))

@@ -75,7 +75,7 @@ def rest_in_the_take(armature: Object) -> None:
         pose(armature, matrices, frame)
     assert not arms_rest(armature, source_hands(armature, tails_known=True))
     off = [
-        np.abs(np.subtract(now[name], then[name])).max()
+        np.abs(np.array(now[name]) - np.array(then[name])).max()
         for now, then in zip(poses(armature), performed, strict=True)
         for name in now
     ]

@@ -100,7 +100,8 @@ def performing(share: float) -> Avatar:
 
 def degrees(rotations: Floats) -> Floats:
     """(F,) by which rotations (F, 3, 3) rotate."""
-    return np.rad2deg(Rotation.from_matrix(rotations).magnitude())
+    magnitudes: Floats = np.rad2deg(Rotation.from_matrix(rotations).magnitude())
+    return magnitudes
 
 
 def test_a_forearm_that_is_shorter_than_the_other_tells_its_resting_hand_as_well(tmp_path: Path) -> None:

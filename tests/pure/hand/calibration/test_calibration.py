@@ -47,6 +47,16 @@ def test_knuckles_are_found_that_no_marker_sits_on():
     assert apart.max() < 0.008, f"{1000 * apart.max():.1f} mm > 8 mm"
 
 
+def test_a_marker_that_leaves_the_hand_is_reported_with_the_joint_that_it_would_move():
+    positions = recorded(someone("right"), BACK)
+    ring = [spot.joint for spot in BACK].index("ring-finger-phalanx-proximal")
+    positions[::3, ring] += np.random.default_rng(3).normal(0.0, 1e4, (len(positions[::3]), 3))
+    with pytest.raises(
+        HandError, match="the ring-finger-phalanx-proximal would be .* m from the wrist, expected 0.6 m"
+    ):
+        measuring.measure_proportions("right", BACK, positions)
+
+
 def test_measures_do_not_depend_on_where_the_hand_is():
     spots, places = FULL, recorded(someone("left"), FULL)
     turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
