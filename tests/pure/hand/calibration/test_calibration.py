@@ -52,7 +52,7 @@ def test_a_marker_that_leaves_the_hand_is_reported_with_the_joint_that_it_would_
     ring = [spot.joint for spot in BACK].index("ring-finger-phalanx-proximal")
     positions[::3, ring] += np.random.default_rng(3).normal(0.0, 1e4, (len(positions[::3]), 3))
     with pytest.raises(
-        HandError, match="the ring-finger-phalanx-proximal would be .* m from the wrist, expected 0.6 m"
+        HandError, match=r"the ring-finger-phalanx-proximal would be \S+ m from the wrist, expected 0.6 m"
     ):
         measuring.measure_proportions("right", BACK, positions)
 
