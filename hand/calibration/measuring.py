@@ -72,7 +72,8 @@ def _check_palm(hand: Proportions) -> None:
         farthest = int(np.argmax(distances))
         raise HandError(
             f"{hand.side} hand: its markers move so that the {PALM_JOINTS[farthest]} would be "
-            f"{distances[farthest]:.3g} m from the wrist, expected {MAX_SIZE} m at most: give the labels of the hand's own markers"
+            f"{distances[farthest]:.3g} m from the wrist, "
+            f"expected {MAX_SIZE} m at most: give the labels of the hand's own markers"
         )
 
 
