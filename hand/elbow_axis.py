@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 
 MIN_RANGE = np.deg2rad(20.0)
 """rad by which an elbow must bend and straighten: the axis of one that stays bent is only nearly its plane's normal."""
+RANGE_PERCENTILES = (5.0, 95.0)
+"""Percentiles of the bends between which that range is measured, so that a single frame does not make it."""
 MIN_AGREEMENT = 0.8
 """Minimum length of the mean of the axes, relative to that of axes which are all the same in the upper arm."""
 
@@ -23,39 +25,50 @@ def resting_back(upper: Floats, arm: Floats, side: Side) -> Floats | None:
     back is the axis of the elbow, which does not move in the upper arm: the mean of the normals of the planes of upper
     arm and forearm, weighted by the sine of the bend, is taken for all frames.
 
-    upper: (F, 3, 3) axes of the upper arm's bone in the world, whatever it is at rest; mirrored ones, too.
-    arm: (F, 3, 3) the shoulder, the elbow and the wrist in the world.
+    upper: (F, 3, 3) axes of the upper arm's bone in the world, whatever it is at rest; mirrored and scaled ones, too.
+    arm: (F, 3, 3) the shoulder, the elbow and the wrist in the world. NaN comes back where two of them coincide or are
+        not known.
     """
-    upper_arm, forearm = (rot.unit_vectors(part) for part in (arm[:, 1] - arm[:, 0], arm[:, 2] - arm[:, 1]))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        upper = upper / np.linalg.norm(upper, axis=1, keepdims=True)
+        upper_arm, forearm = (rot.unit_vectors(part) for part in (arm[:, 1] - arm[:, 0], arm[:, 2] - arm[:, 1]))
+    back = np.full((len(arm), 3), np.nan)
+    known = np.isfinite(np.c_[upper.reshape(-1, 9), upper_arm, forearm]).all(axis=-1)
+    upper, upper_arm, forearm = upper[known], upper_arm[known], forearm[known]
     axes = np.cross(upper_arm, forearm) * (1.0 if side == "right" else -1.0)
     sines = np.linalg.norm(axes, axis=-1)
     bends = np.arctan2(sines, (upper_arm * forearm).sum(axis=-1))
     total = np.einsum("fji,fj->fi", upper, axes).sum(axis=0)
-    if np.ptp(bends) < MIN_RANGE or np.linalg.norm(total) < MIN_AGREEMENT * sines.sum():
+    if not known.any() or np.ptp(np.percentile(bends, RANGE_PERCENTILES)) < MIN_RANGE:
         return None
-    back: Floats = rot.rotate(rot.shortest_rotation(upper_arm, forearm), upper @ rot.unit_vector(total))
+    if np.linalg.norm(total) < MIN_AGREEMENT * sines.sum():
+        return None
+    back[known] = rot.rotate(rot.shortest_rotation(upper_arm, forearm), upper @ rot.unit_vector(total))
     return back
 
 
 def wrist_at_rest(upper: Floats, arm: Floats, hand: Mapping[str, Floats], wrist: Floats, side: Side) -> Floats | None:
     """Return the rotation (F, 4) wxyz that a wrist would have if its hand rested on the forearm.
 
-    None if the elbow does not show it, or if two fingers have no MCP joint. upper, arm: see resting_back.
-    hand: joint -> (F, 3), where it is in the world. wrist: (F, 4) wxyz, its rotation.
+    NaN where `resting_back` is; None if the elbow does not show it, or if fewer than two fingers have an MCP joint.
+    upper, arm: see resting_back. hand: joint -> (F, 3), where it is in the world. wrist: (F, 4) wxyz, its rotation.
     """
     fingers = [hand[joint] for joint in KNUCKLES if joint in hand]
     back = resting_back(upper, arm, side) if len(fingers) > 1 else None
     if back is None:
         return None
-    resting = rot.frame_from_yz(arm[:, 2] - arm[:, 1], back)
-    moved = hand_frames(np.stack([hand[JOINTS[0]], fingers[0], fingers[-1]], axis=1), side)
-    return rot.multiply(rot.from_matrix(resting @ np.swapaxes(moved, -1, -2)), wrist)
+    known = np.isfinite(back).all(axis=-1)
+    resting = rot.frame_from_yz((arm[:, 2] - arm[:, 1])[known], back[known])
+    moved = hand_frames(np.stack([hand[JOINTS[0]], fingers[0], fingers[-1]], axis=1)[known], side)
+    rotations = np.full(wrist.shape, np.nan)
+    rotations[known] = rot.multiply(rot.from_matrix(resting @ np.swapaxes(moved, -1, -2)), wrist[known])
+    return rotations
 
 
 def hand_frames(hand: Floats, side: Side) -> Floats:
     """Return frames (F, 3, 3) of hands: +Y along the hand, +Z out of its back.
 
-    hand: (F, 3, 3) the wrist, and the first joints of the index and the little finger.
+    hand: (F, 3, 3) the wrist, and the MCP joints of the index and the little finger, or of those nearest to them.
     """
     wrist, index, little = np.moveaxis(hand, 1, 0)
     across = (little - index) * (1.0 if side == "right" else -1.0)

@@ -13,7 +13,7 @@ from ..mirror import other_side
 from .hand_fits import MatchedHand, Samples, fitted_frames
 from .label_confidence import SIDE_CURVE, articulated_marker_confidence, side_margin
 from .model_fit import EMPTY_COST, ModelFit, fit_model, posterior_cost, shape_of_spots
-from .model_search import MAX_TRIALS, MIN_MARKERS, SearchedFit, improve_fit, reflected
+from .model_search import MAX_TRIALS, MIN_MARKERS, MIN_TRIALS, SearchedFit, improve_fit, reflected
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, propose_palms
 from .shape_model import MarkerLayout, mean_shape, mirrored
 
@@ -94,7 +94,7 @@ def search_sides(
         improved: list[SearchedFit] = []
         for fit in near:
             left = MAX_TRIALS - sum(each.trials for each in [*searched, *improved])
-            improved.append(improve_fit(shape, positions, fit, left))
+            improved.append(improve_fit(shape, positions, fit, max(left, MIN_TRIALS)))
         pool += rivals
         searched += improved
         better = min([best, *improved], key=lambda each: each.fit.cost)

@@ -17,8 +17,10 @@ Ints = NDArray[np.int64]
 
 MAX_ROUNDS = 6
 """Number of times that an exchange of fingers may improve the fit."""
-MAX_TRIALS = 48
-"""Fits of exchanged fingers in the search for a hand. Real takes' searches need 16 to 32, seldom up to 60."""
+MAX_TRIALS, MIN_TRIALS = 48, 16
+"""Fits of exchanged fingers in the search for a hand after which none of its fits is improved any further, and those
+that each of them may have in any case, since what was not tried does not show how sure its markers are. Real takes'
+searches need 16 to 32, seldom up to 60."""
 INNER_FINGERS = (1, 2, 3)
 """Rows in DIGITS of the fingers: a mirror only exchanges the outer ones."""
 MAX_EXCESS = 12.0
