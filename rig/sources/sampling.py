@@ -123,6 +123,7 @@ def _joint_poses(source: Source, transforms: Floats) -> Floats:
     """Return T_world_bone (F, M, 4, 4) of joints, at their offsets. transforms: (F, 1 + B, 4, 4)."""
     armature, joints = source.find(), source.joints()
     world, local, upper = np.split(transforms, [1, 1 + len(joints)], axis=1)
+    local = local.copy()
     for number, row in enumerate(row for row, joint in enumerate(joints) if joint.upper):
         fore = local[:, row, :3, :3]
         local[:, row, :3, :3] = _unpronated(armature, joints[row], upper[:, number, :3, :3], fore)
