@@ -30,7 +30,7 @@ def resting_back(upper: Floats, arm: Floats, side: Side) -> Floats | None:
         not known.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        upper = upper / np.linalg.norm(upper, axis=1, keepdims=True)
+        upper = rot.orthonormal(upper)
         upper_arm, forearm = (rot.unit_vectors(part) for part in (arm[:, 1] - arm[:, 0], arm[:, 2] - arm[:, 1]))
     back = np.full((len(arm), 3), np.nan)
     known = np.isfinite(np.c_[upper.reshape(-1, 9), upper_arm, forearm]).all(axis=-1)

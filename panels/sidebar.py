@@ -126,14 +126,14 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         row.operator("knuckle.save_performer", icon="FILE_TICK", text="Save")
 
 
-def _stored(layout: "UILayout", name: str, value: str, setting: str) -> None:
-    """Draw a setting that was loaded from a file, with a button to clear it: see operators/clear_settings.py."""
+def _stored(layout: "UILayout", name: str, value: str, cleared: str) -> None:
+    """Draw a setting that was loaded from a file, with the button `knuckle.clear_<cleared>` beside it."""
     row = layout.row()
     row.label(text=name)
     right = row.row(align=True)
     right.alignment = "RIGHT"
     right.label(text=value)
-    right.operator(f"knuckle.clear_{setting}", text="", icon="X")
+    right.operator(f"knuckle.clear_{cleared}", text="", icon="X")
 
 
 class KNUCKLE_PT_presets(PresetPanel, bpy.types.Panel):

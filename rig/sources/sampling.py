@@ -6,7 +6,7 @@ without keys do not change.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import bpy
@@ -76,8 +76,7 @@ def sample(sources: Sequence[Source], scene: "Scene", format_name: str) -> Steps
             for stored, current in zip(transforms, _evaluated_transforms(sources, name, float(frame)), strict=True):
                 stored[row] = current
             yield Progress((row + 1) / len(frames), "Sampling the armature")
-    recording = _recording(sources, transforms, (frames - frames[0]) / rate)
-    return replace(recording, rate=rate / span.step, format=format_name)
+    return _recording(sources, transforms, (frames - frames[0]) / rate, rate / span.step, format_name)
 
 
 @contextmanager
@@ -147,7 +146,9 @@ def _unpronated(armature: "Object", elbow: SourceJoint, upper: Floats, fore: Flo
     return rotation
 
 
-def _recording(sources: Sequence[Source], transforms: Sequence[Floats], times: Floats) -> Recording:
+def _recording(
+    sources: Sequence[Source], transforms: Sequence[Floats], times: Floats, rate: float, format_name: str
+) -> Recording:
     """Return the recording of `_bone_transforms` of armatures on some frames; see `sample`."""
     poses = list(map(_joint_poses, sources, transforms))
     rotations = np.concatenate(list(map(_rotations, sources, poses, transforms)), axis=1)
@@ -160,11 +161,12 @@ def _recording(sources: Sequence[Source], transforms: Sequence[Floats], times: F
     if not np.ptp(positions, axis=0).max() > MIN_MOTION * size:
         raise CaptureError(f"armature '{sources[0].armature.name}' does not move in any of its {len(times)} frames")
     return Recording(
-        format="",
+        format=format_name,
         names=tuple(labels),
         positions=positions,
         rotations=rotations,
         times=times,
+        rate=rate,
         unit="m",
         up="z",
         up_is_defined=True,

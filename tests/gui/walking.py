@@ -169,6 +169,13 @@ def beside_hand(screen: "Screen") -> tuple[int, int]:
     return left + width // 2, top + height - 60
 
 
+def targeted(screen: "Screen", walk: Walk) -> Actions:
+    """Choose the active armature as the target."""
+    yield from walk.press("New Hand")
+    yield from walk.press("Armature", -1)
+    yield from screen.wait_until(lambda: screen.scene.knuckle.armature)
+
+
 def dropped(screen: "Screen", walk: Walk, recording: str) -> Actions:
     """A recording of the home falls on the view."""
     walk.words.append(recording)

@@ -36,9 +36,7 @@ def play(screen: "Screen") -> "Steps":
     stands = arm(screen)
     yield from screen.show_sidebar("Knuckle")
     walk = walking.Walk(screen, "align", 1)
-    yield from walk.press("New Hand")
-    yield from walk.press("Armature", -1)
-    yield from screen.wait_until(lambda: screen.scene.knuckle.armature)
+    yield from walking.targeted(screen, walk)
     yield from walking.dropped(screen, walk, RECORDING)
     recorded = [*marker(screen, "RightHand")]
     yield from walk.press("Right")

@@ -90,9 +90,7 @@ def target(screen: "Screen", walk: "walking.Walk") -> Actions:
     chosen = screen.region(screen.area(), "UI").active_panel_category == TAB
     yield from (walk.read if chosen else walk.press)(TAB, upright=True)
     yield 0.7
-    yield from walk.press("New Hand")
-    yield from walk.press("Armature", -1)
-    yield from screen.wait_until(lambda: screen.scene.knuckle.armature)
+    yield from walking.targeted(screen, walk)
     screen.move(*walking.beside_hand(screen))
     yield 0.5
 
