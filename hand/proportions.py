@@ -23,13 +23,16 @@ PALM_JOINTS: tuple[str, ...] = tuple(joint for digit in DIGITS for joint in DIGI
 FIRST_JOINT_ROWS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
 """(5,) index in PALM_JOINTS of each digit's first moving joint."""
 
+MIN_BONE_M = 1e-4
+"""m that every bone is longer than."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proportions(ValueEquality):
     """A hand's dimensions in the wrist's frame: +Y along the straight middle finger, +Z out of the back.
 
     Raises:
-        HandError: a bone is not longer than 0.1 mm, or the palm joints coincide.
+        HandError: a bone is not longer than `MIN_BONE_M`, or the palm joints coincide.
     """
 
     side: Side
@@ -43,12 +46,14 @@ class Proportions(ValueEquality):
     def __post_init__(self) -> None:
         if not np.isfinite(self.palm).all() or not np.ptp(self.palm[:, 1]) > 0.01 * self.phalanges.max():
             raise HandError(f"{self.side} hand: its palm joints are not apart, expected them spread over a palm")
-        short = np.argwhere(~(self.phalanges > 1e-4))
+        lengths = np.column_stack([self.metacarpals, self.phalanges])
+        short = np.argwhere(~(lengths > MIN_BONE_M))
         if len(short):
             digit, bone = short[0]
+            name = f"bone {bone}" if bone else "the metacarpal"
             raise HandError(
-                f"{self.side} hand: bone {bone + 1} of the {DIGITS[digit]} is "
-                f"{1000 * self.phalanges[digit, bone]:.2f} mm long, it must be longer than 0.1 mm"
+                f"{self.side} hand: {name} of the {DIGITS[digit]} is {1000 * lengths[digit, bone]:.2f} mm long, "
+                f"it must be longer than {1000 * MIN_BONE_M:g} mm"
             )
 
     @property
@@ -60,6 +65,12 @@ class Proportions(ValueEquality):
     def first_joints(self) -> Floats:
         """(5, 3) m, positions of the digits' first moving joints."""
         return self.palm[FIRST_JOINT_ROWS]
+
+    @property
+    def metacarpals(self) -> Floats:
+        """(5,) m, lengths of the metacarpals within the palm; infinite for the thumb, whose metacarpal moves."""
+        lengths = np.linalg.norm(self.first_joints - self.palm[np.array(FIRST_JOINT_ROWS) - 1], axis=-1)
+        return np.where(np.arange(len(DIGITS)) == DIGITS.index("thumb"), np.inf, lengths)
 
     def scaled(self, factor: float) -> "Proportions":
         """Return the same hand, larger or smaller."""

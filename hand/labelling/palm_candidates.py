@@ -1,6 +1,7 @@
 """Find a palm first: three markers at constant distances are fitted to three spots of a palm and locate the rest."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -242,25 +243,43 @@ def _statistics_in_frames(
     return mean, covariance
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SpotDistributions:
+    """How a trajectory's mean and covariance are distributed at a shape's C spots."""
+
+    whitening: Floats
+    """(C, 3, 3) matrices W for which |(a − b) · W|² is the squared Mahalanobis distance of two means."""
+    inverse_motion: Floats
+    """(C, 3, 3) 1/m², inverse covariance of the spot's motion."""
+    log_determinants: Floats
+    """(C,) of both covariances, in `COST_UNIT_M`."""
+
+
+@lru_cache(maxsize=32)
+def spot_distributions(shape: HandShape) -> SpotDistributions:
+    """Return the variation of means between people, and of positions by motion, at the spots of a shape."""
+    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2
+    eye = np.eye(3)
+    of_mean = shape.covariances * 0.5 + person_variance * 2 * eye
+    of_motion = shape.covariances + SKIN_SD_M**2 * eye
+    _, log_determinants = np.linalg.slogdet(np.stack([of_mean, of_motion]) / COST_UNIT_M**2)
+    inverse_motion: Floats = np.linalg.inv(of_motion)
+    return SpotDistributions(np.linalg.cholesky(np.linalg.inv(of_mean)), inverse_motion, log_determinants.sum(0))
+
+
 def _spot_costs(shape: HandShape, means: Floats, covariances: Floats) -> Floats:
     """Cost (H, C, T) of trajectories with this mean and covariance at each spot, below zero where they fit well.
 
     Half the negative log likelihoods of the mean under the variation between people, and of the covariance under the
     spot's motion.
     """
-    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2
-    eye = np.eye(3)
-    mean_covariance = shape.covariances * 0.5 + person_variance * 2 * eye
-    motion_covariance = shape.covariances + SKIN_SD_M**2 * eye
-    inverse_mean, inverse_motion = np.linalg.inv(mean_covariance), np.linalg.inv(motion_covariance)
-    log_determinants = (
-        np.linalg.slogdet(mean_covariance / COST_UNIT_M**2)[1]
-        + np.linalg.slogdet(motion_covariance / COST_UNIT_M**2)[1]
-    )
-    difference = means[:, None] - shape.mean[:, None]
-    cost = np.einsum("hcti,cij,hctj->hct", difference, inverse_mean, difference, optimize=True)
-    cost += np.einsum("cij,htji->hct", inverse_motion, covariances)
-    cost = (cost + log_determinants[:, None]) / 2 / 3 - EMPTY_SPOT_COST
+    spots = spot_distributions(shape)
+    whitened = means[:, None] @ spots.whitening - shape.mean[:, None] @ spots.whitening
+    cost = (whitened**2).sum(-1)
+    # The trace of a product of symmetric matrices: one matrix product for all of them.
+    traces = covariances.reshape(*covariances.shape[:2], 9) @ spots.inverse_motion.reshape(-1, 9).T
+    cost += np.moveaxis(traces, 2, 1)
+    cost = (cost + spots.log_determinants[:, None]) / 2 / 3 - EMPTY_SPOT_COST
     single: Floats = np.where(np.isfinite(cost), cost, IMPOSSIBLE_COST)
     return single
 

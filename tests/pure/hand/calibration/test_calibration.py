@@ -9,7 +9,7 @@ from knuckle.errors import HandError
 from knuckle.hand import rotations as rot
 from knuckle.hand.calibration import measuring
 from knuckle.hand.calibration.marker_angles import flexions
-from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES
+from knuckle.hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINTS, KNUCKLES
 from knuckle.hand.limits import DEFAULT_LIMITS
 from knuckle.hand.marker_sets import Spot
 from knuckle.hand.proportions import PALM_JOINTS, adult
@@ -55,6 +55,15 @@ def test_a_marker_that_leaves_the_hand_is_reported_with_the_joint_that_it_would_
         HandError, match=r"the ring-finger-phalanx-proximal would be \S+ m from the wrist, expected 0.6 m"
     ):
         measuring.measure_proportions("right", BACK, positions)
+
+
+def test_a_knuckle_at_the_wrist_is_reported_as_a_metacarpal_without_length():
+    spots = tuple(Spot(joint) for joint in JOINTS)
+    positions = recorded(someone("right"), spots)
+    ring = [JOINTS.index(joint) for joint in DIGIT_JOINTS["ring-finger"][:2]]
+    positions[:, ring] = positions[:, [JOINTS.index("wrist")]]
+    with pytest.raises(HandError, match=r"the metacarpal of the ring-finger is 0.00 mm long"):
+        measuring.measure_proportions("right", spots, positions)
 
 
 def test_measures_do_not_depend_on_where_the_hand_is():
