@@ -261,10 +261,11 @@ def spot_distributions(shape: HandShape) -> SpotDistributions:
     person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2
     eye = np.eye(3)
     of_mean = shape.covariances * 0.5 + person_variance * 2 * eye
-    of_motion = shape.covariances + SKIN_SD_M**2 * eye
+    of_motion: Floats = shape.covariances + SKIN_SD_M**2 * eye
     _, log_determinants = np.linalg.slogdet(np.stack([of_mean, of_motion]) / COST_UNIT_M**2)
-    inverse_motion: Floats = np.linalg.inv(of_motion)
-    return SpotDistributions(np.linalg.cholesky(np.linalg.inv(of_mean)), inverse_motion, log_determinants.sum(0))
+    return SpotDistributions(
+        np.linalg.cholesky(np.linalg.inv(of_mean)), np.linalg.inv(of_motion), log_determinants.sum(0)
+    )
 
 
 def _spot_costs(shape: HandShape, means: Floats, covariances: Floats) -> Floats:
