@@ -264,7 +264,7 @@ def spot_distributions(shape: HandShape) -> SpotDistributions:
     of_motion: Floats = shape.covariances + SKIN_SD_M**2 * eye
     _, log_determinants = np.linalg.slogdet(np.stack([of_mean, of_motion]) / COST_UNIT_M**2)
     return SpotDistributions(
-        np.linalg.cholesky(np.linalg.inv(of_mean)), np.linalg.inv(of_motion), log_determinants.sum(0)
+        np.linalg.cholesky(np.linalg.inv(of_mean)), np.asarray(np.linalg.inv(of_motion)), log_determinants.sum(0)
     )
 
 
