@@ -123,8 +123,11 @@ def is_markers(obj: "Object | None") -> bool:
 def show_solved(obj: "Object", markers: Markers) -> None:
     """Show the markers that cleaning filled in as predicted, in the rows that were solved.
 
-    Rows outside the solved range do not change, nor does an object whose labels or points are not those of `markers`.
+    Rows outside the solved range do not change, nor does an object that is being edited, or whose labels or points are
+    not those of `markers`.
     """
+    if obj.data.is_editmode:
+        return
     capture, count = obj[CAPTURE_PROPERTY], len(markers.names)
     if list(capture["names"]) != list(markers.names) or not len(markers.times) or len(obj.data.vertices) % count:
         return
@@ -150,8 +153,13 @@ def _read(obj: "Object", count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def positions_at(obj: "Object", frame: float) -> Floats:
-    """Return where an object that is_markers shows them on a frame: (M, 3) m in the world, NaN where it shows none."""
+    """Return where an object that is_markers shows them on a frame: (M, 3) m in the world, NaN where it shows none.
+
+    All are NaN while it is being edited: attributes of its mesh are empty then.
+    """
     count = len(obj[CAPTURE_PROPERTY]["names"])
+    if obj.data.is_editmode:
+        return np.full((count, 3), np.nan)
     last = len(obj.data.vertices) // count - 1
     row = (frame - get_input(obj, "Start")) * get_input(obj, "Rows per Frame")
     if not -0.001 <= row <= last + 0.001:

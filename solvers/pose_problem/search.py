@@ -218,8 +218,9 @@ class Residuals:
             elif above is not None:
                 rising = np.where(below[:, None] < 0.0, (slopes[:, row] @ upwards[..., None])[..., 0], 0.0)
                 slopes[:, row] = rising[..., None] * upwards[:, None]
-        jacobian = slopes[:, :, free].swapaxes(-1, -2).reshape(count, -1, len(free))
-        return errors.reshape(count, -1), jacobian, curvature[:, free[:, None], free]
+        rows = 3 * len(problem.rows)
+        jacobian = slopes[:, :, free].swapaxes(-1, -2).reshape(count, rows, len(free))
+        return errors.reshape(count, rows), jacobian, curvature[:, free[:, None], free]
 
 
 def _error(sites: SiteMotion, root: Floats, ends: Rows, position: Floats, share: Floats) -> Floats:
@@ -347,7 +348,7 @@ class _Search:
         A straight finger that is pushed along itself can bend in both directions, and takes the better one.
         """
         values, directions = np.linalg.eigh(self.iterate.gauss_newton[rows] + self.iterate.curvature[rows])
-        leaves: Bools = values[:, 0] < 0.0
+        leaves: Bools = values.min(axis=1, initial=0.0) < 0.0
         if not leaves.any():
             return leaves
         rows, step = rows[leaves], directions[leaves, :, 0]

@@ -18,6 +18,7 @@ from knuckle.rig.markers_object import (
     add_markers,
     get_input,
     is_markers,
+    positions_at,
     set_input,
     set_markers,
     set_timing,
@@ -202,6 +203,18 @@ def test_markers_that_are_being_edited_are_reported_and_stay(extension) -> None:
         bpy.ops.knuckle.import_capture(filepath=tap)
     bpy.ops.object.mode_set(mode="OBJECT")
     assert len(shown.data.vertices) > 1000 and is_markers(shown)
+
+
+def test_markers_that_are_being_edited_do_not_change_and_are_nowhere_known() -> None:
+    markers = capture()
+    obj = add_markers(markers, "in Edit Mode", bpy.context.scene.collection, start=1.0, rate=60.0)
+    seen = positions_at(obj, 5.0)
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="EDIT")
+    show_solved(obj, markers)
+    assert np.isnan(positions_at(obj, 5.0)).all()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert (positions_at(obj, 5.0) == seen).all() and np.isfinite(seen).all()
 
 
 def test_points_that_were_edited_are_left_as_they_are() -> None:

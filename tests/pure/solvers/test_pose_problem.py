@@ -296,3 +296,11 @@ def test_a_hand_of_another_size_is_solved_as_this_one(side):
         )
         found.append(solve(problem).pose.angles)
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+
+
+def test_a_hand_without_free_angles_stays_and_its_cost_is_the_distance_left():
+    start = some_poses(HANDS["right"], 5, 3)
+    goals = positions(another(start, 6))
+    solution = solve(PoseProblem.of(start, np.zeros(0, int), to(start.hand, goals)))
+    assert (solution.pose.angles == start.angles).all()
+    assert solution.cost == pytest.approx(((goals - positions(start)) ** 2).sum((1, 2)) / 2)
