@@ -136,3 +136,12 @@ def expect_writable(path: Path, suffix: str = "", unlike: Iterable[Path] = ()) -
     if path.is_dir():
         raise FileError(f"{path}: is a folder, expected a file")
     return path
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a file or folder; False, too, for what cannot be a path, such as a name that is too long."""
+    try:
+        path.stat()
+    except (OSError, ValueError):
+        return False
+    return True

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from ..pipeline.blas_threads import use_one_thread
 from .terminal import exit_at_once, exit_status, holding_interrupts
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def main(
 
 def run_and_exit() -> NoReturn:
     """Run the process's command line and end the process with its exit status."""
+    use_one_thread()
     status = main()
     if "bpy" in sys.modules:
         exit_at_once(status)

@@ -7,6 +7,7 @@ import bpy
 
 from ..capture.devices.device_table import DEVICES
 from ..capture.devices.stream_stats import StreamStats
+from ..files import exists
 from ..operators.live import page_url
 from ..operators.live_loop import LiveRun
 from ..operators.online_access import is_on_this_computer, limits
@@ -199,7 +200,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
             row = layout.row()
             row.template_list("KNUCKLE_UL_takes", "", chosen, "takes", chosen, "take", rows=3)
             row.column().operator("knuckle.live_forget_take", text="", icon="REMOVE")
-            if 0 <= chosen.take < len(chosen.takes) and not Path(chosen.takes[chosen.take].filepath).exists():
+            if 0 <= chosen.take < len(chosen.takes) and not exists(Path(chosen.takes[chosen.take].filepath)):
                 paragraph(layout, context, f"{chosen.takes[chosen.take].filepath} does not exist", "ERROR")
         column = layout.column()
         column.enabled = recorder is None
@@ -208,7 +209,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         takes = folder_of(context.scene)
         row = layout.row()
         paragraph(row.column(), context, f"Raw takes: {takes}")
-        if takes.is_dir():
+        if exists(takes):
             row.operator("wm.path_open", text="", icon="FILE_FOLDER").filepath = str(takes)
         row = column.row()
         row.enabled = run is None

@@ -55,10 +55,11 @@ def _pose_is_current(armature: "Object") -> bool:
 
 
 def plain_bones(armature: "Object") -> list[Bone]:
-    """Return all bones of an armature at rest, in world space."""
+    """Return all bones of an armature at rest, in world space. Raises RigError as `expect_current_pose` does."""
     if not armature.data.bones:
         # An armature that never had bones has no pose either.
         return []
+    expect_current_pose(armature)
     world = np.array(armature.matrix_world)
     ik_bones = _bones_in_ik(armature)
     bones = []

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...hand.joints import Side
+from ..blas_threads import one_thread_in_new_processes
 from .piece import Piece
 from .solve_piece import LongTake, PieceResult, solve_piece
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
 PACKAGE = "knuckle"
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""Workers fill the cores; matrices are small, and threads of BLAS would only wait for each other."""
 MAX_PROCESSES = 61
 """As many as Windows can wait for."""
 
@@ -112,17 +111,14 @@ def workers_of(long: LongTake, processes: int) -> Iterator[PieceWorkers]:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import active_children, get_context
 
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
-    executor = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (long,))
-    try:
-        yield _Pool(executor)
-    except BaseException:
-        # What they are at is of no use any more, and may take minutes.
-        for worker in active_children():
-            worker.terminate()
-        raise
-    finally:
-        executor.shutdown(cancel_futures=True)
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+    with one_thread_in_new_processes():
+        executor = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (long,))
+        try:
+            yield _Pool(executor)
+        except BaseException:
+            # What they are at is of no use any more, and may take minutes.
+            for worker in active_children():
+                worker.terminate()
+            raise
+        finally:
+            executor.shutdown(cancel_futures=True)

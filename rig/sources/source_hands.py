@@ -12,7 +12,7 @@ from ...capture.marker_labels import ELBOW
 from ...errors import RigError
 from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, SIDES, Side
 from ...hand.proportions import adult
-from ..armature_data import expect_current_pose, plain_bones
+from ..armature_data import plain_bones
 from ..armature_hands import FoundHand, find_hands
 from ..detection import Bone as PlainBone
 from ..detection import DetectedHand, detect
@@ -74,7 +74,6 @@ def source_hands(armature: "Object", *, tails_known: bool) -> tuple[SourceHand, 
     if any(saved_mapping(armature, side) for side in SIDES):
         last_bones = LastBones({}, undirected, tails_known)
         return tuple(_source_hand(armature, hand, last_bones) for hand in find_hands(armature, ()))
-    expect_current_pose(armature)
     without_ends, ends = _without_end_bones(_without_stubs(bones, undirected))
     last_bones = LastBones(ends, undirected, tails_known)
     return tuple(_source_hand(armature, hand, last_bones) for hand in _detected(armature, without_ends))

@@ -232,6 +232,14 @@ def without_a_hand(armature: Object) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
+def with_a_bone_renamed_in_edit_mode(armature: Object) -> None:
+    """As `make fuzz OF=scene` found: the pose has the new name at once, the bone itself after Edit Mode."""
+    keyed(armature)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.bones[0].name = "renamed"
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -239,6 +247,7 @@ def without_a_hand(armature: Object) -> None:
         (endless, "animated from frame 1 to 400000, expected 200000 samples at most"),
         (renamed, "there is no armature 'Rig' in scene 'Scene', choose another"),
         (without_a_hand, "armature 'Rig' has no hand that can be recognised"),
+        (with_a_bone_renamed_in_edit_mode, "armature 'Rig' has bones without a pose, leave Edit Mode"),
     ],
 )
 def test_armatures_that_cannot_be_read_are_said_so(make: Callable[[Object], None], says: str) -> None:

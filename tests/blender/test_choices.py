@@ -62,6 +62,13 @@ def test_choosing_armature_takes_none_of_several() -> None:
     assert settings().armature is None
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "a/b\0c"])
+def test_a_folder_of_takes_whose_name_is_no_path_is_shown(name: str) -> None:
+    bpy.context.scene.knuckle_live.folder = f"/{name}"
+    bpy.context.scene.knuckle_live.takes.add().filepath = f"/{name}/take.rawtake"
+    assert draw_panels() == ""
+
+
 @pytest.mark.parametrize("key", PURPOSES)
 def test_a_purpose_is_a_solver_and_a_smoothing_with_their_defaults(key: str) -> None:
     settings().solvers.fabrik.passes = 7

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ....errors import KnuckleError
+from ....files import exists
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import encode, to_list
 from ....pipeline.recipe import Recipe
@@ -123,4 +124,4 @@ def _is_same_file(path: str, other_path: str) -> bool:
         return True
     first, second = (Path(bpy.path.abspath(either)) for either in (path, other_path))
     # One that is not there any more was moved.
-    return first.name == second.name and (first.resolve() == second.resolve() or not first.exists())
+    return first.name == second.name and (first.resolve() == second.resolve() or not exists(first))

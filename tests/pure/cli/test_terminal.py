@@ -197,3 +197,14 @@ def test_a_map_is_not_replaced_unasked(tmp_path, capsys):
     assert "--force" in capsys.readouterr().err
     assert main(["info", capture, "--save-markers", str(path), "--force"]) == 0
     assert path.read_text() != "mine"
+
+
+@pytest.mark.parametrize(("chosen", "used"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_blas_has_one_thread_unless_a_number_was_chosen(chosen, used):
+    script = (
+        "import os, sys; from knuckle.cli import main as command; assert 'numpy' not in sys.modules; "
+        "command.main = lambda: print(os.environ['OPENBLAS_NUM_THREADS']) or 0; command.run_and_exit()"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"} | chosen
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{used}\n"), done.stderr
