@@ -209,5 +209,5 @@ def unregister() -> None:
     for cls in reversed(list(defined("CLASSES"))):
         bpy.utils.unregister_class(cls)
     SESSION.clear()
-    detection_cache.forget()
+    detection_cache.clear()
     posable_cache.forget()

@@ -37,7 +37,7 @@ class Cleaning:
     gap_limit: float = 0.2
     """Gaps up to this length, in seconds, are filled; 0 fills none."""
     fragments: bool = True
-    """Drop positions of one to three frames between gaps that do not fit what was before and after."""
+    """Drop positions of one to three frames between gaps that do not fit the rest of the marker's path."""
     spikes: bool = True
     """Remove single positions that leave the marker's path."""
     cutoff: float | None = None

@@ -256,7 +256,7 @@ def _pose(options: argparse.Namespace) -> None:
 def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig | None = None) -> Take:
     job = pipeline.SolveJob(recipe, rig, reader=api.reader(recipe))
     for progress in job.steps():
-        update_progress(0.9 * progress.fraction, progress.doing)
+        update_progress(0.9 * progress.fraction, progress.description)
     assert job.take is not None
     return job.take
 

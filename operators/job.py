@@ -123,8 +123,8 @@ class JobOperator:
 
     def _show_progress(self, context: "Context", progress: Progress) -> None:
         status = context.window_manager.knuckle
-        status.running, status.fraction, status.doing = True, progress.fraction, progress.doing
-        context.workspace.status_text_set(f"Knuckle: {progress.doing}, {progress.fraction:.0%}    ESC: cancel")
+        status.running, status.fraction, status.description = True, progress.fraction, progress.description
+        context.workspace.status_text_set(f"Knuckle: {progress.description}, {progress.fraction:.0%}    ESC: cancel")
         redraw_views(context)
 
     def _clean_up(self, context: "Context") -> None:

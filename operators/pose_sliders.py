@@ -59,7 +59,7 @@ def value(context: "Context", slider: Slider) -> float:
     cached = SESSION.slider_values
     if cached is None or cached.hand != chosen:
         hand = chosen_hand(context)
-        known = detection_cache.known(hand[0]) if hand else None
+        known = detection_cache.cached(hand[0]) if hand else None
         if hand is None or known is None:
             return 0.0
         try:

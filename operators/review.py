@@ -267,7 +267,7 @@ class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
 def _select(context: "Context", armature: "Object", problem: TakeProblem) -> bool:
     """Select the bones of a problem's parts in Pose Mode. Return False if they are hidden or not known."""
     for candidate in playing_with(armature, context.scene):
-        found = detection_cache.now(candidate).hands.get(problem.hand)
+        found = detection_cache.detected(candidate).hands.get(problem.hand)
         if found is not None and candidate.visible_get():
             # The palm moves with its wrist.
             select_in_pose_mode(

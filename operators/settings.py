@@ -166,7 +166,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     fragments: BoolProperty(
         name="Remove Fragments",
-        description="Remove positions of one to three frames between gaps that do not fit what was before and after",
+        description="Remove positions of one to three frames between gaps that do not fit the marker's path",
         default=Cleaning().fragments,
         options=NOT_ANIMATED,
     )
@@ -338,7 +338,7 @@ class KnuckleStatus(bpy.types.PropertyGroup):
     fraction: FloatProperty(
         name="Progress", description="How far the job is", subtype="FACTOR", min=0, max=1, options={"SKIP_SAVE"}
     )
-    doing: StringProperty(name="Doing", description="What the job does now", options={"SKIP_SAVE"})
+    description: StringProperty(name="Description", description="What the job is doing", options={"SKIP_SAVE"})
 
 
 CLASSES = (

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
 ROWS = 12
-"""Corrections that are listed at a time, around the selected one."""
-TAKEN = 170
-"""Pixels of a row that are not its text's: eye, icon, lock, buttons beside the list, margins, and tabs."""
+"""Corrections listed at a time, around the selected one."""
+RESERVED_WIDTH = 170
+"""Pixels of a row that its text cannot use: eye, icon, lock, buttons beside the list, margins, and tabs."""
 CONTACTS = 5
-"""Contacts that are offered at a time, those nearest to the current frame."""
+"""Contacts offered at a time, nearest to the current frame."""
 ICONS: dict[Kind, str] = {
     "difference": "POSE_HLT",
     "pose": "VIEW_PAN",
@@ -155,7 +155,10 @@ def _row(
     first, last = take.clock.frames([correction.range.start, correction.range.end])
     icon = "ERROR" if any(status) else ICONS[correction.kind]
     text = shortened_text(
-        context, f"{correction.hand[0].upper()}  {correction.name}", f"  {first:.0f}–{last:.0f}", taken=TAKEN
+        context,
+        f"{correction.hand[0].upper()}  {correction.name}",
+        f"  {first:.0f}–{last:.0f}",
+        reserved_width=RESERVED_WIDTH,
     )
     _button(name, correction, "SELECT", icon, text=text, emboss=is_selected)
     end = row.row(align=True)

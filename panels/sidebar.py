@@ -194,7 +194,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         if status.running:
             row = self.layout.split(factor=0.88, align=True)
             row.scale_y = 1.4
-            row.progress(factor=status.fraction, text=f"{status.doing}  {status.fraction:.0%}")
+            row.progress(factor=status.fraction, text=f"{status.description}  {status.fraction:.0%}")
             row.label(text="Esc")
             return
         row = self.layout.row(align=True)

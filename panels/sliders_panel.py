@@ -7,7 +7,7 @@ import bpy
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
 from ..operators.pose_sliders import forget_values_of_others, setting
-from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, posed_armatures, sides_of
+from ..operators.posed_hands import check_pose_displayed, chosen_hand, posed_armature, posed_armatures, sides_of
 from ..operators.reports import sentence
 from ..operators.slider_drag import sliders_of
 from ..posing.sliders import SLIDERS, Slider, SliderKind, Sliders
@@ -50,7 +50,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         row.enabled = both
         for choice in SIDES:
             row.prop_enum(settings, "side", choice)
-        known = detection_cache.now(armature)
+        known = detection_cache.detected(armature)
         forget_values_of_others(known)
         try:
             rig_hand = posable_hand(armature, side, known)
@@ -59,7 +59,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
             return
         body = layout.column()
         try:
-            check_shown(armature)
+            check_pose_displayed(armature)
         except KnuckleError as error:
             paragraph(body, context, sentence(str(error)), "INFO")
             body = layout.column()

@@ -101,6 +101,6 @@ def _assembled(packets: Iterator[Incoming | None], name: str) -> Steps[CameraVid
             if assembly.problem:
                 message = assembly.problem.rstrip(".").removeprefix(name).lstrip()
                 raise CaptureError(f"{name}: {message}")
-        doing = f"Frame {assembly.received} of {assembly.expected}" if assembly.expected else "Reading the video"
-        yield Progress(assembly.received / max(assembly.expected, 1), doing)
+        description = f"Frame {assembly.received} of {assembly.expected}" if assembly.expected else "Reading the video"
+        yield Progress(assembly.received / max(assembly.expected, 1), description)
     raise AssertionError("packets do not end")

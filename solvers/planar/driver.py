@@ -9,7 +9,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
-from ..chunks import in_chunks
+from ..chunks import for_each_chunk
 from ..solver import State, hold_last_columns
 from .digit_steps import solve_digit
 from .following import follow
@@ -67,7 +67,7 @@ def solve_angles(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int)
     def solve(chunk: slice) -> None:
         _solve_chunk(plan, targets.select(chunk), roots[chunk] if len(roots) > 1 else roots, angles[chunk], sweeps)
 
-    in_chunks(len(targets), solve)
+    for_each_chunk(len(targets), solve)
     return angles
 
 

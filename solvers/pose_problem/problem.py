@@ -54,10 +54,10 @@ class Objective:
     """One weight or (F,); 0: no objective in that frame."""
     relative: int | None = None
     """The other site, None for a position in the world."""
-    following: tuple[int, int] | None = None
-    """A site and its relative that take over from the others; None if none do."""
-    share: Floats | None = None
-    """(F,) 0..1, how far they have taken over: the error is the mean of both, weighted by it."""
+    next_sites: tuple[int, int] | None = None
+    """Another site and its relative site, which take over from this pair; None if none do."""
+    next_weights: Floats | None = None
+    """(F,) 0..1: the error is interpolated from that of this pair (0) to that of the next (1)."""
     along: Floats | None = None
     """(3,) unit direction in the world in which the position does not matter; None if all of it does."""
     above: Floats | None = None
@@ -67,14 +67,14 @@ class Objective:
         """Return the objective in some of the frames."""
         position = self.position if self.position.ndim == 1 else self.position[rows]
         weight = self.weight[rows] if isinstance(self.weight, np.ndarray) else self.weight
-        share = self.share if self.share is None else self.share[rows]
+        next_weights = self.next_weights if self.next_weights is None else self.next_weights[rows]
         above = self.above if self.above is None else self.above[rows]
-        return replace(self, position=position, weight=weight, share=share, above=above)
+        return replace(self, position=position, weight=weight, next_weights=next_weights, above=above)
 
     @property
     def ends(self) -> tuple[tuple[int, float], ...]:
         """Its sites, and their signs."""
-        sites = (self.site, *(() if self.relative is None else (self.relative,)), *(self.following or ()))
+        sites = (self.site, *(() if self.relative is None else (self.relative,)), *(self.next_sites or ()))
         return tuple((site, 1.0 - 2.0 * (index % 2)) for index, site in enumerate(sites))
 
 

@@ -195,7 +195,7 @@ def test_the_dip_is_locked_as_the_scene_says(armature: bpy.types.Object) -> None
 
 
 def test_grab_points_are_where_bones_are_and_hidden_ones_have_none(armature: bpy.types.Object) -> None:
-    binding = detection_cache.look(armature).bindings["right"]
+    binding = detection_cache.detect(armature).bindings["right"]
     points = grab_points(armature, binding)
     assert set(points) == set(POINTS)
     np.testing.assert_allclose(points[TIPS["thumb"]], place(armature, TIPS["thumb"]), atol=1e-6)

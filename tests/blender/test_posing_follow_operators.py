@@ -36,7 +36,7 @@ def body() -> Object:
 def chosen(armature: Object) -> Object:
     bpy.context.view_layer.objects.active = armature
     bpy.context.view_layer.update()
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     return armature
 
 

@@ -15,7 +15,7 @@ from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.hand.joints import DIGITS
 from knuckle.operators.review import BeforeMend, problems_left
-from knuckle.operators.time_editors import region_beside
+from knuckle.operators.time_editors import region_without_frame
 from knuckle.pipeline.evidence.packing import unpack
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
@@ -281,7 +281,7 @@ def test_lines_lead_from_markers_to_the_solved_hand(tmp_path: Any) -> None:
     assert report is not None
     assert evidence is not None
     shown = next(obj for obj in scene.objects if is_markers(obj))
-    binding = detection_cache.now(armature).bindings["right"]
+    binding = detection_cache.detected(armature).bindings["right"]
     for reported, problem in zip(report["problems"], problems_of(armature), strict=True):
         bpy.ops.knuckle.show_problem(problem=problem.key)
         bpy.context.view_layer.update()
@@ -334,4 +334,4 @@ def test_editors_of_time_are_scrolled_and_drivers_are_left(editor, scrolls):
     area = bpy.context.window_manager.windows[0].screen.areas[0]
     area.ui_type = editor
     far = 1e6
-    assert (region_beside(area, far) is not None) == scrolls
+    assert (region_without_frame(area, far) is not None) == scrolls

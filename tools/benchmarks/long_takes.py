@@ -134,12 +134,12 @@ def stages_of(frames: int, markers_on: str) -> dict[str, float]:
     """Return ms of processor time for a frame of each stage of a solve at once."""
     job = SolveJob(Recipe(str(made_take(frames, ".c3d")), markers_on=markers_on))
     found: dict[str, float] = {}
-    doing, last = "", time.process_time()
+    description, last = "", time.process_time()
     for progress in job.steps():
         now = time.process_time()
-        found[doing] = found.get(doing, 0.0) + now - last
-        doing, last = progress.doing or doing, now
-    found[doing] = found.get(doing, 0.0) + time.process_time() - last
+        found[description] = found.get(description, 0.0) + now - last
+        description, last = progress.description or description, now
+    found[description] = found.get(description, 0.0) + time.process_time() - last
     return {name: 1000 * spent / frames for name, spent in found.items() if name}
 
 
