@@ -306,7 +306,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     corrections: StringProperty(
         name="Corrections",
-        description="Corrections of a loaded recipe, which lie on what is solved next, as JSON",
+        description="Corrections of a loaded recipe, which are applied to the next solve, as JSON",
         options=NOT_ANIMATED,
     )
     align: StringProperty(

@@ -47,7 +47,7 @@ MAX_JOINT_STRETCH_M = 0.004
 """m by which the distance of two markers on a bone may change, noise apart, if they are on its joints. In captures,
 joints of devices change theirs by up to 1 mm, markers on the skin by 8 to 12 mm."""
 MIN_SIDE_CONFIDENCE = 0.15
-"""Confidence from which the side that the hand's shape suggests overrules the one that its label claims."""
+"""Confidence from which the side that the hand's shape suggests overrides the one that its label claims."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ class Recipe:
     keep_apart: bool = False
     """Keep digits and palm from being deeper in each other than 1 mm, on the hand that is keyed."""
     corrections: list[dict[str, Any]] | None = None
-    """Corrections that lie on the take, as `Save Recipe` and the action of a take have them."""
+    """Corrections that are applied to the take, as `Save Recipe` and the action of a take store them."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"

@@ -49,7 +49,7 @@ def command_page() -> str:
 
         {parser.epilog}
 
-        Frames are counted from 1, as `knuckle info` counts them. Options overrule a recipe.
+        Frames are counted from 1, as `knuckle info` counts them. Options override a recipe.
         """
     commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     parts = [textwrap.dedent(intro).strip()]

@@ -1,7 +1,7 @@
 """A correction: a range of a take, its weight at each time, and what it changes.
 
-Times are seconds on the capture's clock, which another start, frame rate or rig does not change. Corrections lie on the
-take in the order of their list: each changes what those before it left.
+Times are seconds on the capture's clock, which does not depend on the start frame, frame rate or rig. Corrections are
+applied in the order of their list: each changes the result of those before it.
 """
 
 from collections.abc import Mapping
@@ -240,7 +240,7 @@ class Correction:
     factor: float = 1.0
     """0..1, the correction's weight."""
     factor_keys: tuple[tuple[float, float], ...] = ()
-    """Times in s and factors, linear in between; the first and last hold beyond. They overrule `factor`."""
+    """Times in s and factors, linear in between; the first and last hold beyond. They replace `factor`."""
     muted: bool = False
     locked: bool = False
     """Whether the panel protects it from changes."""

@@ -25,7 +25,7 @@ class Marks:
     seen: frozenset[int] = frozenset()
     """Ranks of the problems that are marked as seen."""
     corrections: int = 0
-    """Corrections that lie on the keys, which the evidence and the angles do not have."""
+    """Corrections that are applied to the keys, but not to the evidence and the angles."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def corrections_report(
 
 
 def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, Any]] | None:
-    """Return, as a recipe has them, the corrections of the take that an armature plays, to lie on a new solve as well.
+    """Return, as a recipe has them, the corrections of the take that an armature plays, to apply them to a new solve.
 
     None if it plays no take of this capture, or one that was never corrected. Raises RecipeError if they are damaged.
     """

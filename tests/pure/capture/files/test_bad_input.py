@@ -378,12 +378,12 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "cut.handpose",
         cut(samples.handpose, 3000),
-        "cut.handpose: 3000 bytes, a handpose of two hands of 25 joints has 3404",
+        "cut.handpose: 3000 bytes, expected 3404 for a handpose of two hands with 25 joints",
     ),
     (
         "long.handpose",
         lambda: samples.handpose() * 2,
-        "long.handpose: 6808 bytes, a handpose of two hands of 25 joints has 3404",
+        "long.handpose: 6808 bytes, expected 3404 for a handpose of two hands with 25 joints",
     ),
 ]
 
