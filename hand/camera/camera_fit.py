@@ -34,9 +34,9 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
 SHAPE_FRAMES = 200
-"""Most frames by which the side is decided and the bones are measured."""
-PIECE, RUN_UP = 600, 45
-"""Frames of a take that are fitted at once, and those before and after them that are fitted along."""
+"""Maximum frames from which the side and the bone lengths are determined."""
+BATCH_FRAMES, OVERLAP_FRAMES = 600, 45
+"""Frames in a batch of a take, and additional frames on both sides that are fitted with it and discarded."""
 MAX_GAP = 0.5
 """s, the longest time without the hand over which its poses are predicted."""
 START_SPREAD = 0.008
@@ -199,15 +199,15 @@ def _fit_frames(
     """Fit every frame of a take with a known shape, piece by piece; return poses and where the hand was found (F,)."""
     state, sighting = start_state(landmarks, side, shape, settings)
     result, found = state.poses.copy(), landmarks.seen.copy()
-    for start in range(0, len(times), PIECE):
+    for start in range(0, len(times), BATCH_FRAMES):
         yield Progress(0.5 + 0.5 * start / len(times))
-        first = max(start - RUN_UP, 0)
-        rows = slice(first, start + PIECE + RUN_UP)
+        first = max(start - OVERLAP_FRAMES, 0)
+        rows = slice(first, start + BATCH_FRAMES + OVERLAP_FRAMES)
         problem = TakeFitProblem(sighting.select(rows), MotionPrior(times[rows]), None)
         fitted, _ = fit_take(problem, replace(state, poses=state.poses.select(rows)), POSE_ITERATIONS)
         trusted = _without_false_frames(problem, fitted)
         fitted, _ = fit_take(trusted, fitted, POSE_ITERATIONS)
-        own = np.arange(start, min(start + PIECE, len(times)))
+        own = np.arange(start, min(start + BATCH_FRAMES, len(times)))
         result.assign(own, fitted.poses.select(own - first))
         found[own] = trusted.sighting.seen[own - first]
     return result, found
