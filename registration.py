@@ -157,7 +157,7 @@ MODULES: tuple[ModuleType, ...] = (
     keymap,
     help_pages,
 )
-"""In the order of registration: property groups before the groups that contain them, panels before their sub-panels."""
+"""The classes in order of registration: property groups before groups that contain them, panels before sub-panels."""
 
 
 def defined(name: str) -> Iterator[Any]:

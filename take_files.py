@@ -43,7 +43,7 @@ class TakeFiles:
 
 
 class Content(Protocol):
-    """What the files of a take hold."""
+    """Contents of a take's files."""
 
     @property
     def report(self) -> Mapping[str, Any]:
@@ -66,7 +66,7 @@ class Content(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeContent:
-    """What the files of a take that was solved at once hold; see Content."""
+    """Contents of the files of a take that was solved at once; see Content."""
 
     take: Take
     report: Mapping[str, Any]
@@ -83,7 +83,7 @@ class TakeContent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LongContent:
-    """What the files of a take that was solved in pieces hold; see Content."""
+    """Contents of the files of a take that was solved in pieces; see Content."""
 
     joined: JoinedTake
     html: str = ""
@@ -131,9 +131,9 @@ class SolvedContent:
 
     content: Content
     judged: tuple[Outcome, ...]
-    """What it was judged by."""
+    """Outcomes of the conditions."""
     reviewed: ReviewedTake | None
-    """What a report page shows of it, if there are any."""
+    """Data for the report page, if one is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class SolveChoices:
     """How a take is solved and judged."""
 
     name: str
-    """What its report page calls it."""
+    """Title of the report page."""
     processes: int = 1
     """Worker processes for a long take."""
     conditions: tuple[Condition, ...] = ()

@@ -201,7 +201,7 @@ def _filled(paths: Floats, known: list[Ints]) -> Floats:
 
 
 def _nearest(paths: Floats, solid: Bools) -> list[Ints]:
-    """For each marker the others by their mean distance, the nearest first."""
+    """Return for each marker the others, sorted by their mean distance."""
     sampled = slice(None, None, max(1, len(paths) // 200))
     known = np.where(solid[sampled, :, None], paths[sampled], np.nan)
     order = []

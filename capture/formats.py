@@ -91,7 +91,7 @@ FORMATS: tuple[FileFormat, ...] = (
         "table", (".csv", ".tsv", ".txt"), plain_table.sniff, _whole(plain_table.read), "time,wrist.x,wrist.y,wrist.z"
     ),
 )
-"""In the order in which they are tried: formats that are recognised most reliably come first."""
+"""The formats in the order in which they are tried: those that are recognised most reliably come first."""
 
 SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for file_format in FORMATS for suffix in file_format.suffixes}))
 

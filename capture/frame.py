@@ -43,7 +43,7 @@ NAMES_CACHE_SIZE = 64
 
 @lru_cache(NAMES_CACHE_SIZE)
 def intern_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The same object for equal names, as Frame requires."""
+    """Return the same object for equal names, as Frame requires."""
     return names
 
 

@@ -1,4 +1,4 @@
-"""What the shell command prints, and the questions that it asks."""
+"""Output and confirmation prompts of the shell command."""
 
 import atexit
 import os

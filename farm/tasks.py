@@ -1,4 +1,4 @@
-"""What workers do: solve a bundle of takes, and measure a performer. Blender starts where it is needed, and once.
+"""The tasks of workers: solve a bundle of takes, and measure a performer. Blender is started once, when it is needed.
 
 A bundle may be started twice, because a worker that dies leaves its bundle to another: what was finished is known by
 its record and is not done again.
@@ -47,7 +47,7 @@ TAKES, PERFORMERS = "takes", "performers"
 """Folders in the output."""
 PERFORMER_FILE = "performer.json"
 TRACEBACK_FILE = "error.txt"
-"""In a take's folder: where a bug was met."""
+"""File in a take's folder with the traceback of a bug."""
 FILE_NAMES = {
     "joints": "joints.npz",
     "evidence": "evidence.npz",

@@ -251,7 +251,7 @@ class _ReadLabel:
     subject: str
     subject_side: Side | None
     text: str
-    """As normalise_label returns it."""
+    """The label as normalise_label returns it."""
     without_side: str
     side: Side | None
     """The side at the beginning or end of the text."""

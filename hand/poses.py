@@ -81,7 +81,7 @@ def _read(path: Path) -> dict[str, NamedPose]:
 
 
 POSES: dict[str, NamedPose] = _read(Path(__file__).with_name("poses.json"))
-"""By name, in display order."""
+"""Named poses, in display order."""
 
 
 def names_in_group(group: str) -> tuple[str, ...]:

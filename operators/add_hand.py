@@ -43,7 +43,7 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """In Object Mode."""
+        """Requires Object Mode."""
         if context.mode != "OBJECT":
             cls.poll_message_set("A hand is added in Object Mode")
             return False

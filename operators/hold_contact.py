@@ -73,7 +73,7 @@ class FoundContact:
 
     @property
     def name(self) -> str:
-        """What touches what."""
+        """The parts that touch, such as "Thumb on index"."""
         digit, other = self.touch.parts
         return f"{digit_title(digit)} on {digit_title(other).lower()}"
 

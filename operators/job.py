@@ -209,7 +209,7 @@ def redraw_views(context: "Context", kind: str = "VIEW_3D") -> None:
 
 
 def no_job_runs(operator: type, context: "Context") -> bool:
-    """For poll: whether no job is running."""
+    """Return whether no job is running. For `poll` methods."""
     if context.window_manager.knuckle.running:
         operator.poll_message_set("Another job of Knuckle is running, press ESC to cancel it")
         return False

@@ -41,7 +41,7 @@ class LiveRigs:
         self.problems: dict[str, str] = {}
         """Hand -> a sentence why it is not posed."""
         self.performers: list[str] = []
-        """In order of appearance; '' if the device names none."""
+        """Names of performers, in order of appearance; '' if the device names none."""
         self.made = False
         """Whether hands were added to the scene since this was last set to False."""
         self._scene, self._first, self._people, self._recipe = scene, first, dict(people), recipe

@@ -53,7 +53,7 @@ def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> in
 
 @dataclass(frozen=True, slots=True)
 class BeforeMend:
-    """What was wrong before a mend."""
+    """The problems of a take before a correction is made."""
 
     problems: tuple[TakeProblem, ...]
     """The take's problems."""

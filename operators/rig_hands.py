@@ -40,7 +40,7 @@ def driven_armature(scene: "Scene") -> "Object | None":
 
 
 def armature_chosen(operator: type, context: "Context") -> bool:
-    """For poll: whether an armature is chosen."""
+    """Return whether an armature is chosen. For `poll` methods."""
     if driven_armature(context.scene) is not None:
         return True
     operator.poll_message_set("Choose a target armature")
@@ -48,7 +48,7 @@ def armature_chosen(operator: type, context: "Context") -> bool:
 
 
 def armature_editable(operator: type, context: "Context") -> bool:
-    """For poll: whether an editable armature is chosen."""
+    """Return whether an editable armature is chosen. For `poll` methods."""
     armature = driven_armature(context.scene)
     if armature is None:
         return armature_chosen(operator, context)

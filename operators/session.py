@@ -52,7 +52,7 @@ class LiveState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DragTargets:
-    """What the solver is given for the hand that is dragged, for the algebra overlay."""
+    """The targets of the drag's current step, for the algebra overlay."""
 
     armature: str
     """The armature object's name."""
@@ -143,7 +143,7 @@ class Session:
 
     live: LiveState = field(default_factory=LiveState)
     solved: SolvedCapture | None = None
-    """What the last solve found, so that a range of the take is solved again without the rest. May be forgotten at any
+    """Results of the last solve, so that a range of the take can be solved again on its own. May be discarded at any
     time."""
     drag_targets: DragTargets | None = None
     picked_tip: PickedTip | None = None
@@ -158,7 +158,7 @@ class Session:
     draw_algebra: Callable[[bool], None] = lambda _on: None
     """Switches its drawing on and off."""
     algebra: TraceCache = field(default_factory=TraceCache)
-    """What it drew last."""
+    """The shapes that it drew last."""
     heat: HeatCache = field(default_factory=HeatCache)
     """The heat strips that were drawn last."""
     algebra_names: list[tuple[Shape, Floats]] = field(default_factory=list)

@@ -146,7 +146,7 @@ def expected_take(context: "Context") -> ShownTake:
 
 
 def has_take(operator: Any, context: "Context") -> bool:
-    """For poll: whether there is a take that can be corrected."""
+    """Return whether there is a take that can be corrected. For `poll` methods."""
     if context.mode not in ("OBJECT", "POSE"):
         operator.poll_message_set("Takes are corrected in Object Mode and Pose Mode")
     elif base_of(result_armature(context)) is None:

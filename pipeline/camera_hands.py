@@ -77,7 +77,7 @@ def _positions(hand: CameraHand, up: str) -> Floats:
 
 
 def _notes(recipe: Recipe, settings: CameraSettings) -> tuple[str, ...]:
-    """What was fitted, and what was assumed for it."""
+    """Return a note about the camera and the hand length that were assumed."""
     view = f"a camera of {settings.angle_of_view:g} degrees" + (" (assumed)" if recipe.angle_of_view is None else "")
     length = f"a hand of {1000 * settings.length:.0f} mm" + (" (an adult's)" if recipe.hand_length is None else "")
     return (f"hands were fitted to the landmarks in the picture, for {view} and {length}",)

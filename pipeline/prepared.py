@@ -1,4 +1,4 @@
-"""What holds for all frames of a take: which markers belong to which hand, and the performer who wears them.
+"""Facts about all frames of a take: which markers belong to which hand, and the performer who wears them.
 
 A long take is measured on stretches of frames, evenly spread, so that measuring takes as long as for a short one, and
 so that a take that is solved in pieces is measured like one that is solved as a whole.

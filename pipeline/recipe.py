@@ -62,7 +62,7 @@ MarkerMap = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What to read, how to interpret it, how to solve it and what to drive. Paths are strings, as the user wrote them.
+    """All choices that lead from a capture to a take. Paths are strings, as the user wrote them.
 
     Raises RecipeError for a value that is not allowed.
     """

@@ -28,7 +28,7 @@ LIMIT_VIOLATION_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandFigures:
-    """What the figures of a hand are computed from: F frames, T targets, J joints, D angles."""
+    """The inputs of a hand's figures: F frames, T targets, J joints, D angles."""
 
     hand: HandModel
     sites: Ints

@@ -1,4 +1,4 @@
-"""What finds a data-block again, whatever is done meanwhile: called otherwise, taken away and brought back by undo."""
+"""References to data-blocks that survive undo, renaming and loading of files."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ class DataReference:
 
     uid: int
     name: str = field(compare=False)
-    """What it was called when it was referred to, for sentences, and to look for first."""
+    """Its name when the reference was made: used in messages, and looked up first."""
 
     @classmethod
     def of(cls, block: "ID") -> "DataReference":

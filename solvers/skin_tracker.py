@@ -60,7 +60,7 @@ class TrackerState(SkinState):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prediction:
-    """What is expected of a frame's angles."""
+    """Predicted angles of a frame."""
 
     mean: Floats
     """(D,) rad"""

@@ -115,7 +115,7 @@ def cycle(left: Mapping[str, Room]) -> Iterator[str]:
 
 
 def drawn_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
-    """From each room to those that use it, without arrows that follow from others (transitive reduction)."""
+    """Return pairs of a room and one that uses it, without arrows that follow from others (transitive reduction)."""
 
     def below(name: str) -> set[str]:
         return set(rooms[name].imports).union(*map(below, rooms[name].imports))

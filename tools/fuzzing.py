@@ -32,17 +32,17 @@ class Result:
     """How a run ended."""
 
     wrong: str
-    """What is wrong, empty if nothing."""
+    """A problem that was found; empty if none was."""
     outcome: str
-    """What runs are counted by."""
+    """Name under which runs are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fuzzing:
-    """What is tried, and within which bounds."""
+    """A target of fuzzing, and its bounds."""
 
     runs: str
-    """What runs are called."""
+    """Name of the runs."""
     attempt: Callable[[random.Random, Path, Callable[[str], None]], Result]
     """A run, of these dice, in an empty folder; it tells whatever it does before it does it."""
     batch: int

@@ -29,7 +29,7 @@ LONGEST = 300.0
 
 @dataclass(frozen=True)
 class Coverage:
-    """What one test took and ran: processor seconds, and for each file, by its path below ROOT, a bit for each line.
+    """Measurements of one test: processor seconds, and for each file, by its path below ROOT, a bit for each line.
 
     `digest` is that of the contents of these files.
     """

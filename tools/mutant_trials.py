@@ -46,7 +46,7 @@ class Tests:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What noticed a mutant, if anything did."""
+    """The test that noticed a mutant, if any did."""
 
     noticed: str | None
     """The test that failed, ENDLESS, or None."""

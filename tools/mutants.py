@@ -59,7 +59,7 @@ class Mutant:
 
     @property
     def key(self) -> Key:
-        """What names the mutant."""
+        """Identifier of the mutant."""
         return self.module, self.function, self.old
 
     @property

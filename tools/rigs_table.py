@@ -92,7 +92,7 @@ def row(name: str) -> str:
 
 
 def whole_curl_cells(whole: list[Curl]) -> tuple[str, str]:
-    """For digits with all joints curled: the least approach of a tip, and the largest angle to the side."""
+    """Return for digits with all joints curled the smallest approach of a tip, and the largest sideways angle."""
     aside = max(curl.aside for curl in whole if not curl.joint.startswith("thumb"))
     return f"{min(curl.nearer for curl in whole):.2f}", f"{aside:.0f}°"
 

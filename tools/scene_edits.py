@@ -1,4 +1,4 @@
-"""What people, scripts and other add-ons do to a scene between two operators of Knuckle, at random."""
+"""Random edits of a scene by users, scripts and other add-ons, between two operators of Knuckle."""
 
 import itertools
 import math

@@ -38,7 +38,7 @@ class _Joint:
     parent: int
     """Index of the parent, -1 for a root."""
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """From the parent at rest, in the file's unit."""
+    """Offset from the parent at rest, in the file's unit."""
     channels: list[tuple[str, int, int]] = field(default_factory=list)
     """(position or rotation, axis, column of the motion), in file order."""
     is_end_site: bool = False

@@ -28,7 +28,7 @@ MAX_SIZE = 1 << 22
 """Most bytes of a packet; the parameters of some skeletons have half a million."""
 GREETING = b"QTM RT Interface connected"
 VERSIONS = ("1.25", "1.24", "1.23", "1.22", "1.21", "1.20", "1.19")
-"""In order of preference; there are no skeletons before 1.19."""
+"""Protocol versions in order of preference; there are no skeletons before 1.19."""
 PARAMETERS = (b"GetParameters 3D", b"GetParameters Skeleton:global")
 """Requested separately, because the request for skeletons fails if there are none."""
 STREAM = b"StreamFrames AllFrames 3D 3DNoLabels Skeleton:global Timecode"

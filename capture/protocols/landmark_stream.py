@@ -25,7 +25,7 @@ from .parser import Parser
 
 MAX_HANDS = 4
 CAMERA = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-"""From a camera's axes to Blender's: (x, y, z) becomes (x, z, −y)."""
+"""Rotation from a camera's axes to Blender's: (x, y, z) becomes (x, z, −y)."""
 JOINT_INDICES = [JOINT_INDEX[joint] for joint in LANDMARKS]
 
 

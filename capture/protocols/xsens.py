@@ -48,7 +48,7 @@ SEGMENTS = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in jo
 """The 20 segments of a hand in order: the carpus, then each digit's from its metacarpal outwards."""
 JOINT_INDICES = [JOINT_INDEX[joint] for joint in SEGMENTS]
 AXES = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-"""From MVN's axes to Blender's, where forwards is −Y and left is +X."""
+"""Rotation from MVN's axes to Blender's, where forwards is −Y and left is +X."""
 AXES_ROTATION = rot.from_matrix(AXES)
 SEGMENT_FROM_JOINT: dict[Side, Floats] = {
     # In the T-pose the palms face down; a left hand points along +Y of MVN, a right one along −Y.

@@ -44,7 +44,7 @@ INITIAL_NOISE = 0.0015
 RHO_SPREAD, MAX_RHO_SPREAD = 0.15, 0.05
 """Standard deviations of ρ: between people, and the largest with which the fit determines it."""
 MAX_RESIDUAL_RATIO = 0.8
-"""On held-out frames, the fit's residual must be below this fraction of the previous hand's."""
+"""Maximum residual of the fit on held-out frames, as a fraction of that of the previous hand."""
 
 
 def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, most: int = MAX_FRAMES) -> Ints:

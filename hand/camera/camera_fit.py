@@ -52,7 +52,7 @@ class CameraHand:
     side: Side
     proportions: Proportions
     pose: Pose
-    """Of the hand built of these proportions."""
+    """Pose of the hand that is built from these proportions."""
     known: Bools
     """(F,) frames with a pose: the hand was found in them, or they lie in a gap of at most MAX_GAP."""
     found: Bools
@@ -214,7 +214,7 @@ def _fit_frames(
 
 
 def _without_false_frames(problem: TakeFitProblem, state: TakeState) -> TakeFitProblem:
-    """The same without frames whose landmarks are far from the fitted hand: the detector saw something else there."""
+    """Return the problem without frames whose landmarks are far from the fitted hand, which the detector got wrong."""
     sighting = problem.sighting
     misses = np.linalg.norm(residuals(state.shape, state.poses, sighting).picture, axis=-1).mean(axis=1)
     usual = float(np.median(misses[sighting.seen])) if sighting.seen.any() else 0.0

@@ -37,7 +37,7 @@ class Detection:
     pixels: Floats
     """(21, 2)"""
     index: int
-    """In its frame's list."""
+    """Index in its frame's list."""
 
     @property
     def size(self) -> float:

@@ -60,7 +60,7 @@ def shape_of(proportions: Proportions) -> ShapeParameters:
 
 
 def with_offsets(shape: ShapeParameters) -> ShapeParameters:
-    """The same hand with its landmarks where they belong on it."""
+    """Return the same hand with its landmarks at their positions on it."""
     offsets = landmark_offsets() * length_of(shape)
     offsets[_AT_END, 1] += shape.lengths[_DIGIT, _BONE][_AT_END]
     return replace(shape, offsets=offsets)

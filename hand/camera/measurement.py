@@ -61,7 +61,7 @@ class LandmarkResiduals:
     """Residuals of F frames in standard deviations."""
 
     landmarks: MarkerPositions
-    """In the wrist's frame."""
+    """Positions in the wrist's frame."""
     points: Floats
     """(F, 21, 3) m, the landmarks in the camera's space."""
     picture: Floats

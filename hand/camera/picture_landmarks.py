@@ -63,7 +63,7 @@ class PictureLandmarks:
     world: Floats
     """(F, 21, 3) m, the detector's guess about the hand's shape, about a centre of its own."""
     claims: tuple[int, int] = (0, 0)
-    """In how many frames the source claims a side, in the order of SIDES."""
+    """Number of frames in which the source claims a side, in the order of SIDES."""
 
     @classmethod
     def of(cls, size: PictureSize, hands: Sequence[PictureHand | None]) -> "PictureLandmarks":

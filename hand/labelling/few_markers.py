@@ -148,7 +148,7 @@ def _tips_with_confidence(positions: Floats) -> dict[int, tuple[str, float]] | N
 
 
 def _score_assignments(positions: Floats, tips: tuple[str, ...]) -> list[tuple[float, float, tuple[str, ...]]]:
-    """For each assignment of tips: its cost, the mean squared deviation per distance, and each marker's tip."""
+    """Return for each assignment of tips its cost, the mean squared deviation per distance, and each marker's tip."""
     mean, inverse_covariance, log_determinant = _distance_statistics(tips)
     assignments = []
     for order in permutations(range(len(tips))):

@@ -247,7 +247,7 @@ class Correction:
 
     @property
     def kind(self) -> Kind:
-        """What it changes."""
+        """Kind of the change."""
         return next(kind for kind, of_kind in KINDS.items() if isinstance(self.change, of_kind))
 
     @property

@@ -42,14 +42,14 @@ SAME_INSTANT = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SolveSource:
-    """What a capture was solved from."""
+    """The inputs of a solve."""
 
     recipe: Recipe
     raw: Markers
     """Labelled, not cleaned."""
     assigned: Assignment
     performer: Performer
-    """As it is solved, with the rig's limits."""
+    """The performer that is solved, with the rig's limits."""
     methods: SolveMethods
 
     def side(self, correction: Correction) -> Side:

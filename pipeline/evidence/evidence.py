@@ -25,7 +25,7 @@ class Measure:
     unit: str
     """mm, deg, m/s3, or a share of 0 to 1."""
     meaning: str
-    """What it measures, in the words of documentation and error messages."""
+    """Description for documentation and error messages."""
 
     @property
     def figure(self) -> str:

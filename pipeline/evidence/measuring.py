@@ -33,7 +33,7 @@ _TIPS = [JOINT_INDEX[joints[-1]] for joints in CHAIN_JOINTS.values()]
 
 @dataclass(frozen=True, eq=False)
 class SolvedFrames:
-    """What the evidence of a hand is computed from: F frames, T targets, J joints."""
+    """The inputs of a hand's evidence: F frames, T targets, J joints."""
 
     targets: Targets
     """The cleaned markers, not smoothed."""

@@ -57,7 +57,7 @@ class DisplayedHand:
     """A hand as it is currently displayed."""
 
     name: str
-    """For example 'right' or 'Anna left'."""
+    """Name for messages, such as 'right' or 'Anna left'."""
     side: Side
     pose: Pose
     """One frame."""

@@ -19,7 +19,7 @@ PACKAGE = "knuckle"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Workers fill the cores; matrices are small, and threads of BLAS would only wait for each other."""
 MAX_PROCESSES = 61
-"""As many as Windows can wait for."""
+"""Maximum worker processes; Windows cannot wait for more."""
 
 
 def cores() -> int:

@@ -31,10 +31,10 @@ FIGURES = ("errors", "predicted", "limit_hits", "beyond")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LongTake:
-    """What all pieces of a take share; it can be sent to another process."""
+    """Data common to all pieces of a take, which can be sent to another process."""
 
     recipe: Recipe
-    """Without a range of frames: the capture has no others."""
+    """The recipe without a range of frames, since the capture has no others."""
     capture: LongCapture
     prepared: Prepared
     parts: Parts
@@ -75,7 +75,7 @@ class PieceResult:
     states: Mapping[Side, Any]
     """Side -> state of the solver before the first frame of the next piece."""
     swaps: Mapping[str, int]
-    """As in the report's `labels`."""
+    """Label swaps, as in the report's `labels`."""
     fragments: Mapping[str, int]
     spikes: int
 

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What was done about the problems of a take after its solve."""
+    """What was done about the problems of a take after it was solved."""
 
     mended: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """Rank of a problem, 0 for the worst -> names of the corrections that mend it."""
@@ -34,7 +34,7 @@ class ReviewedTake:
 
     name: str
     report: Mapping[str, Any]
-    """As a file has it: anything may be in it."""
+    """Report as read from a file: it may contain anything."""
     evidence: Evidence
     """Evidence of at least one frame; times are finite and do not decrease."""
     angles: tuple[AngleCurves, ...]

@@ -45,7 +45,7 @@ PINCH_TOLERANCE = 0.003
 
 @dataclass(frozen=True, slots=True)
 class RetargetMode:
-    """What is kept, and at which scale."""
+    """What retargeting preserves, and at which scale."""
 
     keep: KeepChoice = "directions"
     scale: ScaleChoice = "hand"

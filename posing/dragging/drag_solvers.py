@@ -43,7 +43,7 @@ class _TakeState:
     state: State
     """The solver's own."""
     offsets: Positions
-    """From where the hand has a site to where the straight hand has it."""
+    """Vectors from the sites' positions on the hand to those on the straight hand."""
     guide: Floats | None = None
     """(1, D) rad, the angles by which Nearest reached the goals, where it was used."""
 

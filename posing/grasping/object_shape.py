@@ -24,7 +24,7 @@ BALL_TOLERANCE = 0.08
 PIECES = 1500
 """Approximate number of pieces into which a surface is cut, so that large faces are sampled all over."""
 MAX_PIECES = 4 * PIECES
-"""With more pieces than this, only some are used."""
+"""Maximum number of pieces that are used; of more, a selection."""
 MAX_CUTS = 16
 """Maximum number of pieces along a triangle's side."""
 OUTLIER_SHARE = 0.25

@@ -1,4 +1,4 @@
-"""What a take moves on a rig: the fingers alone, the hand with its wrist, or also the arm."""
+"""The parts of a rig that a take drives: the fingers alone, the hand with its wrist, or also the arm."""
 
 from collections.abc import Collection
 from dataclasses import replace

@@ -41,7 +41,7 @@ class ForearmBones:
     """The bones between an elbow and a wrist."""
 
     chain: tuple[str, ...]
-    """From the elbow's bone to the wrist's own, each the parent of the next."""
+    """Bones from the elbow's to the wrist's own, each the parent of the next."""
     shares: Mapping[str, float]
     """Bone -> the fraction of the hand's pronation that it takes relative to the upper arm, if it can twist."""
     beside: Mapping[str, str]

@@ -42,7 +42,7 @@ STILL = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class KeyFigures:
-    """What a reduction did."""
+    """Figures of a reduction of keys."""
 
     before: int
     """Keys of all curves of the hands."""

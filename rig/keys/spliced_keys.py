@@ -39,7 +39,7 @@ KEY_SETTINGS = {
     "amplitude": (1, np.float32),
     "period": (1, np.float32),
 }
-"""What a key holds besides its frame and value: numbers and their type."""
+"""Properties of a key besides its frame and value: numbers and their type."""
 
 
 @dataclass(frozen=True, slots=True)

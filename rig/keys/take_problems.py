@@ -33,7 +33,7 @@ class TakeProblem:
     severity: float
     reason: str
     measure: str = ""
-    """What is worst, as the evidence calls it."""
+    """Name of the worst measure of evidence."""
 
     @property
     def is_unseen(self) -> bool:

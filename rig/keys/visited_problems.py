@@ -24,7 +24,7 @@ class Visits:
     """The places that a review has gone to; in each round it goes to every problem once."""
 
     order: tuple[TakeProblem, ...] = ()
-    """As they were when they were visited."""
+    """The problems as they were when they were visited."""
     round_start: int = 0
     """Index of the first visit of this round; those before it are of the round before."""
 

@@ -23,9 +23,9 @@ MIN_SHORT = 0.005
 ELBOWS = 36
 """Directions in which the elbow of a rig with its own IK is tried."""
 NOT_ALIGNED = "align the capture to the character, or drive the fingers only"
-"""What the warning advises if the capture stands where it was recorded."""
+"""Advice if the capture is where it was recorded."""
 MOVED_AWAY = "align the capture in another way, or drive the fingers only"
-"""What it advises if the capture was aligned: performer and character move or stand differently."""
+"""Advice if the capture was aligned: performer and character move or stand differently."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -53,7 +53,7 @@ class Grasped:
     hand_arm: HandArm
     hold: Grasp
     approach: Pose
-    """From the hand's previous pose, through the open hand in front of the object, to the hold."""
+    """Poses from the hand's previous pose, through the open hand in front of the object, to the hold."""
     times: Floats
     """(N,) 0..1, the time of each pose."""
     distance: float

@@ -37,7 +37,7 @@ class _Entry:
 
 
 _cached: OrderedDict[int, _Entry] = OrderedDict()
-"""By the identity of the detected hand."""
+"""Entries by the identity of the detected hand."""
 
 
 def posable_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> RigHand:

@@ -33,7 +33,7 @@ class DirectionJoint(NamedTuple):
     signs: tuple[float, ...]
     """Signs of abduction, twist if any, and flexions: −1 if a positive angle is a negative rotation about z, y or x."""
     targets: tuple[int, ...]
-    """For each flexion, the target on its bone."""
+    """Index of the target on the bone of each flexion."""
 
 
 class HingeCoupling(NamedTuple):

@@ -32,7 +32,7 @@ START_DAMPING = 1e-4
 MIN_DAMPING, MAX_DAMPING = 1e-12, 1e8
 """Bounds of λ."""
 NEGLIGIBLE_DAMPING = 1e-10
-"""With λ above this, a short step may be due to the damping and does not end the iteration."""
+"""λ above which a short step does not end the iteration, since it may be due to the damping."""
 DAMPING_DOWN, DAMPING_UP = 0.1, 10.0
 """Factors on λ after an accepted step and after a rejected one."""
 

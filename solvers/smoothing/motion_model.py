@@ -47,7 +47,7 @@ class NoiseRules:
     bridge: float
     """s for which an unseen path continues."""
     calm: float = 1.0
-    """In whole takes: divides the estimated bandwidth."""
+    """Divides the estimated bandwidth; used for whole takes."""
     memory: float = 0.1
     """s: samples within this time, live only the earlier ones, determine the bandwidth."""
     deviations: float = 5.5

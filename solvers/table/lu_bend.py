@@ -16,7 +16,7 @@ class PlanarLu:
     """How one digit brings one of its markers to its goal, near its pose in the frame before."""
 
     exact: PlanarTable
-    """For markers before the last bone, which the thesis does not cover."""
+    """Used for markers before the last bone, which the thesis does not cover."""
     index: LuTable | None
     thumb: LuTable | None
     """The table from the end of the first bone, for frames in which that point is seen, as the thumb's is."""

@@ -27,7 +27,7 @@ class PlanarTable:
     linkage: Linkage
     faces: LimitFaces
     branches: tuple[TableRows, ...]
-    """With three bones, the table's branches that are not empty, forwards first; fewer bones have a closed form."""
+    """With three bones, the non-empty branches of the table, forwards first; fewer bones have a closed form."""
     scalar: ScalarLookup | None
     """The first of these branches for single frames."""
 

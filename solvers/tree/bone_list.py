@@ -23,7 +23,7 @@ class RestBone:
     tail: Vector
     """m"""
     limit: SwingTwistLimit = UNLIMITED
-    """In the joint's frame."""
+    """Limit in the joint's frame."""
     side: Vector | None = None
     """Direction that the joint's +X points to, made perpendicular to +Y; None for the parent's +X."""
 

@@ -109,7 +109,7 @@ def scored(video: Video, found: dict[str, Any]) -> Scored:
 
 
 def title(video: Video) -> str:
-    """What is seen, as the table names it."""
+    """Return the description of a video for the table."""
     kind = "Knuckle" if video.hand < len(SHAPES) else "MakeHuman"
     words = [kind, SHAPES[video.hand % len(SHAPES)].name, video.motion, video.view, video.background, video.skin]
     return ", ".join(words + ["blurred"] * video.blurred)

@@ -26,7 +26,7 @@ ROWS = [JOINT_INDEX[joint] for joint in LANDMARK_JOINTS]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Streamed:
-    """Of F frames."""
+    """Results of F frames."""
 
     joints: Floats
     """(F, 21, 3) m in the camera's space, NaN until the hand is measured."""

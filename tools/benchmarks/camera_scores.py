@@ -13,7 +13,7 @@ CALM, LEAP = 5.0, 25.0
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Of one hand in one take; 21 joints in MediaPipe's order."""
+    """Errors of one hand in one take; 21 joints in MediaPipe's order."""
 
     pa_mpjpe: float
     """mm, mean distance of the joints after alignment by translation, rotation and scale (Procrustes)."""

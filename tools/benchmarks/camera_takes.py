@@ -107,7 +107,7 @@ VIDEOS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """Of F frames."""
+    """The truth of F frames."""
 
     times: Floats
     """(F,) s"""

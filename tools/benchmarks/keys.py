@@ -60,7 +60,7 @@ PEERS: tuple[Peer, ...] = (
     (lambda share: {"mode": "RATIO", "factor": share**0.5}, bpy.ops.graph.decimate),
     (lambda share: {"threshold": share}, bpy.ops.graph.clean),
 )
-"""What is sought, 0..1 -> the settings of an operator of Blender's."""
+"""Parameter 0..1 -> settings of an operator of Blender."""
 
 
 def main() -> None:

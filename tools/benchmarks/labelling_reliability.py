@@ -36,7 +36,7 @@ SPOILT = {"cuts": 4, "ghosts": 2}
 
 @dataclass
 class Tally:
-    """What was said, and whether it was right, weighted by frames."""
+    """Confidences, and whether they were right, weighted by frames."""
 
     said: list[float] = field(default_factory=list)
     right: list[float] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Tally:
 def said_and_right(
     said: Sequence[float], right: Sequence[float], frames: Sequence[float], bins: Sequence[float]
 ) -> list[str]:
-    """For each bin of what is said: its mean and what is right, by frames, and how many these are."""
+    """Return for each bin of confidence its mean, the fraction that is right, weighted by frames, and the frames."""
     values, share, weights = (np.array(each) for each in (said, right, frames))
     cells = []
     for low, high in pairwise(bins):

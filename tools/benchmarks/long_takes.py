@@ -1,4 +1,4 @@
-"""What a long take costs: processor time and memory of `knuckle solve TAKE --out JOINTS.npz` at several lengths.
+"""Measure processor time and memory of `knuckle solve TAKE --out JOINTS.npz` for takes of several lengths.
 
     python tools/benchmarks/long_takes.py --frames 1000 10000 100000 [--markers-on joints] [--suffix .trc]
     python tools/benchmarks/long_takes.py --stages 10000
@@ -57,7 +57,7 @@ class Run:
     pieces: int
     difference: float
     load: float
-    """Of the machine, before."""
+    """Load of the machine before the run."""
 
     @property
     def row(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What smoothing does: known hands with faults put in, the lag of a live hand, and real captures with and without.
+"""Measure smoothing: known motion with simulated faults, the lag of a live hand, and real captures with and without it.
 
 python tools/benchmarks/noise.py [--solver fabrik]    prints the tables of docs/explanation/noise.md. Needs ../shared.
 """
@@ -53,7 +53,7 @@ def truth(seed: int) -> tuple[Floats, Floats]:
 
 
 def faults(tips: Floats, seed: int) -> dict[str, tuple[Floats, Bools]]:
-    """What is wrong with the markers -> (F, 5, 3) mm as they are seen, and (F, 5) whether they are."""
+    """Fault -> (F, 5, 3) mm, the markers with it, and (F, 5) whether they are seen."""
     rng = np.random.default_rng(seed)
     noisy = tips + rng.normal(0, 1.0, tips.shape)
     seen = np.ones(tips.shape[:2], bool)

@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 
 CAPTURE = takes.CAPTURES / "two_hands_glove.c3d"
 LINKS = ("wrist", *(joint for chain in CHAIN_JOINTS.values() for joint in chain[:3]))
-"""What tells its orientation: the palm and 15 phalanges."""
+"""The joints with orientation sensors: the palm and 15 phalanges."""
 NOISE, NOISE_RATE = np.deg2rad(2.0), np.deg2rad(2.0)
 """rad and rad/s of one axis, standard deviation."""
 FRAMES = 200
@@ -97,7 +97,7 @@ def rates_of(turns: Floats, span: float) -> Floats:
 
 
 def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
-    """What sensors on all links tell of a pose."""
+    """Return the motion that sensors on all links measure for a pose."""
     rng = np.random.default_rng(seed)
     turns = turns_of(hand, pose)
     rates = rates_of(turns, span)
@@ -145,7 +145,7 @@ def figure_7() -> list[Row]:
 
 
 def row(speed: str, method: str, played: Motion, solver: Any) -> Row:
-    """What a method makes of a motion frame by frame, its first frames left out."""
+    """Return the row of a method that solves a motion frame by frame; the first frames are left out."""
     targets, roots, angles, seconds, state = played.targets, [], [], [], None
     for frame in range(len(targets)):
         one = targets.select(slice(frame, frame + 1))
@@ -176,7 +176,7 @@ def quartiles(values: Floats) -> Floats:
 
 
 def figure_8() -> dict[float, tuple[Floats, Floats]]:
-    """For each gain the times, s, and log10 of the trace error, of a hand that goes from zero to a goal."""
+    """Return for each gain the times in s, and log10 of the trace error, of a hand that moves from zero to a goal."""
     hand, _, span = recorded()
     frames = round(SECONDS / span)
     still = Pose(hand, np.tile(np.eye(4), (frames, 1, 1)), np.tile(poses.angles(hand, GOAL), (frames, 1)))

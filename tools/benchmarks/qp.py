@@ -36,7 +36,7 @@ DIGITS = {
 
 
 def arrays(record: QuadraticProgram | QpSolution) -> list[np.ndarray]:
-    """What it is made of."""
+    """Return the arrays of a record."""
     return [getattr(record, field.name) for field in fields(record)]
 
 

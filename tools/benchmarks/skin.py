@@ -40,13 +40,13 @@ METHODS: list[Method] = [
     Worn("the same, without later frames", live=True),
     Worn("fitted hand, the take itself", alone=True),
 ]
-"""On the real takes."""
+"""Methods that are measured on the real takes."""
 MADE: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
     *((Default(f"{name}, on joints", {"solver": name, **ON_JOINTS}), skin_known.MAIN) for name in SOLVERS),
     *((Default(name, {"solver": name}), skin_known.MAIN) for name in SOLVERS),
     (Worn("fitted hand"), (*skin_known.MAIN, (13, 0.2), (9, 0.2))),
 ]
-"""On made hands, with the cases that each is tried on."""
+"""Methods that are measured on simulated hands, and their cases."""
 HANDS = (0, 3, 5, 6, 9, 11)
 """The made hands that are tried unless all are asked for: three of each kind, all motions."""
 BLIND = Cleaning(gap_limit=0, spikes=False)

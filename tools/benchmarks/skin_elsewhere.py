@@ -25,10 +25,10 @@ PERFORMERS = {
 }
 """Each performer's takes that calibrate and that test: file and trial."""
 FRAMES = slice(200, 500)
-"""Of each test take: two seconds in which the finger moves."""
+"""Two seconds of each test take in which the finger moves."""
 DIGIT_WORDS = ("Thumb", "Index", "Middle", "Ring", "Pinky")
 PARTS = {"FT": "Tip", "DP": "DIP", "PP": "PIP", "MP": "MCP", "CMC": "CMC"}
-"""Of the set's labels, as the takes of the first table call them."""
+"""Part in the set's labels -> name of the joint in the takes of the first table."""
 OTHERS = {"IP": "ThumbIP", "RS": "WristIn", "US": "WristOut"}
 NOT_OF_THE_HAND = ("EM", "EL")
 """The elbow's."""

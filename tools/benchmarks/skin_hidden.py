@@ -41,7 +41,7 @@ HEAD = [
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is hidden, and for how long."""
+    """The hidden markers, and for how long."""
 
     name: str
     seconds: float

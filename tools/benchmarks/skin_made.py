@@ -52,7 +52,7 @@ class Made:
     """(F, 25, 4, 4) T_world_joint, of the armature."""
 
     def clip(self, markers: int, noise_mm: float, seed: int) -> Clip:
-        """What is recorded of it by so many markers."""
+        """Return a simulated recording with a number of markers."""
         random = np.random.default_rng(seed)
         shaken = self.positions + random.normal(0, 1, self.positions.shape) * noise_mm / 1000
         shaken[~self.seen] = np.nan
@@ -209,7 +209,7 @@ def build_skin(hand: SkinnedHand, armature: bpy.types.Object) -> bpy.types.Objec
 
 
 def made() -> Iterator[tuple[Made, Made]]:
-    """Of each hand, the motion that calibrates and the one that tests."""
+    """Yield each hand's motion for calibration and its motion for the test."""
     motions = cached(BUILD)
     for number, hand in enumerate(hands()):
         test = TESTS[number % len(TESTS)]

@@ -29,7 +29,7 @@ HEAD = [
 
 @dataclass(slots=True)
 class Gathered:
-    """What was found over all test takes."""
+    """Results over all test takes."""
 
     residual: list[Floats] = field(default_factory=list)
     left_out: dict[str, list[Floats]] = field(default_factory=lambda: {kind: [] for kind in LEFT_OUT})

@@ -47,7 +47,7 @@ def rows_of(name: str, solver: str, capture: Path) -> Iterator[list[str]]:
 
 
 def figures(take: Take, solved: SolvedHand) -> list[str]:
-    """Of one hand: fingertips, all markers of the digits, turns while calm, limits, time."""
+    """Return the figures of one hand: errors of fingertips and all markers, rotation while still, limits, time."""
     report = take.report["hands"][solved.side]
     fingers = report["fingers"].values()
     tips, marks = ([finger[key] for finger in fingers] for key in ("tip_error_mm", "marker_error_mm"))

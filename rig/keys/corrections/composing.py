@@ -1,5 +1,5 @@
-"""What is keyed of a hand in a take with corrections on it, on the frames that they change: the rotations of its bones,
-and, where a palm is moved, what puts its wrist in its place."""
+"""Compose the channels of a corrected take on the frames that corrections change: the rotations of a hand's bones,
+and the location of the wrist or the arm's rotations if a palm is moved."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 WRIST_COLUMN = len(JOINTS)
-"""The column of the wrist's place beside those of the bones."""
+"""Column of the wrist's location, after those of the bones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComposedChannels:
-    """What corrections make of the rotation or the location of a bone, on the F frames of a take."""
+    """Corrected values of a bone's rotation or location on the F frames of a take."""
 
     keyed: KeyedBone | KeyedLocation
     values: Floats
@@ -57,7 +57,7 @@ class ComposedChannels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Composed:
-    """What corrections make of a hand."""
+    """The corrected channels of a hand."""
 
     rows: Bools
     """(F,) the frames of the take that are in the range of a correction."""

@@ -26,7 +26,7 @@ class ComposedAction:
     action: "Action"
     armature: "Object"
     before: Sequence[HandOfTake]
-    """As they were composed."""
+    """The hands as they were composed before."""
     hands: Sequence[HandOfTake]
     """The same, as they are to be composed now."""
 

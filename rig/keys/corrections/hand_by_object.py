@@ -44,12 +44,12 @@ class HandByObject:
     """A hand over F frames, with its skin, beside an object."""
 
     pose: Pose
-    """With the wrist at the origin."""
+    """The pose with the wrist at the origin."""
     beyond: Floats
     """(J, 4) the rest of the joints' turns, see HandToCorrect.posed."""
     motion: ObjectMotion
     wrist: PlayedWrist
-    """As it is keyed."""
+    """The wrist as it is keyed."""
     outside: Floats
     """(3,) see SolidSurface."""
     beside: SkinBySurface

@@ -37,7 +37,7 @@ class HandOfTake:
     displayed: Floats
     """(J, 4) the rotations that bones without keys have."""
     wrist: KeyedWrist
-    """What puts it in its place, of a palm that a correction moves."""
+    """The channels that move the whole hand, for corrections that move its palm."""
 
     @property
     def keyed(self) -> tuple[KeyedBone | KeyedLocation, ...]:

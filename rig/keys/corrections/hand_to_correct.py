@@ -50,7 +50,7 @@ class HandToCorrect:
     world: Floats
     """(4, 4) T_world_armature."""
     flesh: Flesh
-    """As thick as its skin."""
+    """The hand's flesh, as thick as its skin."""
     found: FoundHand
     """Its bones."""
 

@@ -1,4 +1,4 @@
-"""What an action keys that moves a whole hand: the location of the wrist's bone, or the arm above it."""
+"""The keyed channels that move a whole hand: the location of the wrist's bone, or the rotations of the arm above it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class WristKeys:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandKeys:
-    """What is keyed of a hand over F frames."""
+    """Values of a hand's keyed channels over F frames."""
 
     rotations: Floats
     """(F, J, 4) of its bones."""
@@ -100,7 +100,7 @@ NO_ARM = ArmChain()
 
 @dataclass(frozen=True, slots=True)
 class KeyedWrist:
-    """What an action keys that moves a whole hand; nothing if both are empty."""
+    """The keyed channels that move a whole hand; both are empty if there are none."""
 
     location: KeyedLocation | None = None
     arm: tuple[KeyedBone, ...] = ()

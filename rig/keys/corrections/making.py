@@ -1,4 +1,4 @@
-"""What a correction is made of: the pose that a person gave a hand, or the motion of another take."""
+"""Make a correction from the user's pose of a hand, or from the motion of another take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

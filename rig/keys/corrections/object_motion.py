@@ -45,7 +45,7 @@ class ObjectMotion:
     object_world: Floats
     """(F, 4, 4) T_world_object."""
     played: PlayedWrist
-    """As the armature plays it."""
+    """The wrist as the armature plays it."""
     carried: bool
     """Whether the wrist carries the object."""
     shapes: Shapes | None = None
@@ -110,7 +110,7 @@ class ObjectMotion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadFrame:
-    """What is evaluated of an object and a wrist on a frame."""
+    """The evaluated state of an object and a wrist on a frame."""
 
     frame: float
     is_visible: bool
@@ -172,7 +172,7 @@ class Beside:
 
 
 class PlayedFrames:
-    """What Blender has evaluated of objects and wrists, so that it evaluates a frame once, while the scene stays."""
+    """A cache of the frames that Blender has evaluated of objects and wrists, valid while the scene does not change."""
 
     def __init__(self, as_solved: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         """as_solved: puts the hands where they were solved while frames are evaluated."""

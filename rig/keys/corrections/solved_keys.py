@@ -23,7 +23,7 @@ NUMBERS_PROPERTY = "knuckle_solved_numbers"
 PATHS_PROPERTY = "knuckle_solved_paths"
 """Custom property of a take's action: the data paths that were solved, as JSON; others are the user's."""
 EDITED = " Edited"
-"""What the name of an action with edited keys that were replaced ends with."""
+"""Suffix of the names of actions with edited keys that were replaced."""
 NEVER = -1
 """The number of a frame without keys."""
 

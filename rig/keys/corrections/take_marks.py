@@ -1,4 +1,4 @@
-"""What corrections and the review have done about the problems of a take, for its report page."""
+"""Corrections and visited problems of a take, for its report page."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FARTHEST = 1e6
-"""In the armature's units: farther away the rounding of Blender's numbers exceeds any distance that is kept."""
+"""Distance from the origin, in the armature's units, beyond which rounding exceeds any tolerance."""
 CONTACT_TIGHTNESS = 2.0
-"""In a contact both tips keep to half the distance, so that their gap keeps to all of it. The wrist uses up to half, so
-nothing narrower can be kept."""
+"""Divisor of the tolerance of tips in contact, so that the gap between two tips stays within the whole tolerance. It
+cannot be larger, since the wrist may use up to half."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
