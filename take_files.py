@@ -138,7 +138,7 @@ class SolvedContent:
 
 @dataclass(frozen=True, slots=True)
 class SolveChoices:
-    """How a take is solved and judged."""
+    """Choices for solving a take and checking its conditions."""
 
     name: str
     """Title of the report page."""

@@ -32,7 +32,7 @@ Ints = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Cleaning:
-    """How a capture is cleaned before it is solved."""
+    """Settings for the cleaning of a capture."""
 
     gap_limit: float = 0.2
     """Gaps up to this length, in seconds, are filled; 0 fills none."""

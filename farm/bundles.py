@@ -1,4 +1,4 @@
-"""How takes are shared out: the long ones first and alone, short ones in bundles, so that all workers end together."""
+"""Bundle takes for workers: long ones first and alone, short ones together, so that all workers end together."""
 
 from collections import defaultdict
 from collections.abc import Iterable

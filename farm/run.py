@@ -36,7 +36,7 @@ class Workers:
     executor: Executor
     """dask's executor, or another for a test."""
     count: Callable[[], int]
-    """How many workers there are now."""
+    """Current number of workers."""
     died_with: tuple[type[BaseException], ...] = ()
     """The error of a task whose workers died, one after another."""
 
@@ -55,7 +55,7 @@ class FarmRun:
 
     @property
     def unmeasured(self) -> int:
-        """How many performers are not measured yet; their takes wait."""
+        """Number of performers that are not measured yet; their takes wait."""
         return len(self._unmeasured)
 
     def rows(self) -> Iterator[tuple[TakeRow, ...]]:

@@ -49,7 +49,7 @@ class TakeRow:
     at_limit: float | None = None
     """Fraction of frames in which an angle was at a limit."""
     depth_mm: float | None = None
-    """How deep skin is in skin, at most."""
+    """Maximum depth of skin in skin."""
     problems: int = 0
     severity: float = 0.0
     """Severity of the worst problem: how many times it exceeds its threshold."""

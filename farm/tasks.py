@@ -209,7 +209,7 @@ def _write_solved(
 
 
 def kept_row(order: TakeOrder, settings: FarmSettings) -> TakeRow | None:
-    """Return what the record of a take says that this run has not come to, None if it has none."""
+    """Return the row in the record of a take that was not reached in this run; None without a record."""
     known = read_record(settings.folder(order))
     if known is None:
         return None

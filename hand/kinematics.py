@@ -227,7 +227,7 @@ def site_chains(hand: HandModel, sites: tuple[int, ...]) -> SiteChains:
 
 
 def _chain(hand: HandModel, site: int) -> tuple[list[int], list[Floats], Floats]:
-    """Degrees of freedom on the way to a site, (4, 4) from each to the next, and (3,) m the site in the last frame."""
+    """Degrees of freedom of the chain to a site, (4, 4) from each to the next, and the site (3,) m in the last."""
     joint = hand.sites[site].joint
     joints = [joint]
     while hand.parents[joints[0]] >= 0:

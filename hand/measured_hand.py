@@ -50,7 +50,7 @@ class MeasuredHand:
     limits: AngleLimits = field(default_factory=dict)
     """Degrees, only those that differ from DEFAULT_LIMITS."""
     measurements: tuple[Measurement, ...] = ()
-    """How all this was measured, and how certain it is."""
+    """Methods and uncertainties of all measurements."""
     motion: Floats = field(default_factory=_not_given)
     """(N, D) rad, the model's angles in frames of free motion; empty if no such clip was solved."""
     uncoupled: frozenset[str] = frozenset()

@@ -33,7 +33,7 @@ class Measurement:
     residual: float | None = None
     """Root mean square residual of the frames: degrees for rho, mm for a radius or a marker."""
     frames: int = 0
-    """How many frames were used."""
+    """Number of frames used."""
 
 
 def format_value(value: float, measurement: Measurement | None, decimals: int) -> str:

@@ -40,7 +40,7 @@ def key_posed(
     placed: Collection[str] = (),
     scaled: Collection[str] = (),
 ) -> bool:
-    """Key bones that were rotated, `placed` (translated) or `scaled`, as auto-keying would. Returns whether it did.
+    """Key bones that were rotated, `placed` (translated) or `scaled`, like auto-keying. Return whether keys were set.
 
     As in Blender: with Only Active Keying Set the active keying set alone is keyed, otherwise the channels that were
     changed; of these, with Only Insert Available those that have an F-curve, with Only Insert Needed those that differ

@@ -138,7 +138,7 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
         self.draw_range(layout)
 
     def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
-        """Return a correction for each hand that was asked for."""
+        """Return a correction for each requested hand."""
         pose, label = self.pose, named(self.pose).label
         if self.saved:
             poses = saved_poses()
@@ -153,7 +153,7 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
 
 
 def _sides(take: ShownTake, side: str) -> list[Any]:
-    """Return the hands of a take that were asked for. Raises RigError without."""
+    """Return the requested hands of a take. Raises RigError if there are none."""
     keyed_sides = {
         take_hand.hand.side
         for armature in take.armatures
@@ -200,7 +200,7 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
         self.draw_range(layout)
 
     def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
-        """Return a correction for each hand that was asked for and is in the other action."""
+        """Return a correction for each requested hand that is in the other action."""
         action: Action | None = bpy.data.actions.get(self.action)
         if action is None:
             raise RigError(f"there is no action '{self.action}', choose one")

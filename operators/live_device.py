@@ -88,7 +88,7 @@ def _end_by_itself(reason: str) -> None:
 
 
 def update_people(run: LiveRun, scene: "Scene") -> None:
-    """Add a row for each new performer with a name, and drive the armatures that the rows say."""
+    """Add a row for each new performer with a name, and drive the armatures that the rows name."""
     people = scene.knuckle_live.people
     for name in filter(None, run.rigs.performers):
         if name not in people:
@@ -132,7 +132,7 @@ def _close(put_back: bool | None) -> EndedTake | None:
 
 
 def puts_back(run: LiveRun) -> bool:
-    """Whether bones return to their pose before, as the scene says."""
+    """Return whether bones return to their previous pose, by the scene's setting."""
     scene: Scene | None = run.scene.among(bpy.data.scenes)
     return scene is None or bool(scene.knuckle_live.put_back)
 

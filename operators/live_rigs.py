@@ -200,7 +200,7 @@ class LiveRigs:
 
 
 def _shown_hand(posed: RigHand, displayed: DisplayedHand, device_transform: Floats | None) -> apply_pose.RigHandPose:
-    """Return a hand to pose where its performer is placed."""
+    """Return a hand to pose at its performer's location."""
     pose = (
         displayed.pose
         if device_transform is None

@@ -131,7 +131,7 @@ def remap_after_saving(file: str, *_: object) -> None:
 
 
 def relative_path(path: str) -> str:
-    """Return a path relative to the .blend file, if Blender's preferences say so and the file is saved."""
+    """Return a path relative to the .blend file, if Blender's preferences request that and the file is saved."""
     prefers = bpy.context.preferences.filepaths.use_relative_paths and bpy.data.filepath
     if prefers and Path(path).anchor == Path(bpy.data.filepath).anchor:
         return _relative_to(str(Path(bpy.data.filepath).parent), path)

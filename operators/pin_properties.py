@@ -30,7 +30,7 @@ KINDS = [
     ("DIGIT", "Digit", "Keep the fingertip's position relative to another fingertip"),
 ]
 PIN_FIELDS = ("kind", "other", "place", "corners", "shares", "home", "vertices")
-"""The properties of a KnucklePin that say where it is."""
+"""The properties of a KnucklePin that define its position."""
 PinValues = dict[tuple[str, str], tuple[Any, ...]]
 """(side, digit) -> values of the properties in PIN_FIELDS."""
 OVERRIDABLE: set[str] = {"LIBRARY_OVERRIDABLE"}

@@ -1,4 +1,4 @@
-"""Properties that say how a capture's file is read: the same in the sidebar and in the import dialogue."""
+"""Properties for reading a capture's file, shared by the sidebar and the import dialog."""
 
 from math import degrees as degrees_of
 from math import radians
@@ -16,7 +16,7 @@ from .setting_properties import UNITS, plain
 
 UNIT_NAMES = {"m": "meters", "dm": "decimeters", "cm": "centimeters", "mm": "millimeters", "inch": "inches"}
 CAMERA_PROPERTIES = ("landmarks", "angle_of_view", "hand_length")
-"""The properties that say how a camera's landmarks are read."""
+"""Properties for reading a camera's landmarks."""
 
 
 def unit_property() -> Any:

@@ -31,7 +31,7 @@ from .pin_properties import PinValues
 Floats = NDArray[np.float64]
 
 MOUSE_JITTER = 3
-"""Pixels by which the mouse may move between two clicks in the same place."""
+"""Pixels by which the mouse may move between two clicks at the same position."""
 
 
 @dataclass(slots=True, eq=False)

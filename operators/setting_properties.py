@@ -37,7 +37,7 @@ def angles_property() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class DisplayScale:
-    """How a number is displayed: its property holds `factor` times the setting."""
+    """Display of a number: its property holds `factor` times the setting."""
 
     factor: float = 1.0
     subtype: str = "NONE"

@@ -92,7 +92,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             report_message(self, "INFO", message)
         markers_obj = markers_of_take(context, take)
         if take.recipe.align != "off":
-            # The markers stand there now; what is solved next goes with them.
+            # The markers have this transform now, and the next solve uses it, too.
             markers_object.set_transform(markers_obj, take.recipe.transform, mirror=take.recipe.mirror)
             scene.knuckle.align = ""
         markers_object.show_solved(markers_obj, take.markers)

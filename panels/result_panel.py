@@ -61,7 +61,7 @@ contacts matches rotations."""
 
 
 class KNUCKLE_PT_result(bpy.types.Panel):
-    """How far the take is off"""
+    """Errors of the take"""
 
     bl_label = "Result"
     bl_space_type = "VIEW_3D"

@@ -40,9 +40,9 @@ from .recipe import Recipe
 Floats = NDArray[np.float64]
 
 MIN_MAP_LABELS = 3
-"""How many of a marker map's labels a capture must have, at least."""
+"""Minimum number of a marker map's labels that a capture must have."""
 MIN_PALM_MARKERS, MIN_FOUND_MARKERS = 3, 8
-"""How many markers on the palm, and in all, a map must have for its hand to be found by shape."""
+"""Minimum markers on the palm, and in total, of a map whose hand can be found by shape."""
 MAX_JOINT_STRETCH_M = 0.004
 """m by which the distance of two markers on a bone may change, noise apart, if they are on its joints. In captures,
 joints of devices change theirs by up to 1 mm, markers on the skin by 8 to 12 mm."""
@@ -162,7 +162,7 @@ def _found_groups(groups: Groups, markers: Markers) -> Groups:
 
 
 def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
-    """Find the hands that the recipe asks for by the labels of the markers.
+    """Find the requested hands by the labels of the markers.
 
     Raises MarkerMapError if there is no hand, or not the requested one.
     """
@@ -296,7 +296,7 @@ def side_of_file(name: str) -> Side | None:
 def _requested_hands(
     recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]
 ) -> dict[Side, dict[str, Spot]]:
-    """Select the hands that the recipe asks for. Raises MarkerMapError if the capture lacks one of them."""
+    """Select the hands that the recipe requests. Raises MarkerMapError if the capture lacks one of them."""
     wanted = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
     for side in wanted:
         if side not in hands:

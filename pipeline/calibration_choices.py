@@ -16,7 +16,7 @@ from .performer import MAX_RADIUS_MM
 Floats = NDArray[np.float64]
 
 FRAME_RANGE = r"(\d*)-(\d*)"
-"""How users write a range of frames."""
+"""Pattern of a range of frames, as users write it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from .recipe import Recipe
 Bools = NDArray[np.bool_]
 
 MAX_NAMED_LABELS = 5
-"""How many labels a warning names."""
+"""Maximum labels that a warning names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

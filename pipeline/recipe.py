@@ -104,7 +104,7 @@ class Recipe:
     performer: dict[str, Any] | None = None
     """A performer, as `calibrate` saves it; null measures the capture itself."""
     cleaning: Cleaning = field(default_factory=Cleaning)
-    """How markers are cleaned before they are solved."""
+    """Settings for the cleaning of markers."""
     solver: str = "fabrik"
     """Name of a solver; `knuckle solvers` lists them."""
     settings: dict[str, Any] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class Recipe:
     reduce_distance: float = 0.001
     """Most that reducing keys may move a fingertip, in m."""
     reduce_angle: float = 1.0
-    """Most that reducing keys may turn a joint, in degrees."""
+    """Maximum rotation of a joint by reducing keys, in degrees."""
     reduce_shared: bool = False
     """Key all bones of a digit on each of its frames; if not, each has only the keys that it needs, on some of them."""
     hold_contacts: bool = False
@@ -158,7 +158,7 @@ class Recipe:
     keep_scale: ScaleChoice = "hand"
     """Scale of positions and distances that are kept: of the rig's `hand`, or metres of the `world`."""
     transform: CaptureTransform = NO_TRANSFORM
-    """Where the capture stands in the scene; it is mirrored first."""
+    """Transform of the capture in the scene; it is mirrored first."""
     fps: float | None = None
     """Frames per second of the keys; null takes the capture's own frames."""
 

@@ -26,7 +26,7 @@ single precision, for small triangles too."""
 TOUCHING = 1e-6
 """m from a surface, below which the direction out of it is that of its faces."""
 ACROSS = 0.9
-"""Minimum cosine between the way to an open surface and its normal: beside its edge nothing is in it."""
+"""Minimum cosine between the direction to an open surface and its normal: beside its edge nothing is inside it."""
 MAX_SHELLS = 8
 """The most separate shells; further pieces of a surface count as one."""
 

@@ -74,7 +74,7 @@ def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
 
 
 def limit_excess(hand: HandModel, angles: Floats) -> Floats:
-    """How far each angle lies outside its limits.
+    """Return by how much each angle exceeds its limits.
 
     Args:
         hand: the hand model of D degrees of freedom.

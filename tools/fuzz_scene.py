@@ -44,7 +44,7 @@ COUNTED = ("objects", "meshes", "armatures", "actions", "materials", "node_group
 
 @dataclass(slots=True)
 class Run:
-    """A run: its dice, and whom it tells what it does."""
+    """A run: its random numbers, and the function that logs its steps."""
 
     dice: random.Random
     tell: Callable[[str], None]
@@ -105,7 +105,7 @@ def _of_extension(file: Path) -> bool:
 
 
 def counts() -> dict[str, int]:
-    """How many data-blocks of each kind there are."""
+    """Return the number of data-blocks of each kind."""
     return {kind: len(getattr(bpy.data, kind)) for kind in COUNTED}
 
 

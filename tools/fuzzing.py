@@ -29,7 +29,7 @@ FOUND = Path(__file__).resolve().parents[1] / "build" / "fuzz"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a run ended."""
+    """Result of a run."""
 
     wrong: str
     """A problem that was found; empty if none was."""
@@ -44,7 +44,7 @@ class Fuzzing:
     runs: str
     """Name of the runs."""
     attempt: Callable[[random.Random, Path, Callable[[str], None]], Result]
-    """A run, of these dice, in an empty folder; it tells whatever it does before it does it."""
+    """Runs once, with given random numbers, in an empty folder; logs each step before it takes it."""
     batch: int
     """Runs of one process."""
     seconds: int

@@ -51,7 +51,7 @@ class Verdict:
     noticed: str | None
     """The test that failed, ENDLESS, or None."""
     tests: int
-    """How many were chosen."""
+    """Number of mutants chosen."""
     early: bool
     """Whether what is broken runs while modules are imported."""
 

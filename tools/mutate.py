@@ -131,7 +131,7 @@ def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant
 
 
 def table(results: list[tuple[Mutant, Verdict]], same: list[Mutant]) -> str:
-    """How many mutants of each room were tried, noticed, equivalent and left."""
+    """Return the numbers of mutants of each room that were tried, noticed, equivalent and left."""
     rooms: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     outcomes = [(mutant, 1 if verdict.noticed else 3) for mutant, verdict in results] + [(mutant, 2) for mutant in same]
     for mutant, column in outcomes:

@@ -115,7 +115,7 @@ def found_when_strange(name: str, place: str) -> str:
 
 
 def right(found: tuple[FoundHand, ...], truth: Truth) -> str:
-    """How many of the digits have every bone correct, on the correct side."""
+    """Return how many digits have every bone correct, on the correct side."""
     bones = {hand.side: hand.bones for hand in found}
     hits = []
     for side, wanted in truth.items():

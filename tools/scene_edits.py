@@ -248,4 +248,4 @@ EDITS: dict[Edit, int] = {
     _change_settings: 6,
     _damage_settings: 2,
 }
-"""How often each is done among the others."""
+"""Relative frequency of each edit."""

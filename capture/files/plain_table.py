@@ -30,7 +30,7 @@ IN_PICTURE = (
 )
 """Advice for tables of landmarks in a picture."""
 MAX_LISTED = 4
-"""How many columns a note names."""
+"""Maximum columns that a note names."""
 
 
 def sniff(head: bytes) -> bool:

@@ -26,7 +26,7 @@ _TITLES = (
     re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}+(?P<name>.+)", re.IGNORECASE),
     re.compile(r"(?P<name>.*[a-z0-9])(?P<axis>[XYZ])"),
 )
-"""How a title names a label and an axis, tried in this order; the whole title must match."""
+"""Patterns of column titles with a label and an axis, tried in this order; the whole title must match."""
 _GLUED = re.compile(r"(?P<name>.*[^\W_])(?P<axis>[xyz])", re.IGNORECASE)
 """A label and an axis of the same case (`IPX`, `wristx`). A word may end alike, so a row must have each axis once."""
 _QUANTITY = re.compile(r"[\W_]?(?:[a-z]|rot|quat|vel|acc|gyro)", re.IGNORECASE)

@@ -90,7 +90,7 @@ class TextTable:
     may_omit_cells: bool = True
     """True if blank cells at the end of a row may be omitted."""
     lines_before: int = 0
-    """How many lines of the file come before these."""
+    """Number of lines of the file before these."""
 
     def numbers(self) -> tuple[Floats, tuple[str, ...]]:
         """Parse the rows: numbers (R, width), NaN for blank cells, and warnings.

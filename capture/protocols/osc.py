@@ -125,7 +125,7 @@ def _decode_arguments(packet: bytes, start: int, end: int) -> tuple[Argument, ..
 
 @lru_cache(maxsize=64)
 def _argument_formats(tags: bytes) -> tuple[struct.Struct | None, ...]:
-    """How to decode the arguments, up to an unknown tag: None for a string, a Struct for a run of numbers."""
+    """Decoders of the arguments, up to an unknown tag: None for a string, a Struct for a run of numbers."""
     text, formats, position = tags.decode("latin-1"), list[struct.Struct | None](), 1
     while run := _TAG_RUN.match(text, position):
         formats.append(None if run[0] == "s" else struct.Struct(">" + "".join(_NUMBERS[tag] for tag in run[0])))

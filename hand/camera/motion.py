@@ -1,4 +1,4 @@
-"""How hands move: the prior that ties the poses of a take together.
+"""The motion prior, which links the poses of consecutive frames.
 
 The velocity of the wrist and of every angle changes as a random walk does: between two intervals whose middles are h
 apart it changes by about the square root of q h.

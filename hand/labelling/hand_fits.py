@@ -63,7 +63,7 @@ class MatchedHand:
         return self.window.track_ids[self.fit.labels[self.fit.labels < len(self.window.track_ids)]]
 
     def of_side(self, side: Side | None) -> "MatchedHand | None":
-        """Return the hand of the side that is asked for; None if none is, or if the hand of that side fits nowhere."""
+        """Return the hand of the requested side; None if none is, or if the hand of that side fits nowhere."""
         if side is None or side == self.fit.shape.side:
             return self if side else None
         if self.other is None:
@@ -101,7 +101,7 @@ def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandSha
 
 
 def fits_a_hand(found: MatchedHand) -> bool:
-    """Whether an articulated hand reaches the markers of a fit, and would not have them in other places."""
+    """Whether an articulated hand reaches the markers of a fit without assigning them differently."""
     shape = shape_of_spots(found.fit.shape.spots)
     model = fit_model(shape, found.fit.shape.side, fitted_frames(found.fit.sample), found.fit.labels)
     same = np.mean(model.labels == found.fit.labels)

@@ -11,9 +11,9 @@ from ..proportions import adult, to_wrist_frame
 Floats = NDArray[np.float64]
 
 CLEAR = 0.5
-"""How one-sided a frame's markers are that tells a side: 1 where all are on the same side of the palm."""
+"""Minimum asymmetry of markers with which a frame shows the side: 1 if all are on the same side of the palm."""
 AGREE = 0.75
-"""Minimum part of these frames that tell the same side: a hand has one, only damaged positions tell both."""
+"""Minimum fraction of these frames that show the same side. A hand has one side; only damaged positions show both."""
 FLAT = 0.01
 """Spread (rms) of the markers about a plane, as a share of that along their longest axis, up to which a hand is drawn
 flat: as some skeletons are at rest, whose fingers are a millimetre on one side of the palm or the other."""

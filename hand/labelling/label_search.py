@@ -169,7 +169,7 @@ def _best_hand(
 
 
 def _is_within(found: MatchedHand, tracks: Trajectories, hand: LabelledHand) -> bool:
-    """Whether what was found is made of pieces of a hand that is labelled already: both are in the same place."""
+    """Return whether a hand consists of pieces of one that is already labelled: both are at the same position."""
     frames = found.window.frames
     columns = hand.columns[frames]
     own = tracks.positions_at(frames, columns)

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 SEEDS = 2
 """Fits of the best that are tried on the other side as well."""
 MAX_RIVAL_EXCESS = 5.0
-"""How much more the other hand may cost to be improved: if it is right, it costs less from the start."""
+"""Maximum additional cost with which the other hand is improved further: the correct hand costs less from the start."""
 MAX_CHANGES = 2
 """Number of times that the other hand may fit better."""
 HOPELESS_COST = 2.0

@@ -245,7 +245,7 @@ def _statistics_in_frames(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpotDistributions:
-    """How a trajectory's mean and covariance are distributed at a shape's C spots."""
+    """Distributions of a trajectory's mean and covariance at a shape's C spots."""
 
     whitening: Floats
     """(C, 3, 3) matrices W for which |(a − b) · W|² is the squared Mahalanobis distance of two means."""

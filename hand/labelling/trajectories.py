@@ -155,7 +155,7 @@ def jumps(times: Floats, positions: Floats) -> Bools:
 
 
 def _step_changes(change: Floats, spans: Floats) -> Floats:
-    """How much (F − 1, M) m each step differs from its more similar neighbour, from the changes of velocity."""
+    """Return by how much (F − 1, M) m each step differs from its more similar neighbour, from changes of velocity."""
     nothing = np.full((1, change.shape[1]), np.nan)
     result: Floats = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
     return result

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 PAD_WEIGHT, DEPTH_WEIGHT = 3.0, 3.0
-"""How much more a point that is held, and one that is in the surface, count than flesh that is too deep in flesh."""
+"""Weights of a held point and of a point inside the surface, relative to flesh that is too deep in flesh."""
 NEAR = 6e-3
 """m of a hand of the usual length: skin that is farther from the surface is not bounded."""
 ALLOWED_DEPTH = 0.3e-3

@@ -17,7 +17,7 @@ BONES = tuple(joint for joint in JOINTS if "phalanx" in joint or joint.endswith(
 MAX_NUMBER = 10.0
 """Bound of fractions and directions, which are at most 1 up to rounding."""
 MAX_PLACE = 1e9
-"""The largest coordinate of a place on an object, in the object's own unit."""
+"""Maximum coordinate of a point on an object, in the object's own unit."""
 
 
 def contact_to_dict(contact: ContactChange) -> dict[str, Any]:

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 AT_LIMIT_TOLERANCE = np.deg2rad(0.1)
 """rad, distance from a limit within which an angle counts as being at it."""
 MIN_LEVER = 0.01
-"""m, the shortest bone whose length turns a marker's motion into a rotation."""
+"""m, minimum bone length by which a marker's motion is converted to a rotation."""
 
 _PART_OF_JOINT = np.full(len(JOINT_INDEX), PALM)
 for _part, _digit in enumerate(DIGITS):

@@ -76,7 +76,7 @@ class Problem:
     worst: int
     """The frame to look at."""
     severity: float
-    """How many times the worst measure exceeds its threshold, at least 1."""
+    """Ratio of the worst measure to its threshold, at least 1."""
     measure: str
     """The worst measure."""
     value: float
@@ -277,7 +277,7 @@ def _problem(
 
 
 def _errors_alone(severity: Floats) -> Bools:
-    """Return (P,), the parts that are off in frames of severity (F, P, T) in which no other measure says why."""
+    """Return (P,), the parts that are off in frames of severity (F, P, T) that no other measure explains."""
     failed = severity.max(axis=0) >= 1.0
     errors = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
     alone: Bools = failed[:, errors].any(axis=1) & ~failed[:, ~errors].any(axis=1)

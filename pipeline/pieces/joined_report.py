@@ -16,7 +16,7 @@ from .solve_piece import FIGURES, HandOfPiece, LongTake, PieceResult
 
 @dataclass(frozen=True, slots=True)
 class Joins:
-    """How well pieces fit together."""
+    """Measures of how well pieces fit together."""
 
     pieces: int
     overlap_s: float

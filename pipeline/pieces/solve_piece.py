@@ -68,7 +68,7 @@ class PieceResult:
 
     piece: Piece
     frames: int
-    """How many are kept."""
+    """Number of frames that are kept."""
     rate: float
     """Hz, of the solved frames."""
     hands: tuple[HandOfPiece, ...]

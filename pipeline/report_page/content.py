@@ -49,7 +49,7 @@ class ReviewedTake:
 
     @property
     def left(self) -> int:
-        """How many problems are neither mended nor marked as seen."""
+        """Number of problems that are neither mended nor marked as seen."""
         return len(self.problems) - len(self.marks.seen.union(self.marks.mended))
 
     @property

@@ -1,4 +1,4 @@
-"""How a person's finger curls: its joints bend together, in its plane.
+"""A cost that makes dragged fingers curl as people's do: all joints together, in the finger's plane.
 
 A point under the mouse, at any depth, leaves angles of its finger open. Of the poses that have it there, the one
 nearest to a person's is taken: the middle joint bends with the knuckle, which neither extends nor abducts. A thumb can

@@ -160,4 +160,4 @@ LABELS: Mapping[str, KindLabel] = {
     NEAREST: KindLabel("Nearest", "Bends as little as possible from where the drag began; the only one with DIP Lock"),
     **{name: SOLVER.label(name) for name in SOLVER.kinds},
 }
-"""How they are shown."""
+"""Names and descriptions in the user interface."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SAME_VALUES = 0.05
-"""Channel values that differ by less are the same rotation, written the same way."""
+"""Channel values that differ by less are the same values of the same rotation."""
 BISECTIONS = 50
 """Enough for the precision of numbers."""
 KEY_SETTINGS = {

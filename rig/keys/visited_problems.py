@@ -21,7 +21,7 @@ MAX_VISITS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """The places that a review has gone to; in each round it goes to every problem once."""
+    """The problems that a review has visited; in each round it visits every problem once."""
 
     order: tuple[TakeProblem, ...] = ()
     """The problems as they were when they were visited."""

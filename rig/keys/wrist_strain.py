@@ -1,4 +1,4 @@
-"""How far a take bends the wrist and stretches the arm: too far if the capture is not aligned to the character."""
+"""Bending of the wrist and stretching of the arm by a take, which are too large if the capture is not aligned."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class ArmAbove:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WristStrain:
-    """How a wrist and its arm are posed on F frames."""
+    """Poses of a wrist and its arm on F frames."""
 
     bend: Floats
     """(F,) rad between hand and forearm."""

@@ -106,7 +106,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
 
 
 def approach(start: Pose, hold: Grasp, roots: Floats) -> tuple[Pose, Floats]:
-    """Return the poses of a hand on its way to a hold, and their times (N,) 0..1.
+    """Return the poses of a hand that approaches a hold, and their times (N,) 0..1.
 
     The open hand moves along wrist poses `roots` (M, 4, 4) to the front of the object, then straight on until it
     touches, and then closes.

@@ -161,7 +161,7 @@ def frames(arm: Arm, pose: ArmPose, shoulder: Floats) -> Floats:
 
 
 def excess(arm: Arm, pose: ArmPose) -> Floats:
-    """How far shoulder, elbow and wrist are outside their limits: (F, 3) rad, 0 inside."""
+    """Return by how much shoulder, elbow and wrist exceed their limits: (F, 3) rad, 0 inside."""
     low, high = arm.elbow
     return np.stack(
         [

@@ -263,7 +263,7 @@ def _last_bone_rotation(
 def _coupling_shifts(
     m: NumberFunctions[N], limb: LimbModel, hinges: HingeCoupling, fitted: FittedJoint[N], angles: list[Any]
 ) -> list[Any]:
-    """How much a coupling that is violated at angles (n,) shifts the last joint's headings."""
+    """Return the shift of the last joint's headings by a coupling that is violated at angles (n,)."""
     rotation, coupling = limb.weights.rotation**2, limb.weights.coupling**2
     compliances = [coefficient / weight for coefficient, weight in zip(hinges.headings, fitted.weights, strict=True)]
     total: Any = sum(

@@ -23,7 +23,7 @@ from .settle_limb import MAX_STEP, SettlingMethod
 Floats = NDArray[np.float64]
 
 CLOCK_TOLERANCE_S = 0.1
-"""How far a live device's clock may jump back before the frames count as a new motion."""
+"""s by which a live device's clock may jump back before the frames count as a new motion."""
 FIRST_STEP_S = 1 / 60
 """The time step assumed before a lone first frame."""
 MODES = {

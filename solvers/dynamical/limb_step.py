@@ -22,7 +22,7 @@ ROUNDS = 8
 
 
 class StepLimit:
-    """How far a joint may move in a step: it slows down towards its limits.
+    """Bounds of a joint's step, which slows down towards its limits.
 
     Dynamical 3.2.1: ṡ ≤ v_max tanh(k (s_max − s)). Where dt v_max k > 1 that alone would overshoot the limit, so the
     distance to the limit is a bound as well.

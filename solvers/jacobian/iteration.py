@@ -42,7 +42,7 @@ COST_ROUNDING = 1.0 + 1e-13
 
 @dataclass(frozen=True, slots=True)
 class StepMethod:
-    """How steps are computed and when the iteration ends: settings of `Jacobian`."""
+    """Settings of `Jacobian` for the computation of steps and the end of the iteration."""
 
     name: str
     damping: float

@@ -91,7 +91,7 @@ class PartsProblem:
 
     @property
     def base(self) -> int:
-        """How many unknowns of a part are before its angles: those of a floating root."""
+        """Number of unknowns of a part before its angles: those of a floating root."""
         return ROOT_DOFS if self.floating else 0
 
     @cached_property

@@ -51,7 +51,7 @@ class Swept(NamedTuple, Generic[N]):
     error: N
     """m, the end's distance from its goal."""
     sweeps: N
-    """How many sweeps it took."""
+    """Number of sweeps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -68,7 +68,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutermostMarker:
-    """How to bend a digit whose outermost visible marker is a given one."""
+    """Plan for bending a digit whose outermost visible marker is a given one."""
 
     marker: ChainMarker
     bend: PlanarBend

@@ -80,7 +80,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class SoftLimit:
-    """How far an angle may change from the start at no cost."""
+    """Range in which an angle may change from the start at no cost."""
 
     angle: int
     lower: float
@@ -140,7 +140,7 @@ class PoseProblem:
     bending: Bools
     """(D,) which angles are free flexions of middle and last joints."""
     separation: Separation | None = None
-    """How deep flesh may be in flesh; None if it does not matter."""
+    """Limits on the depth of flesh in flesh; None if there are none."""
 
     @classmethod
     def of(

@@ -26,7 +26,7 @@ MIN_DISTANCE = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """How deep the K pairs of a hand's capsules may be in each other in F frames."""
+    """Maximum depths of the K pairs of a hand's capsules in each other in F frames."""
 
     flesh: Flesh
     allowed: Floats
@@ -34,7 +34,7 @@ class Separation:
     closed: Bools | None = None
     """(F, K) pairs that are to be just as deep as they may be, so that they come together, too, or None."""
     weight: float | Floats = 1.0
-    """How much flesh that is too deep counts beside an objective of weight 1, one number or (F,)."""
+    """Weight of flesh that is too deep, relative to an objective of weight 1: a number or (F,)."""
 
     def select(self, rows: Ints) -> "Separation":
         """Return some of the frames."""

@@ -45,7 +45,7 @@ class KktSystem:
     variables: int
     """n"""
     compliance: float
-    """How much an active row yields for a unit of its multiplier."""
+    """Compliance of an active row: its violation for a unit of its multiplier."""
 
     def select(self, which: Ints) -> "KktSystem":
         """Some of the programs."""

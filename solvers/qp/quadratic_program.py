@@ -32,7 +32,7 @@ SIGN_TOLERANCE = 1e-13
 
 
 class Status(IntEnum):
-    """How a program ended."""
+    """Outcome of a program."""
 
     SOLVED = 0
     INFEASIBLE = 1

@@ -41,7 +41,7 @@ ROTATION_SCALE = MotionScale(noise=0.01, floor=5e-5, acceleration=500.0, speed=2
 
 @dataclass(frozen=True, slots=True)
 class NoiseRules:
-    """How paths are separated from noise and outliers."""
+    """Settings that separate paths from noise and outliers."""
 
     scale: MotionScale
     bridge: float

@@ -48,7 +48,7 @@ class Linkage:
 
     @property
     def bones(self) -> int:
-        """How many joints move the marker."""
+        """Number of joints that move the marker."""
         return len(self.links)
 
     def last(self, bend: Floats) -> Floats:

@@ -13,7 +13,7 @@ from .table_bend import PlanarTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarLu:
-    """How one digit brings one of its markers to its goal, near its pose in the frame before."""
+    """Solves for one digit's bend with a marker at its goal, near the pose of the frame before."""
 
     exact: PlanarTable
     """Used for markers before the last bone, which the thesis does not cover."""

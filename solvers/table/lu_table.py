@@ -36,7 +36,7 @@ class LuTable:
 
     @property
     def filled(self) -> int:
-        """How many bins have an entry."""
+        """Number of bins with an entry."""
         return int(np.count_nonzero(np.diff(self.bin_starts)))
 
 

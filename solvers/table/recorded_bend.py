@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarRecorded:
-    """How one digit brings its tip to its goal where its last joint is known; elsewhere by its uniform table."""
+    """Solves for one digit's bend with its tip at its goal if its last joint is known, else by its uniform table."""
 
     exact: PlanarTable
     recorded: RecordedTable | None = None

@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarTable:
-    """How one digit brings one of its markers to its goal."""
+    """Solves for one digit's bend with one of its markers at its goal."""
 
     chain: Chain
     radii: Floats

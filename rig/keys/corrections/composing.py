@@ -64,7 +64,7 @@ class Composed:
     keys: HandKeys
     """Keys of these R frames."""
     changed: Bools
-    """(R, J + 1) where a correction counts: for each bone, and for the place of the wrist."""
+    """(R, J + 1) where a correction counts: for each bone, and for the location of the wrist."""
     in_range: Bools
     """(R, J + 1) where the frame is in the range of one that moves it."""
     waiting: Mapping[str, str]
@@ -273,7 +273,7 @@ def _with_whole_ranges(only: Bools, around: Sequence[Bools], corrections: Sequen
 
 
 def moved_joints(take_hand: HandOfTake, correction: Correction) -> list[int]:
-    """Return the joints whose bones a correction turns, of those that the take keys."""
+    """Return the joints whose bones a correction rotates, of those that the take keys."""
     if not isinstance(correction.change, PoseChange):
         return []
     wanted = {JOINT_INDEX[joint] for joint in correction.change.joints}

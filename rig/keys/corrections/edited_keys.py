@@ -37,7 +37,7 @@ class ComposedAction:
 
     @property
     def is_moved(self) -> bool:
-        """Whether keys that put hands in their places were changed, and are now to be composed for the first time."""
+        """Return whether keys that move whole hands were edited, and are to be composed for the first time."""
         bag = channelbag_of(self.action, self.armature)
         both = zip(self.before, self.hands, strict=True)
         return any(has_other_keys(bag, now.wrist) for was, now in both if now.wrist.keyed and not was.wrist.keyed)

@@ -1,4 +1,4 @@
-"""A hand of an armature, and what an action keys of its rotations and of its place."""
+"""A hand of an armature, and the channels of its rotations and its location that an action keys."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class HandOfTake:
         return (*self.bones.values(), *self.wrist.keyed)
 
     def moved_by(self, corrections: Iterable[Correction]) -> "HandOfTake":
-        """Return it as corrections move it: without what puts it in its place if they move no palm.
+        """Return the hand for corrections: without the channels that move all of it if they move no palm.
 
         Keys of that which a person has edited then stay.
         """

@@ -24,9 +24,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MAX_OFF, MAX_DEPTH = 0.9e-3, 1e-3
-"""m, how far a point of the skin may be from its place, and how deep digits may be in the object: else it waits."""
+"""m, maximum distance of a skin point from its target, and maximum depth of digits in the object: else it waits."""
 MAX_AWAY = 1e-3
-"""m, how far its place may be from the surface."""
+"""m, maximum distance of the target from the surface."""
 READ = 0.2
 """The part of the work that evaluates frames."""
 FURTHER = 3
@@ -54,7 +54,7 @@ def held_on_object(
         keys: of the F frames of its range.
         frames: (F,) scene frames.
         times: (F,) s, on the capture's clock.
-        moved: the joints that may turn.
+        moved: the joints that may move.
         continues: whether the take has frames before and after the range.
         played: what was evaluated of frames, and what is now.
 

@@ -36,7 +36,7 @@ class HeldBones:
     """Bones of a hand that hold a contact over the frames of a correction."""
 
     keys: HandKeys
-    """Its place is None if the wrist stays where it is."""
+    """Its `wrist` is None if the wrist does not move."""
     rows: HeldRows
     wrist: Floats | None = None
     """(F, 4, 4) T_world_wrist of a palm that is laid on an object; None without one."""
@@ -58,7 +58,7 @@ def held_touch(
         one: a correction of kind contact.
         rotations: (F, J, 4) of the bones in the frames of its range.
         times: (F,) s, on the capture's clock.
-        moved: the joints that may turn.
+        moved: the joints that may move.
         continues: whether the take has frames before and after the range.
     """
     change = correction.change

@@ -28,7 +28,7 @@ MIN_TURN = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PosedHand:
-    """How the pose of a hand differs from its take."""
+    """The difference between the pose of a hand and its take."""
 
     side: Side
     difference: PoseDifference

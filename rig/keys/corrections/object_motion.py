@@ -1,4 +1,4 @@
-"""How an object of the scene and a hand's wrist move past each other, as Blender evaluates them on a take's frames."""
+"""The motion of an object relative to a hand's wrist, as Blender evaluates both on a take's frames."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -175,7 +175,7 @@ class PlayedFrames:
     """A cache of the frames that Blender has evaluated of objects and wrists, valid while the scene does not change."""
 
     def __init__(self, as_solved: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-        """as_solved: puts the hands where they were solved while frames are evaluated."""
+        """as_solved: context in which frames are evaluated, with the hands as they were solved."""
         self._as_solved = as_solved
         self._read = dict[tuple[str, ...], dict[float, ReadFrame]]()
 

@@ -34,9 +34,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MAX_AWAY = 0.03
-"""m, how far from its place a palm may come to rest: hands are of many sizes, and tables stay where they are."""
+"""m, maximum displacement of a palm that is brought to rest: sizes of hands differ, and tables do not move."""
 MAX_TURN = np.deg2rad(45.0)
-"""rad by which a palm is turned at most, to lie flat."""
+"""rad, maximum rotation of a palm to lie flat."""
 MAX_SHORT = 1e-3
 """m by which an arm may be too short for it, or a hand may be off where its control has it."""
 MAX_APART = 1e-3
@@ -78,7 +78,7 @@ def some_of(count: int) -> Ints:
 
 
 def check_placed(take_hand: HandOfTake) -> None:
-    """Raise RigError unless a take keys what puts a hand in its place, which a palm needs, and only keys move that."""
+    """Raise RigError unless a take keys channels that move the whole hand, and nothing else moves it."""
     armature = bpy.data.objects[take_hand.hand.binding.armature]
     if WRIST not in take_hand.bones or not take_hand.wrist.keyed:
         drive = "Arm" if arm_of(armature, take_hand.hand.found) else "Wrist"
@@ -106,7 +106,7 @@ def digits_with_skin(take_hand: HandOfTake) -> tuple[str, ...]:
 def chosen_palm(take_hand: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
     """Return where the palm of a hand rests on an object: about where it is in the mean of F frames.
 
-    Raises RigError if it faces away from the object, does not come to it, or would turn by more than MAX_TURN.
+    Raises RigError if it faces away from the object, does not touch it, or would rotate by more than MAX_TURN.
     """
     frames = by.beside.to_surface
     mean = np.eye(4)

@@ -1,4 +1,4 @@
-"""How far a group of bones comes from where it was, as a share of what is allowed."""
+"""Error of a group of bones, relative to the tolerance."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -39,7 +39,7 @@ class ReducedHand:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """How keys are reduced."""
+    """Settings of key reduction."""
 
     tolerance: Tolerance = field(default_factory=Tolerance)
     shared: bool = False
