@@ -68,7 +68,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
 
 
 class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
-    """Remove the constraints that Add Limits made, and no others"""
+    """Remove only the constraints that Add Limits added"""
 
     bl_idname = "knuckle.remove_limits"
     bl_label = "Remove Limits"

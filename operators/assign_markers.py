@@ -30,7 +30,7 @@ KEYS = "Click: Assign    Space: Keep    S: Skip    Backspace: Back    Tab: Other
 
 
 class KNUCKLE_OT_assign_markers(bpy.types.Operator):
-    """Click the markers of a hand one after another, as a picture shows, for labels that are not understood"""
+    """Click the markers of a hand one after another, as a picture shows, if their labels are not understood"""
 
     bl_idname = "knuckle.assign_markers"
     bl_label = "Assign Markers"
@@ -122,9 +122,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
         state = SESSION.assigning_markers
         assert state is not None
         step = state.hand.step
-        instruction = (
-            f"{step.words} ({state.hand.at + 1} of {len(STEPS)})" if step else "no places are left, press Enter"
-        )
+        instruction = f"{step.words} ({state.hand.at + 1} of {len(STEPS)})" if step else "all are assigned, press Enter"
         context.workspace.status_text_set(f"{state.side.capitalize()} hand: {instruction}    {KEYS}")
         redraw_views(context)
 

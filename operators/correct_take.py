@@ -166,7 +166,7 @@ def _sides(take: ShownTake, side: str) -> list[Any]:
 
 
 class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
-    """Take a stretch of another action of this armature, such as another solve of the capture, as a correction. It is
+    """Take a range of another action of this armature, such as another solve of the capture, as a correction. It is
     kept with the take, and outlasts that action"""
 
     bl_idname = "knuckle.take_from"
@@ -176,7 +176,7 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
     action: StringProperty(name="Action", description="The action to take it from", options={"SKIP_SAVE"})
     later: IntProperty(
         name="Frames Later",
-        description="How many frames later the other action shows the same",
+        description="Offset of the other action: number of frames by which it shows the same motion later",
         default=0,
         options={"SKIP_SAVE"},
     )

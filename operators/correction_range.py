@@ -32,7 +32,7 @@ def blend_property() -> Any:
     """Make the property of the blends of a new correction."""
     return IntProperty(
         name="Blend",
-        description="Frames at each end over which the correction begins and ends",
+        description="Frames at each end over which the correction is blended in and out",
         min=0,
         max=10_000,
         options={"SKIP_SAVE"},

@@ -55,7 +55,7 @@ OTHER_ITEMS = [
 ]
 ON_OBJECT_ITEMS = [
     *DIGIT_ITEMS,
-    (PALM, "Palm", "The palm rests on the object: the wrist is moved and turned, and digits give way"),
+    (PALM, "Palm", "The palm rests on the object: the wrist is moved and rotated, and digits give way"),
 ]
 
 

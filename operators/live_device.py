@@ -236,6 +236,6 @@ class WhileFollowing:
     def poll(cls, context: Any) -> bool:
         """Available while a device is followed."""
         if SESSION.live.run is None:
-            cls.poll_message_set("Nothing is followed, press Start")
+            cls.poll_message_set("No device is followed, press Start")
             return False
         return True

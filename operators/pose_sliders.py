@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 ABOUT = {
     "curl": "Close {digit}: 0 is straight, 1 a fist, below 0 it bends back",
-    "spread": "Spread {digit} away from the others; below 0 it comes to them",
+    "spread": "Spread {digit} away from the others; below 0 it moves towards them",
     "tip": "Bend the last joint of {digit} alone",
-    "oppose": "Bring the thumb across the palm to face the fingers; below 0 it lies flat beside the palm",
-    "cup": "Make the palm hollow, on the little finger's side; below 0 it is flattened",
+    "oppose": "Move the thumb across the palm to face the fingers; below 0 it lies flat beside the palm",
+    "cup": "Cup the palm on the little finger's side; below 0 it is flattened",
 }
 OF_ALL = {"curl": "all digits", "spread": "all digits"}
 

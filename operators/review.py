@@ -37,7 +37,7 @@ class KnuckleReview(bpy.types.PropertyGroup):
     )
     show_heat: BoolProperty(
         name="Heat Strips",
-        description="Draw in the Dope Sheet and the Timeline how bad each digit of the take is over time",
+        description="Draw the errors of each digit over time in the Dope Sheet and the Timeline",
         default=True,
         options=NOT_ANIMATED,
         update=lambda _review, context: redraw_views(context, "DOPESHEET_EDITOR"),
@@ -230,7 +230,7 @@ class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
 
     bl_idname = "knuckle.show_problem"
     bl_label = "Show Problem"
-    nothing = "This take does not have that problem any more"
+    nothing = "This take no longer has that problem"
 
     problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
@@ -242,7 +242,7 @@ class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
 
 
 class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
-    """Mark this problem as seen, so that Next Problem leaves it out, or take the mark away"""
+    """Mark this problem as seen, so that Next Problem skips it, or remove the mark"""
 
     bl_idname = "knuckle.mark_seen"
     bl_label = "Mark as Seen"
@@ -254,11 +254,11 @@ class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
         armature = result_armature(context)
         assert armature is not None, "poll"
         if self.problem not in {problem.key for problem in problems_of(armature)}:
-            report_message(self, "ERROR", "This take does not have that problem any more")
+            report_message(self, "ERROR", "This take no longer has that problem")
             return {"CANCELLED"}
         action = action_with_report(armature)
         if action is None or not action.is_editable:
-            report_message(self, "ERROR", "The take's action is linked, expected one of this file to keep the mark in")
+            report_message(self, "ERROR", "The take's action is linked, expected one of this file to store the mark")
             return {"CANCELLED"}
         mark_seen(playing_with(armature, context.scene), seen_problems(armature) ^ {self.problem})
         return {"FINISHED"}

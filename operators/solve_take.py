@@ -109,9 +109,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             return None
         armature = self._target.find()
         if armature is None or not is_in_scene(armature, scene):
-            raise RigError(
-                f"armature '{self._target.name}' is not in scene '{scene.name}' any more: nothing was changed"
-            )
+            raise RigError(f"armature '{self._target.name}' is no longer in scene '{scene.name}': nothing was changed")
         return armature
 
 

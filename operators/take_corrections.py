@@ -265,7 +265,9 @@ class KnuckleCorrection(bpy.types.PropertyGroup):
         "reach": _frame_count(
             "Reach", "Frames before and after the current one that a new correction changes", 12, 100
         ),
-        "blend": _frame_count("Blend", "Frames at each end of its range over which a new one begins and ends", 6, 50),
+        "blend": _frame_count(
+            "Blend", "Frames at each end of its range over which a new one is blended in and out", 6, 50
+        ),
         "name": _field(
             StringProperty,
             lambda correction, _clock: correction.name,
@@ -276,15 +278,15 @@ class KnuckleCorrection(bpy.types.PropertyGroup):
         ),
         "start": _frame_field("start", "First", "First frame that it changes"),
         "end": _frame_field("end", "Last", "Last frame that it changes"),
-        "blend_in": _blend_field("blend_in", "Blend In", "Frames over which it begins, inside its range"),
-        "blend_out": _blend_field("blend_out", "Blend Out", "Frames over which it ends, inside its range"),
+        "blend_in": _blend_field("blend_in", "Blend In", "Frames over which it is blended in, inside its range"),
+        "blend_out": _blend_field("blend_out", "Blend Out", "Frames over which it is blended out, inside its range"),
         "factor": _field(
             FloatProperty,
             _factor,
             _with_factor,
             0.0,
             name="Factor",
-            description="How much of the correction counts; if its factor has keys, that of this frame",
+            description="Influence of the correction; if it has keys, that on this frame",
             subtype="FACTOR",
             min=0.0,
             max=1.0,

@@ -23,7 +23,7 @@ class VideoTiming:
     """When the frames of a video are shown."""
 
     start: int
-    """Frame of the scene on which the video begins."""
+    """Frame of the scene on which the video starts."""
     times: Sequence[float]
     """(F,) s of the video's frames, ascending."""
 

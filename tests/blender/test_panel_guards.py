@@ -167,7 +167,7 @@ def test_a_take_goes_to_the_scene_and_the_armature_that_it_was_solved_for() -> N
     assert not other.objects
     scene.collection.objects.unlink(armature)
     bpy.context.window.scene = scene
-    with pytest.raises(Exception, match="'Rig' is not in scene 'Scene' any more"):
+    with pytest.raises(Exception, match="'Rig' is no longer in scene 'Scene'"):
         kind.finish(operator, bpy.context)
 
 

@@ -218,7 +218,7 @@ def test_a_problem_that_is_clicked_is_shown_and_an_unknown_one_is_reported(hand:
     last = problems_of(hand)[-1]
     assert bpy.ops.knuckle.show_problem(problem=last.key) == {"FINISHED"}
     assert bpy.context.scene.frame_current_final == pytest.approx(last.worst, abs=1e-3)
-    with pytest.raises(RuntimeError, match="does not have that problem"):
+    with pytest.raises(RuntimeError, match="no longer has that problem"):
         bpy.ops.knuckle.mark_seen(problem="left elbow 3")
 
 
