@@ -136,7 +136,7 @@ def _sorted_by_name(names: tuple[str, ...], positions: Floats) -> tuple[tuple[st
 
 def _abbreviated(warnings: tuple[str, ...], most: int = 3) -> tuple[str, ...]:
     more = len(warnings) - most
-    return warnings if more <= 0 else (*warnings[:most], f"and {more} more hands seen as shortly")
+    return warnings if more <= 0 else (*warnings[:most], f"and {more} more hands seen as briefly")
 
 
 def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
         claim = track.claim
         differing = sum(sample.claim != claim for sample in track.samples)
         if differing:
-            warnings.append(f"the '{claim}' hand is called otherwise in {differing} of its {len(track.frames)} frames")
+            warnings.append(f"the '{claim}' hand has another name in {differing} of its {len(track.frames)} frames")
     return tuple(warnings)
 
 

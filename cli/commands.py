@@ -198,10 +198,10 @@ def _solve(options: argparse.Namespace) -> None:
     for name, path in outputs.items():
         expect_writable(path, suffixes[name], unlike=_inputs(options))
     if out_suffix == JOINTS_SUFFIX and "joints" in outputs:
-        raise FileError(f"{options.out} and {options.joints}: are both to hold the joints, expected one of them")
+        raise FileError(f"{options.out} and {options.joints}: both would contain the joints, expected one of them")
     joints = outputs.get("joints", options.out)
     if options.evidence is not None and joints.resolve() == options.evidence.resolve():
-        raise FileError(f"{joints}: is to hold both joints and evidence, expected a file for each")
+        raise FileError(f"{joints}: would contain both joints and evidence, expected a file for each")
     expect_replaceable(outputs.values(), options.force)
     conditions = parse_conditions(options.fail_on) if options.fail_on is not None else ()
     recipe = cli_options.recipe_of(options)
@@ -209,7 +209,7 @@ def _solve(options: argparse.Namespace) -> None:
     report, judged = solve(options, recipe, conditions)
     say(report_text(report, options.out))
     if failed := [str(outcome) for outcome in judged if outcome.failed]:
-        raise TakeFailedError(f"the take was saved, and fails: {'; '.join(failed)}")
+        raise TakeFailedError(f"the take was saved, but fails: {'; '.join(failed)}")
 
 
 def _solve_joints(options: argparse.Namespace, recipe: Recipe, conditions: tuple[Condition, ...]) -> Solved:

@@ -160,7 +160,7 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
     except KnuckleError as problem:
         return replace(failed, problem=str(problem))
     except MemoryError:
-        return replace(failed, problem="the memory of its worker does not suffice, expected a smaller capture")
+        return replace(failed, problem="not enough memory in its worker, expected a smaller capture")
     except Exception as bug:
         # No error in one take stops the run; the traceback is kept for a report.
         _keep_traceback(folder)

@@ -235,7 +235,7 @@ def suggest(names: Iterable[str]) -> Suggestion:
     if not groups:
         raise MarkerMapError(
             f"none of the {len(names)} labels ({', '.join(names[:4])}{' …' if len(names) > 4 else ''}) "
-            "is known as a point of a hand, a marker map must say which are"
+            "is known as a point of a hand, a marker map must assign them"
         )
     on_skin = any(marker_set.on_skin for marker_set in MARKER_SETS if marker_set.name == name)
     return Suggestion(name, groups, max(map(completeness, groups.values())), on_skin)

@@ -189,7 +189,7 @@ def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow,
         if not low <= high:
             raise HandError(
                 f"{side} hand: the {joint} {movement} is limited to {low:g}..{high:g} degrees, "
-                "the first must be the smaller"
+                "expected the lower limit first"
             )
     for row in couplings:
         bounds = [sorted(factor * limit for limit in limits[joint, movement]) for joint, movement, factor in row.terms]

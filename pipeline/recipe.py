@@ -189,7 +189,7 @@ class Recipe:
         if self.start is not None and self.end is not None and self.end < self.start:
             raise RecipeError(f"end is {self.end}, before start at {self.start}")
         if self.rate is not None and not 0 < self.rate <= MAX_RATE_HZ:
-            raise RecipeError(f"rate is {self.rate}, it must be above 0 and at most {MAX_RATE_HZ:g} Hz")
+            raise RecipeError(f"rate is {self.rate}, expected more than 0 and at most {MAX_RATE_HZ:g} Hz")
         for name, frames in (("blend_in", self.blend_in), ("blend_out", self.blend_out)):
             if not 0 <= frames <= MAX_BLEND:
                 raise RecipeError(f"{name} is {frames}, expected 0 to {MAX_BLEND} frames")
@@ -202,7 +202,7 @@ class Recipe:
         for digit in self.digits or ():
             _check_choice("digit", digit, DIGITS)
         if self.fps is not None and not 0 < self.fps <= 10_000:
-            raise RecipeError(f"fps is {self.fps}, it must be above 0 and at most 10000")
+            raise RecipeError(f"fps is {self.fps}, expected more than 0 and at most 10000")
 
 
 def _check_range(name: str, found: float | None, least: float, most: float, unit: str) -> None:
@@ -256,7 +256,7 @@ def _check_fields(data: object, kind: type, where: str) -> dict[str, Any]:
         if name not in hints:
             raise RecipeError(f"{where}: '{name}' is not known, expected {', '.join(hints)}")
         if not _matches_type(value, hints[name]):
-            raise RecipeError(f"{where}: '{name}' is {value!r}, which is not of the kind it takes")
+            raise RecipeError(f"{where}: '{name}' is {value!r}, which has the wrong type")
     return dict(data)
 
 
@@ -309,7 +309,7 @@ def decode_json(text: str, where: str) -> Any:
     except json.JSONDecodeError as error:
         raise RecipeError(f"{where}, line {error.lineno}: not JSON ({error.msg})") from error
     except UnicodeEncodeError as error:
-        raise RecipeError(f"{where}: holds half a character ({error.object[error.start]!r})") from error
+        raise RecipeError(f"{where}: contains half a character ({error.object[error.start]!r})") from error
     except (ValueError, RecursionError) as error:
         raise RecipeError(f"{where}: not a JSON text") from error
     return data

@@ -144,7 +144,7 @@ def solid_of(obj: "Object") -> Solid:
     if not len(triangles):
         raise RigError(f"'{obj.name}' has no surface to hold, choose a mesh object with faces")
     if not np.isfinite(vertices).all():
-        raise RigError(f"'{obj.name}' has vertices whose places are not finite numbers, nothing can hold it")
+        raise RigError(f"'{obj.name}' has vertices whose positions are not finite, so that it cannot be held")
     size = float(np.ptp(vertices, axis=0).max())
     if size > 0:
         vertices, triangles = _merged(vertices, triangles, 1e-7 * size)

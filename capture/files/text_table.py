@@ -109,7 +109,7 @@ class TextTable:
             except CaptureError:
                 if not may_be_truncated:
                     raise
-                warnings = (f"the last line ({self._line(index)}) is cut off and was left out",)
+                warnings = (f"the last line ({self._line(index)}) is truncated and was left out",)
         if data_lines and not any(len(self._split(index)) >= self.width for index in data_lines):
             # Some rows may omit blank cells; if all rows are too short, the columns themselves are missing.
             raise self._wrong_width(data_lines[0], len(self._split(data_lines[0])))

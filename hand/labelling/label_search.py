@@ -61,7 +61,7 @@ MAX_LOST_WINDOWS = 8
 SidedLayout = tuple[MarkerLayout, tuple[Side, ...]]
 """A marker set, and the sides that may wear it."""
 SET_HINT = "give a marker map, learnt from a labelled take with 'knuckle labels learn', or name them"
-SIDE_HINT = "say which hand is wanted, left or right, or give a marker map or a performer's measures"
+SIDE_HINT = "choose the hand, left or right, or give a marker map or a performer's measurements"
 
 
 def label_hands(
@@ -103,7 +103,7 @@ def label_hands_stepwise(
     if tracks.max_gap < MAX_GAP_S:
         notes.append(
             f"the markers appear and jump so often that gaps of over {tracks.max_gap:.2g} s were not bridged: "
-            "leave out what is no hand's, or name the hand's markers"
+            "remove markers that do not belong to a hand, or name the hand's markers"
         )
     for _ in range(MAX_SEARCHES):
         if len(hands) == MAX_HANDS:

@@ -63,9 +63,9 @@ def _hand_notes(found: FoundHand) -> Iterator[str]:
     replaced: tuple[str, ...] = ()
     if is_mitten({digit for digit in mapped if digit}):
         replaced = FINGERS
-        yield f"the rig's {found.side} hand has one finger for all four, as a mitten has: it follows their mean"
+        yield f"the rig's {found.side} hand has one digit for all four fingers, like a mitten: it follows their mean"
     missing_digits = [digit for digit in DIGITS if digit not in mapped and digit not in replaced]
     missing_names = [digit_label(digit) for digit in missing_digits]
     if missing_names:
-        yield f"the rig's {found.side} hand has no {' and no '.join(missing_names)}: solved, and not keyed"
+        yield f"the rig's {found.side} hand has no {' and no '.join(missing_names)}: it was solved and is not keyed"
     yield from (f"the rig's {found.side} hand: {doubt}" for doubt in found.doubts)

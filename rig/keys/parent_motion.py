@@ -102,7 +102,7 @@ def check_depth(name: str, world: Floats) -> None:
         stretch = np.linalg.svd(world[..., :3, :3], compute_uv=False)
         if (stretch[..., -1] > FLAT * stretch[..., 0]).all():
             return
-    raise RigError(f"armature '{name}' is scaled to nothing, give it a size along all axes")
+    raise RigError(f"armature '{name}' is scaled to zero, give it a size along all axes")
 
 
 def _evaluate(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
@@ -119,7 +119,7 @@ def _evaluate(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
     flat = np.flatnonzero(~(np.abs(np.linalg.det(rests[:, :3, :3])) > FLAT))
     if len(flat):
         name = posed.pose.bones[names[flat[0]]].parent.name
-        raise RigError(f"armature '{armature.name}': bone '{name}' is scaled to nothing, give it a size along all axes")
+        raise RigError(f"armature '{armature.name}': bone '{name}' is scaled to zero, give it a size along all axes")
     return np.array(posed.matrix_world), rests
 
 

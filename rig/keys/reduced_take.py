@@ -198,7 +198,7 @@ def restore_dense(armature: "Object") -> None:
     check_changeable(armature)
     dense, own = _dense_and_slot(armature)
     if dense is None:
-        raise RigError(f"armature '{armature.name}' has no dense action any more, expected the one that was reduced")
+        raise RigError(f"armature '{armature.name}' no longer has a dense action, expected the one that was reduced")
     play(armature, dense, own)
 
 

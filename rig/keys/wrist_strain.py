@@ -144,9 +144,9 @@ def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple
     wrong = (beyond > 0) | (turned > 0)
     if wrong.any():
         bends = f"bends up to {np.rad2deg(bend[beyond > 0].max()):.0f}° at the wrist" if beyond.any() else ""
-        turns = "turns farther about the forearm than" if turned.any() else ""
+        turns = "rotates farther about the forearm than" if turned.any() else ""
         how = f"{bends} and {turns}" if bends and turns else bends or turns
-        more = " a person's does" if turns else ", more than a person's does"
+        more = " a person's does" if turns else ", more than a human wrist does"
         notes.append(f"the {side} hand {how}{more}{_frames(wrong)}: {remedy}")
     if (short > MIN_SHORT).any():
         far = f"{100 * short.max():.0f} cm" if short.max() > 0.01 else f"{1000 * short.max():.0f} mm"

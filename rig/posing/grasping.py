@@ -100,7 +100,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     hold, distance = _close_on_evaluated_skin(hand_arm, found, solid, task, hold)
     if obj.matrix_world != world:
         restore_channels(armature, before)
-        raise RigError(f"'{obj.name}' is attached to the hand already, release it first")
+        raise RigError(f"'{obj.name}' is already attached to the hand, release it first")
     roots = route(grasping_hand, target, start.pose.angles[0], hold, steps)
     return Grasped(hand_arm, hold, *approach(start.pose, hold, roots), distance, before, elbow)
 

@@ -32,7 +32,7 @@ class Cga:
     )
     thumb: str = setting(
         "own",
-        "What decides the tilt of the thumb's plane",
+        "Source of the tilt of the thumb's plane",
         choices={
             "own": "The thumb's own hinges, as measured",
             "index": "The index finger's knuckle, to which the thumb points when it bends",

@@ -40,7 +40,7 @@ class Dynamical:
     `follow` is the paper's method: from frame to frame at the gain, with the targets' velocities where measured.
     """
 
-    mode: str = setting("settle", "How a frame depends on the previous one", choices=MODES)
+    mode: str = setting("settle", "Dependence of a frame on the previous one", choices=MODES)
     floating: bool = setting(
         False,
         "In mode follow, all targets move the wrist; otherwise the palm's do, before the digits are solved",
@@ -53,10 +53,10 @@ class Dynamical:
         30.0, "Weight of a digit's outermost marker relative to its other markers", least=1e-3, most=1e4
     )
     slope: float = setting(
-        20.0, "How steeply joints slow down towards a limit: k of tanh(k x), per radian", least=0.1, most=1000
+        20.0, "Steepness with which joints slow down towards a limit: k of tanh(k x), per radian", least=0.1, most=1000
     )
     substeps: int = setting(1, "In mode follow, steps for each frame", least=1, most=1000)
-    steps: int = setting(20, "In mode settle, most steps for each frame", least=1, most=1000)
+    steps: int = setting(20, "In mode settle, maximum steps for each frame", least=1, most=1000)
     tolerance: float = setting(
         2e-5,
         "In mode settle, distance from a target below which nothing is corrected",

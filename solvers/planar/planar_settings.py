@@ -18,12 +18,12 @@ CCD_MODES = {
 
 def mode_setting() -> Any:
     """Declare how a frame depends on the previous one."""
-    return setting("settle", "How a frame depends on the previous one", choices=MODES)
+    return setting("settle", "Dependence of a frame on the previous one", choices=MODES)
 
 
 def ccd_mode_setting() -> Any:
     """Declare how a frame of coordinate descent depends on the previous one."""
-    return setting("settle", "How a frame depends on the previous one", choices=CCD_MODES)
+    return setting("settle", "Dependence of a frame on the previous one", choices=CCD_MODES)
 
 
 def tolerance_setting() -> Any:

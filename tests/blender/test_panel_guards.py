@@ -59,7 +59,7 @@ def load(folder: Path, **values: Any) -> None:
         ({"cleaning": {"cutoff": 1e39}}, "cutoff is"),
         ({"cleaning": {"gap_limit": float("nan")}}, "gap_limit is nan"),
         ({"fps": 0.01}, "fps is 0.01, the panel takes 0.1"),
-        ({"capture": "a\udc80b.c3d"}, "holds half a character"),
+        ({"capture": "a\udc80b.c3d"}, "contains half a character"),
         ({"rig": "a\0b.blend"}, "rig holds characters"),
     ],
     ids=str,

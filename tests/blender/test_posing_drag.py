@@ -216,7 +216,7 @@ def test_what_cannot_be_dragged_is_reported_in_a_sentence(armature: bpy.types.Ob
         drags.knuckle.drag_hand(side="right", joint="wrist", goal=(0, 0, 0))
     armature.data.pose_position = "POSE"
     armature.scale.x = 0.0
-    with pytest.raises(RuntimeError, match="scaled to nothing"):
+    with pytest.raises(RuntimeError, match="scaled to zero"):
         drags.knuckle.drag_hand(side="right", joint="wrist", goal=(0, 0, 0))
     bpy.ops.object.mode_set(mode="OBJECT")
     with pytest.raises(RuntimeError, match="Pose Mode"):

@@ -110,7 +110,7 @@ def on_a_bone(thing: Object, hand: Object) -> None:
         (in_a_strip, "Drivers or NLA strips of its own move 'Ball'"),
         (tweaked, "tweaked in the NLA"),
         (constrained, "the constraint 'Copy Location' as well"),
-        (elsewhere, "not where its own keys have it"),
+        (elsewhere, "has been moved since its last key"),
         (on_what_moves, "is moved by 'Tray', its parent"),
         (on_what_carries_the_hand, "is moved by 'Root', its parent"),
         (on_a_bone, "is moved by 'Left Hand', its parent"),

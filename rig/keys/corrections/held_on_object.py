@@ -154,7 +154,7 @@ def _check_held(found: HeldBySurface, name: str) -> None:
     if found.depth > max(MAX_DEPTH, found.off):
         raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{name}'")
     if found.off > MAX_OFF:
-        raise RigError(f"the hand cannot reach its place on '{name}': it stays {1e3 * found.off:.1f} mm away")
+        raise RigError(f"the hand cannot reach its target on '{name}': it stays {1e3 * found.off:.1f} mm away")
 
 
 def _rotated_keys(
@@ -169,7 +169,7 @@ def _check_positions(solid: Solid, positions: Floats, name: str) -> None:
     """Raise RigError unless all positions (P, 3) m are on the surface of an object, which may have changed since."""
     away = max((float(np.linalg.norm(solid.nearest(position) - position)) for position in positions), default=0.0)
     if away > MAX_AWAY:
-        raise RigError(f"its place is {1e3 * away:.1f} mm from the surface of '{name}' now")
+        raise RigError(f"its target is {1e3 * away:.1f} mm from the surface of '{name}' now")
 
 
 def _check_tips(skin: SkinPoints, digits: tuple[str, ...]) -> None:

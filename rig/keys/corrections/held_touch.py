@@ -84,10 +84,10 @@ def _reason(unheld: Unheld) -> str:
     if unheld.lacking:
         return f"the hand lacks the {' and the '.join(unheld.lacking)} of that contact"
     if unheld.apart:
-        return f"the hand cannot reach that contact: its skins stay {1000 * unheld.apart:.1f} mm apart"
+        return f"the hand cannot reach that contact: the skin of its parts stays {1000 * unheld.apart:.1f} mm apart"
     return (
-        f"the hand cannot hold that contact in all its frames: its skins would be up to {1000 * unheld.strain:.1f} mm "
-        "off each other, or in each other"
+        "the hand cannot hold that contact in all its frames: the skin of its parts would be up to "
+        f"{1000 * unheld.strain:.1f} mm apart, or in each other"
     )
 
 

@@ -249,10 +249,10 @@ def object_to_touch(name: str, armature: "Object") -> "Object":
 def _check_shape(name: str, worlds: Floats) -> None:
     """Raise RigError unless an object at T_world_object (F, 4, 4) keeps its shape and size, which are not flat."""
     if not np.isfinite(worlds).all():
-        raise RigError(f"'{name}' has a place in these frames that is not of finite numbers")
+        raise RigError(f"'{name}' has a transform in these frames that is not finite")
     stretch = np.linalg.svd(worlds[:, :3, :3], compute_uv=False)
     if not (stretch[:, -1] > FLAT * stretch[:, 0]).all():
-        raise RigError(f"'{name}' is scaled flat in these frames, give it a size along all axes")
+        raise RigError(f"'{name}' is scaled to zero along an axis in these frames, give it a size along all axes")
     gram = np.einsum("fji,fjk->fik", worlds[:, :3, :3], worlds[:, :3, :3])
     size = float(np.abs(gram).max())
     if float(np.abs(gram - gram[0]).max()) > SAME_SIZE * size:

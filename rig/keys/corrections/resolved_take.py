@@ -97,8 +97,8 @@ def write_ranges(
         hands_of_take(armature, base)
         if has_other_rest(base, armature):
             raise RigError(
-                f"armature '{armature.name}' has another rest pose than when the take '{base.name}' was solved: "
-                "solve the capture again, which keeps the corrections"
+                f"armature '{armature.name}' does not have the rest pose that it had when the take '{base.name}' was "
+                "solved: solve the capture again, which keeps the corrections"
             )
     of_rig = any(hand.retargeted is not None for hand in take.hands)
     hands = dict(bound_hands(tuple(armatures), take) if of_rig else own_hands(armatures, take))

@@ -33,7 +33,7 @@ def raising(problem):
     [
         (KnuckleError("take.c3d: is empty"), 1, "knuckle: take.c3d: is empty\n"),
         (KeyboardInterrupt(), 130, "knuckle: interrupted\n"),
-        (MemoryError(), 1, "the memory does not suffice"),
+        (MemoryError(), 1, "not enough memory"),
         (OSError(36, "File name too long", "x.blend"), 1, "knuckle: x.blend: File name too long\n"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 1, "invalid start byte"),
         (KnuckleError("label '\x1b]0;title\x07'"), 1, r"label '\x1b]0;title\x07'"),

@@ -127,8 +127,8 @@ def test_a_video_that_was_refused_leaves_nothing_behind():
 def test_a_page_that_stops_says_why():
     assembly = CameraVideoAssembly()
     assembly.feed(HEAD | {"frames": 2.0})
-    assert assembly.feed({"kind": "stopped", "problem": "wave.mp4 is cut off"}) is None
-    assert assembly.problem == "wave.mp4 is cut off"
+    assert assembly.feed({"kind": "stopped", "problem": "wave.mp4 is truncated"}) is None
+    assert assembly.problem == "wave.mp4 is truncated"
 
 
 LIVE = {"kind": "live", "time_s": 1.0, "width": 1280, "height": 720, "hands": [hand()]}
