@@ -157,7 +157,7 @@ def _bounds(times: Floats, deviation: float, acceleration: float) -> Floats:
 
 
 def _leaves_hand(markers: Markers, column: int, frames: Ints, index: int, bound: float) -> bool:
-    """Whether a position is farther than a bound in m from its path as seen from the hand, if that is known.
+    """Return whether a position is farther than a bound in m from its path as seen from the hand, if that is known.
 
     frames: those in which the marker is seen. index: of the position among them.
     """

@@ -37,7 +37,7 @@ class HandSample:
 
     @classmethod
     def of(cls, claim: str, joints: Floats, hand_id: str = "") -> "HandSample":
-        """A sample located at the mean of its known joints."""
+        """Return a sample located at the mean of its known joints."""
         known = joints[(np.abs(joints) < 1e9).all(axis=-1)]
         if not len(known):
             return cls(claim, joints, np.zeros(3), 1.0, hand_id)
@@ -140,7 +140,7 @@ def _abbreviated(warnings: tuple[str, ...], most: int = 3) -> tuple[str, ...]:
 
 
 def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
-    """A warning for each track whose claim changes."""
+    """Return a warning for each track whose claim changes."""
     warnings = []
     for track in tracks:
         claim = track.claim

@@ -54,7 +54,7 @@ def _gap_seconds(markers: Markers, column: Ints, start: Ints, stop: Ints) -> Flo
 
 
 def as_text(facts: dict[str, Any]) -> str:
-    """The summary as lines for a terminal."""
+    """Return the summary as lines for a terminal."""
     labels, frames = facts["labels"], facts["frames"]
     lines = [
         f"{facts['source']}: {facts['format']}",

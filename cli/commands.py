@@ -52,7 +52,7 @@ DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
 
 def command_parser() -> argparse.ArgumentParser:
-    """The parser of the command line, with all commands."""
+    """Return the parser of the command line, with all commands."""
     parser = argparse.ArgumentParser(
         prog="knuckle", description="Solve recorded hands, and key and pose rigs.", epilog=EPILOG
     )
@@ -93,7 +93,7 @@ def command_parser() -> argparse.ArgumentParser:
 
 
 def _inputs(options: argparse.Namespace) -> list[Path]:
-    """The input files of a command line, none of which may be overwritten."""
+    """Return the input files of a command line, none of which may be overwritten."""
     paths = [getattr(options, name, None) for name in ("file", "markers", "performer", "corrections", "recipe", "rig")]
     return [Path(path) for path in (*paths, *getattr(options, "mapping", ())) if path is not None]
 

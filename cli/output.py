@@ -83,7 +83,7 @@ def tip_facts(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
 
 
 def hands_text(facts: dict[str, Any]) -> str:
-    """The recognised hands and markers of a capture, for a terminal."""
+    """Return the recognised hands and markers of a capture, for a terminal."""
     markers = facts["markers"]
     if "problem" in markers:
         lines = [f"  no hand: {markers['problem']}"]

@@ -46,7 +46,7 @@ def locked_folder(out: Path, run: str) -> Iterator[None]:
 
 
 def is_of_run(out: Path, run: str) -> bool:
-    """Whether a folder is still held by, or was last held by, this run."""
+    """Return whether a folder is still held by, or was last held by, this run."""
     try:
         return (out / LOCK).read_text(encoding="utf-8", errors="replace") == run
     except OSError:

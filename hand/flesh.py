@@ -139,7 +139,7 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
 
 
 def _may_touch(a: int, b: int) -> bool:
-    """Whether two capsules are of different parts, and not of one flesh.
+    """Return whether two capsules are of different parts, and not of one flesh.
 
     The base of a digit and the palm are, and so is the thumb's proximal phalanx with it: its base is in the ball of
     the thumb, which moves with it, so that it would be 3 to 8 mm in the palm where the skin touches nothing.

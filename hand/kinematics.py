@@ -142,7 +142,7 @@ def joint_position(pose: Pose, joint: str) -> Floats:
 
 
 def site_positions(hand: HandModel, frames: Floats, sites: Ints | None = None) -> Floats:
-    """Positions of sites of the hand.
+    """Return positions of sites of the hand.
 
     Args:
         hand: the hand model of S sites.
@@ -192,7 +192,7 @@ class SiteChains:
     """(S, 4, 1) m, the sites in the last frame."""
 
     def at(self, angles: Floats) -> SiteMotion:
-        """Positions and derivatives of the sites at angles (F, D) rad."""
+        """Return positions and derivatives of the sites at angles (F, D) rad."""
         padded = np.zeros((len(angles), angles.shape[1] + 1))
         padded[:, :-1] = angles
         own = padded[:, self.dofs - ROOT_DOFS][..., None, None]

@@ -400,7 +400,7 @@ _PALM = {"wrist"} | {joint for digit in DIGITS[1:] for joint in DIGIT_JOINTS[dig
 
 
 def on_palm(spot: Spot) -> bool:
-    """Whether a marker moves with the palm: at a knuckle or on a metacarpal, not on a phalanx.
+    """Return whether a marker moves with the palm: at a knuckle or on a metacarpal, not on a phalanx.
 
     The thumb's CMC is excluded: in headset captures it moves by a centimetre relative to the others.
     """

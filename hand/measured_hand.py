@@ -167,7 +167,7 @@ def apply_skin_fit(measured: MeasuredHand, skin_fit: SkinFit) -> MeasuredHand:
 
 
 def _restricts_pip(row: CouplingRow, own: AngleLimits, restricted: AngleLimits) -> bool:
-    """Whether a DIP coupling would restrict the PIP more under limits `restricted` than under the hand's `own`.
+    """Return whether a DIP coupling would restrict the PIP more under limits `restricted` than under the hand's `own`.
 
     For example, a DIP that a rig limits to 30 degrees would limit the PIP to 45.
     """

@@ -66,7 +66,10 @@ def key_posed(
 
 
 def takes_no_keys(armature: "Object") -> bool:
-    """Whether the armature's action is not editable. Blender's own tools then pose without keys, and report it."""
+    """Return whether the armature's action is not editable.
+
+    Blender's own tools then pose without keys, and report it.
+    """
     action = armature.animation_data.action if armature.animation_data else None
     return action is not None and not action.is_editable
 

@@ -103,7 +103,7 @@ def _found(side: Side, contact: dict[str, Any]) -> FoundContact:
 
 
 def _holds(correction: Correction, contact: FoundContact) -> bool:
-    """Whether a correction holds these parts at that time."""
+    """Return whether a correction holds these parts at that time."""
     same = isinstance(correction.change, HeldTouch) and set(correction.change.parts) == set(contact.touch.parts)
     return (
         same

@@ -196,7 +196,7 @@ NAVIGATION_EVENTS = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUP
 
 
 def navigates(event: "Event") -> bool:
-    """Whether an event only navigates a view. Ctrl Numpad 0 does not: it makes the active object the camera."""
+    """Return whether an event only navigates a view. Ctrl Numpad 0 does not: it makes the active object the camera."""
     return event.type in NAVIGATION_EVENTS and not (event.type == "NUMPAD_0" and event.ctrl)
 
 

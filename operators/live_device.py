@@ -29,7 +29,7 @@ def begin(run: LiveRun) -> None:
 
 
 def _tick() -> float | None:
-    """The timer that Blender calls on its main thread; s to the next call, None to end."""
+    """Return the timer that Blender calls on its main thread; s to the next call, None to end."""
     run = SESSION.live.run
     if run is None:
         return None

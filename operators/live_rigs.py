@@ -210,7 +210,7 @@ def _shown_hand(posed: RigHand, displayed: DisplayedHand, device_transform: Floa
 
 
 def _is_unmodified(obj: "Object") -> bool:
-    """Whether a hand is as it was built: no animation, transform, users or children besides its skin."""
+    """Return whether a hand is as it was built: no animation, transform, users or children besides its skin."""
     moved = not np.allclose(np.array(obj.matrix_world), np.eye(4)) or obj.parent or obj.constraints
     return not (moved or obj.users > len(obj.users_collection) or obj.animation_data or len(obj.children) > 1)
 

@@ -96,7 +96,7 @@ class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator)
 
 
 def _records() -> bool:
-    """Whether a take is being recorded."""
+    """Return whether a take is being recorded."""
     return SESSION.live.run is not None and SESSION.live.run.receiver.recording is not None
 
 

@@ -111,7 +111,7 @@ def pin_of(armature: "Object", side: Side, digit: str) -> Any:
 
 
 def has_target(pin: Any) -> bool:
-    """Whether the target of a pin still exists."""
+    """Return whether the target of a pin still exists."""
     return pin.kind != "OBJECT" or is_in_view_layer(pin.target)
 
 

@@ -44,7 +44,7 @@ def touchable_objects(context: "Context", armature: "Object") -> "Iterator[Objec
 
 
 def _belongs_to(obj: "Object", armature: "Object") -> bool:
-    """Whether an object is the armature, its child or deformed by it."""
+    """Return whether an object is the armature, its child or deformed by it."""
     if any(getattr(modifier, "object", None) == armature for modifier in obj.modifiers):
         return True
     above: Object | None = obj

@@ -76,7 +76,7 @@ def _values(rig_hand: RigHand, locked: bool) -> dict[Slider, float]:
 
 
 def _is_shown(group: Any) -> bool:
-    """Whether a property group is that of the open scene, whose hands are seen."""
+    """Return whether a property group is that of the open scene, whose hands are seen."""
     shown: bool = group.id_data == bpy.context.scene
     return shown
 

@@ -54,7 +54,7 @@ def unregister() -> None:
 
 
 def is_drawn() -> bool:
-    """Whether draw handlers are registered."""
+    """Return whether draw handlers are registered."""
     return OVERLAY in SESSION.draw_handlers
 
 

@@ -45,7 +45,7 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
 
 
 def matches(pose: NamedPose, sought: str) -> bool:
-    """Whether each word that is sought begins a word of the pose's name, group or tags."""
+    """Return whether each word that is sought begins a word of the pose's name, group or tags."""
     words = " ".join((pose.label, pose.name, GROUPS.get(pose.group, SAVED), *pose.tags)).lower()
     known = words.replace("-", " ").replace(":", " ").split()
     return all(any(word.startswith(part) for word in known) for part in sought.lower().split())

@@ -227,7 +227,7 @@ def _drop_missing_labels(groups: Groups, markers: Markers, warnings: list[str]) 
 
 
 def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
-    """Positions (F, T, 3) in m of the markers with these labels, NaN where not seen."""
+    """Return positions (F, T, 3) in m of the markers with these labels, NaN where not seen."""
     return _columns(markers, markers.positions, spots)
 
 
@@ -316,7 +316,7 @@ def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None
 
 
 def _is_on_first_bone(spot: Spot) -> bool:
-    """Whether a marker sits on a digit's first moving bone, away from its knuckle."""
+    """Return whether a marker sits on a digit's first moving bone, away from its knuckle."""
     return any(spot.offset) and spot.joint in {joints[0] for joints in CHAIN_JOINTS.values()}
 
 
@@ -359,7 +359,7 @@ def measure_performer(
 
 
 def _has_usable_skin_fit(measured: MeasuredHand, spots: dict[str, Spot], warnings: list[str]) -> bool:
-    """Whether a hand was fitted with most of a capture's markers; warns of those that it was fitted without."""
+    """Return whether a hand was fitted with most of a capture's markers; warns of those that it was fitted without."""
     if measured.skin_fit is None:
         return False
     side = measured.proportions.side

@@ -64,7 +64,7 @@ def cleaning_warnings(fragments: dict[str, int], spikes: int) -> list[str]:
 
 
 def _warnings(fragments: dict[str, int]) -> list[str]:
-    """A sentence about dropped fragments, if there are any; the labels with most of them first."""
+    """Return a sentence about dropped fragments, if there are any; the labels with most of them first."""
     if not fragments:
         return []
     labels = sorted(fragments, key=lambda label: -fragments[label])

@@ -78,7 +78,7 @@ def from_json(data: object, proportions: Proportions, limits: AngleLimits, where
 
 
 def _digit_and_bone(entry: dict[str, Any], where: str) -> tuple[int, int]:
-    """Indices of a marker's digit and bone."""
+    """Return indices of a marker's digit and bone."""
     on, bone = entry.get("on"), entry.get("bone")
     if on not in (*DIGITS, PALM_NAME) or bone not in (1, 2, 3):
         raise RecipeError(

@@ -261,7 +261,7 @@ def _check_fields(data: object, kind: type, where: str) -> dict[str, Any]:
 
 
 def _matches_type(value: object, hint: Any) -> bool:
-    """Whether a decoded JSON value matches a type hint; an integer matches float."""
+    """Return whether a decoded JSON value matches a type hint; an integer matches float."""
     origin = get_origin(hint)
     if origin is UnionType:
         return any(_matches_type(value, part) for part in get_args(hint))
@@ -277,7 +277,7 @@ def _matches_type(value: object, hint: Any) -> bool:
 
 
 def _matches_items(value: object, hints: tuple[Any, ...], *, any_number: bool) -> bool:
-    """Whether a decoded JSON value is a list of items of these types, or of any number of the only type."""
+    """Return whether a decoded JSON value is a list of items of these types, or of any number of the only type."""
     if not isinstance(value, list | tuple) or not (any_number or len(value) == len(hints)):
         return False
     return all(_matches_type(item, hint) for item, hint in zip(value, hints * len(value), strict=False))
@@ -316,7 +316,7 @@ def decode_json(text: str, where: str) -> Any:
 
 
 def _integer(text: str) -> int:
-    """An integer of 64 bits. Raises ValueError."""
+    """Return an integer of 64 bits. Raises ValueError."""
     if len(text) > MAX_DIGITS:
         raise ValueError(text[:MAX_DIGITS])
     return int(text)

@@ -21,7 +21,7 @@ class DataReference:
         return cls(block.session_uid, block.name)
 
     def among(self, blocks: Any) -> Any:
-        """The data-block among those of bpy.data of its kind; None where it is gone."""
+        """Return the data-block among those of bpy.data of its kind; None where it is gone."""
         named = blocks.get(self.name)
         if named is not None and named.session_uid == self.uid:
             return named

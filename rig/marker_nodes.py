@@ -72,7 +72,7 @@ def marker_nodes() -> "GeometryNodeTree":
 
 
 def shows_markers(tree: "NodeTree") -> bool:
-    """Whether a node group has the inputs of this one, so that a person has not changed it beyond use."""
+    """Return whether a node group has the inputs of this one, so that a person has not changed it beyond use."""
     return {name for name, *_ in INPUTS} | set(MATERIALS) <= input_identifiers(tree).keys()
 
 

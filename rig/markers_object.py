@@ -177,13 +177,13 @@ def _row(obj: "Object", row: int, count: int) -> Floats:
 
 
 def _modifier(obj: "Object") -> "Modifier | None":
-    """The modifier that shows the markers, None if it was removed or has other nodes."""
+    """Return the modifier that shows the markers, None if it was removed or has other nodes."""
     nodes = (modifier for modifier in obj.modifiers if modifier.type == "NODES" and modifier.node_group)
     return next((modifier for modifier in nodes if shows_markers(modifier.node_group)), None)
 
 
 def _shown_by(obj: "Object", name: str) -> "tuple[Modifier, str]":
-    """The modifier of an object that is_markers, and the identifier of an input."""
+    """Return the modifier of an object that is_markers, and the identifier of an input."""
     modifier = _modifier(obj)
     assert modifier is not None
     return modifier, input_identifiers(modifier.node_group)[name]

@@ -79,7 +79,7 @@ def skins(armature: "Object") -> "list[Object]":
 
 
 def is_skin(obj: "Object", armature: "Object") -> bool:
-    """Whether an armature deforms an object in the viewport."""
+    """Return whether an armature deforms an object in the viewport."""
     return any(
         modifier.type == "ARMATURE" and modifier.object == armature and modifier.show_viewport
         for modifier in obj.modifiers
@@ -87,7 +87,7 @@ def is_skin(obj: "Object", armature: "Object") -> bool:
 
 
 def preserves_volume(obj: "Object", armature: "Object") -> bool:
-    """Whether an armature deforms an object by dual quaternions, its modifier's *Preserve Volume*."""
+    """Return whether an armature deforms an object by dual quaternions, its modifier's *Preserve Volume*."""
     return any(
         modifier.type == "ARMATURE" and modifier.object == armature and modifier.use_deform_preserve_volume
         for modifier in obj.modifiers

@@ -196,7 +196,7 @@ def _pieces(triangles: Ints, count: int) -> Ints:
 
 
 def _is_hollow_in(vertices: Floats, inner: Ints, outer: Ints) -> bool:
-    """Whether a closed piece is inside the bounding box of a larger one and has reversed normals."""
+    """Return whether a closed piece is inside the bounding box of a larger one and has reversed normals."""
     within, around = vertices[np.unique(inner)], vertices[np.unique(outer)]
     boxed = bool(np.all(within.min(axis=0) > around.min(axis=0)) and np.all(within.max(axis=0) < around.max(axis=0)))
     return boxed and _volume(vertices, inner) * _volume(vertices, outer) < 0

@@ -82,7 +82,7 @@ class _Process:
 
 @lru_cache(maxsize=16)
 def _process_of(prior: PosePrior) -> _Process:
-    """The modes in which both the covariance and its change per second are diagonal.
+    """Return the modes in which both the covariance and its change per second are diagonal.
 
     A mode whose rate is above MAX_RATE gets a greater stationary variance instead: it wanders as far in a
     frame, and keeps what it was for longer.
@@ -149,7 +149,7 @@ def filter_angles(
 
 
 def _measured_in_modes(process: _Process, measured: AngleMeasurement) -> tuple[Floats, Floats]:
-    """The information (F, D, D), and its product with the coordinates that each frame alone has (F, D)."""
+    """Return the information (F, D, D), and its product with the coordinates that each frame alone has (F, D)."""
     modes, gap = process.modes, measured.angles - process.mean
     towards = measured.gradient + (measured.information @ gap[..., None])[..., 0]
     return modes.T @ (measured.information @ modes), towards @ modes

@@ -53,12 +53,12 @@ class UsesMeasurements(Protocol):
     """A solver that uses measurements of the performer beyond the hand model."""
 
     def initial_state(self, measured: MeasuredHand) -> State:
-        """The state before this hand's first frame. Raises HandError."""
+        """Return the state before this hand's first frame. Raises HandError."""
         ...
 
 
 def initial_state(solver: Solver[S], measured: MeasuredHand) -> State | None:
-    """The state before a measured hand's first frame; None for a solver that needs only the hand model."""
+    """Return the state before a measured hand's first frame; None for a solver that needs only the hand model."""
     return solver.initial_state(measured) if isinstance(solver, UsesMeasurements) else None
 
 

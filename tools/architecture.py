@@ -147,7 +147,7 @@ def drawing(rooms: Mapping[str, Room], rows: list[list[str]]) -> str:
 
 
 def arrow(first: tuple[float, float], second: tuple[float, float]) -> str:
-    """An arrow from the bottom of a box to the top of another."""
+    """Return an arrow from the bottom of a box to the top of another."""
     x, y = first[0] + BOX / 2, first[1] + HEIGHT
     to_x, to_y = second[0] + BOX / 2, second[1]
     # Around the boxes of a row between them.
@@ -159,7 +159,7 @@ def arrow(first: tuple[float, float], second: tuple[float, float]) -> str:
 
 
 def box(room: Room, x: float, y: float) -> str:
-    """A room's box: name, description and folders."""
+    """Return a room's box: name, description and folders."""
     lines = textwrap.wrap(room.about, 33, max_lines=3, placeholder=" …")
     words = [f'<text class="name" x="{x + 10}" y="{y + 22}">{escape(room.name)}/</text>']
     words += [f'<text x="{x + 10}" y="{y + 40 + 15 * k}">{escape(line)}</text>' for k, line in enumerate(lines)]

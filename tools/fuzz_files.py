@@ -121,7 +121,7 @@ def mutate_json(dice: random.Random, content: bytes) -> bytes:
 
 
 def mutate(dice: random.Random, name: str, content: bytes, others: list[bytes]) -> bytes:
-    """A mutated capture."""
+    """Return a mutated capture."""
     if name.endswith(".json") and dice.random() < 0.6:
         return mutate_json(dice, content)
     if not name.endswith((".c3d", ".handpose", ".rawtake")) and dice.random() < 0.6:
@@ -143,7 +143,7 @@ def command(dice: random.Random, capture: Path) -> list[str]:
 
 
 def attempt(arguments: list[str], folder: Path) -> tuple[int, str]:
-    """The exit status, and what is wrong with how the command ended, empty if nothing."""
+    """Return the exit status, and what is wrong with how the command ended, empty if nothing."""
     printed, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):

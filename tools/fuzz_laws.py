@@ -35,12 +35,12 @@ class Outcome(Enum):
 
 
 def pytest(tests: list[str], *options: str) -> list[str]:
-    """The command that runs the laws among tests."""
+    """Return the command that runs the laws among tests."""
     return [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis", "-p", "no:xdist", *options, *tests]
 
 
 def files(tests: list[str]) -> list[str]:
-    """The files among tests that have laws; tests that are named one by one stay as they are."""
+    """Return the files among tests that have laws; tests that are named one by one stay as they are."""
     if any("::" in test for test in tests):
         return tests
     done = subprocess.run(pytest(tests, "--collect-only"), cwd=ROOT, check=False, capture_output=True, text=True)

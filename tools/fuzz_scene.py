@@ -100,7 +100,7 @@ class Run:
 
 
 def _of_extension(file: Path) -> bool:
-    """Whether a file is Knuckle's own, and neither one of these tools nor of an environment in the checkout."""
+    """Return whether a file is Knuckle's own, and neither one of these tools nor of an environment in the checkout."""
     return file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] not in ("tools", "tests", ".venv")
 
 

@@ -64,7 +64,7 @@ class Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def summary(self, runs: str, seed: int) -> str:
-        """The last line that is printed."""
+        """Return the last line that is printed."""
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes.items()))
         return (
             f"fuzz: {self.tried} {runs} with seed {seed}: {counts}, {self.found} found something; "

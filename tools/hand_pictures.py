@@ -42,7 +42,7 @@ def load_package() -> None:
 
 
 def empty_scene() -> bpy.types.Scene:
-    """A scene with a camera, set up for Workbench's studio light."""
+    """Return a scene with a camera, set up for Workbench's studio light."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
     assert scene

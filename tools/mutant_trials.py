@@ -181,7 +181,7 @@ def _functions() -> dict[str, list[FunctionType]]:
 
 
 def _changes(mutant: Mutant, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
-    """The functions of a module that a break changes, and the code that they have with it.
+    """Return the functions of a module that a break changes, and the code that they have with it.
 
     Raises ValueError if there are none.
     """

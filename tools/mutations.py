@@ -103,7 +103,7 @@ MUTATIONS: list[Mutation] = [flip, flip, cut, repeat, extreme, extreme, value, v
 
 
 def mutated(dice: random.Random, content: bytes, others: list[bytes], counts: list[int]) -> bytes:
-    """A copy with as many mutations as one of `counts`."""
+    """Return a copy with as many mutations as one of `counts`."""
     result = bytearray(content)
     for _ in range(dice.choice(counts)):
         if result:

@@ -164,7 +164,7 @@ def tile(hand: Hand, view: str, pixels: int) -> Floats:
 
 
 def _sticks(segments: Sequence[tuple[Floats, Floats]], thick: float) -> bpy.types.Object:
-    """An octahedron along every bone, as Blender draws them."""
+    """Return an octahedron along every bone, as Blender draws them."""
     corners: list[list[float]] = []
     faces = []
     for head, tail in segments:
@@ -214,7 +214,7 @@ def baked_row(name: str, pixels: int, folder: Path) -> Floats:
 
 
 def _alone(folder: Path, poses: dict[str, Any]) -> Iterator[tuple[Path, int]]:
-    """The poses in BAKES, each as a capture of one frame."""
+    """Yield the poses in BAKES, each as a capture of one frame."""
     for name in BAKES:
         path = folder / f"{name}.json"
         path.write_text(json.dumps(poses[name]))

@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def baked(name: str, clip: Path, glove: Path) -> str:
-    """A rig's row of bakes: both gloves, and the poses of a headset where the rig has a right hand."""
+    """Return a rig's row of bakes: both gloves, and the poses of a headset where the rig has a right hand."""
     gloves = bones_of(name, glove, GLOVES)
     poses = bones_of(name, clip, POSES) if any(bone.side == "right" for bone in gloves) else []
     cells = [name, *angle_cells(gloves), *angle_cells(poses)]
@@ -58,7 +58,7 @@ def baked(name: str, clip: Path, glove: Path) -> str:
 
 
 def angle_cells(bones: list[Bone]) -> tuple[str, str]:
-    """The largest angle of all bones to the direction that they should keep; and the median, 95th percentile and
+    """Return the largest angle of all bones to the direction that they should keep; and the median, 95th percentile and
     maximum of the last bones' angles to the observed directions."""
     if not bones:
         return "–", "–"
@@ -78,7 +78,7 @@ def bones_of(name: str, capture: Path, frames: slice, place: str | None = None) 
 
 
 def row(name: str) -> str:
-    """A rig's row."""
+    """Return a rig's row."""
     armature, truth = opened(name)
     found = find_hands(armature)
     confidence = min(value for hand in found for value in hand.confidence.values())

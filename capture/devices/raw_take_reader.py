@@ -97,7 +97,7 @@ def _first_context(parser: Parser, packets: Iterable[Packet]) -> tuple[bytes, ..
 
 
 def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
-    """Names of the points that are seen in any frame, in order of appearance."""
+    """Return names of the points that are seen in any frame, in order of appearance."""
     seen = {frame.names: np.zeros(len(frame.names), bool) for frame in frames}
     for frame in frames:
         seen[frame.names] |= np.isfinite(frame.positions).all(axis=1)

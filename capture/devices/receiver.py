@@ -131,7 +131,7 @@ class Receiver:
         return bool(self._failure)
 
     def state(self) -> str:
-        """The state of the connection, as a sentence for the user."""
+        """Return the state of the connection, as a sentence for the user."""
         if self._failure:
             return self._failure
         now, stats = time.perf_counter(), self.stats

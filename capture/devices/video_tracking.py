@@ -51,7 +51,7 @@ def track_video(video: Path, browser: str = "") -> Steps[CameraVideo]:
 
 
 def _job(video: Path) -> dict[str, SiteFile]:
-    """The task for the page. Raises CaptureError if there is no such file."""
+    """Return the task for the page. Raises CaptureError if there is no such file."""
     if video.exists() and not video.is_file():
         raise CaptureError(f"{video.name}: a folder or a device, expected a video file")
     try:

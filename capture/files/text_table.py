@@ -124,7 +124,7 @@ class TextTable:
             return [self._number(cell, index, column) for column, cell in enumerate(cells)]
 
     def _cells(self, index: int, may_omit_cells: bool) -> list[str]:
-        """The cells of a line, padded or trimmed to `width`."""
+        """Return the cells of a line, padded or trimmed to `width`."""
         cells = self._split(index)
         while len(cells) > self.width and is_blank(cells[-1]):
             cells.pop()
@@ -134,7 +134,7 @@ class TextTable:
         return cells + [""] * missing
 
     def _split(self, index: int) -> list[str]:
-        """The cells of a line; split at white space if only that yields the full width."""
+        """Return the cells of a line; split at white space if only that yields the full width."""
         cells = split_cells(self.lines[index], self.separator)
         if len(cells) != self.width and '"' in self.lines[index]:
             cells = self.lines[index].split(self.separator)
@@ -148,7 +148,7 @@ class TextTable:
         return CaptureError(f"{self.source}, line {self._line(index)}: {columns} columns, {need}")
 
     def _line(self, index: int) -> int:
-        """The number of a line in the file, from 1."""
+        """Return the number of a line in the file, from 1."""
         return self.lines_before + index + 1
 
     def _number(self, cell: str, index: int, column: int) -> float:
@@ -163,7 +163,7 @@ class TextTable:
 
 
 def parse_number(text: str) -> float | None:
-    """The finite number in a header's cell, or None."""
+    """Return the finite number in a header's cell, or None."""
     try:
         value = float(text.strip(" \"'"))
     except ValueError:

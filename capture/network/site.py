@@ -44,7 +44,7 @@ class ServedSite:
     """The path under which the files are; also that of the WebSocket."""
 
     def answer(self, path: str, byte_range: str = "") -> Answer:
-        """The answer to a GET of a path; `byte_range` is the request's header Range, which may be empty."""
+        """Return the answer to a GET of a path; `byte_range` is the request's header Range, which may be empty."""
         name = path.partition("?")[0].removeprefix(self.folder) if path.startswith(self.folder) else None
         file = self.files.get(name) if name is not None else None
         if file is None:

@@ -94,7 +94,7 @@ class WebSocketClient:
 
 
 def _receive(connection: "ClientConnection") -> Incoming | None:
-    """A message, None if none arrived in time. Raises ConnectionClosed."""
+    """Return a message, None if none arrived in time. Raises ConnectionClosed."""
     try:
         return Incoming(_as_bytes(connection.recv(TICK)))
     except TimeoutError:
@@ -152,7 +152,7 @@ class WebSocketListener:
         return f"open {self.url()} {self.site.opened}"
 
     def url(self) -> str:
-        """The address of the page."""
+        """Return the address of the page."""
         return f"http://{self.address}{self.site.folder}"
 
     def answer(self, connection: "ServerConnection", request: "Request") -> "Response | None":
@@ -177,7 +177,7 @@ class WebSocketListener:
         return None
 
     def _serves(self, host: str) -> bool:
-        """Whether the Host of a request is an IP address, localhost, or a name that the person listed."""
+        """Return whether the Host of a request is an IP address, localhost, or a name that the person listed."""
         try:
             name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
         except ValueError:

@@ -43,7 +43,10 @@ _KINDS = {
 
 
 def site(folder: str = "/", job: Mapping[str, SiteFile] | None = None) -> ServedSite:
-    """The page with its files under a path, and those of a job. Raises StreamError if the models are not there."""
+    """Return the page with its files under a path, and those of a job.
+
+    Raises StreamError if the models are not there.
+    """
     assets = next((path for path in ASSETS if path.is_dir()), None)
     if assets is None:
         raise StreamError(

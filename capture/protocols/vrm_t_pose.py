@@ -105,7 +105,7 @@ def resting_wrist(side: Side, offsets: Floats, hand: Vector) -> Floats | None:
 
 
 def _aligned(actual: Floats, expected: Floats) -> NDArray[np.bool_]:
-    """(N,) whether vectors (N, 3) of any length are roughly parallel to unit vectors (N, 3)."""
+    """Return (N,) whether vectors (N, 3) of any length are roughly parallel to unit vectors (N, 3)."""
     aligned: NDArray[np.bool_] = np.einsum("nk,nk->n", actual, expected) > MIN_ALIGNMENT * np.linalg.norm(
         actual, axis=1
     )
@@ -113,7 +113,7 @@ def _aligned(actual: Floats, expected: Floats) -> NDArray[np.bool_]:
 
 
 def _is_world_aligned(side: Side, offsets: Floats) -> bool:
-    """Whether the hand's bone is aligned with the world in the T-pose, judged by its knuckles."""
+    """Return whether the hand's bone is aligned with the world in the T-pose, judged by its knuckles."""
     actual = np.stack([offsets[_MIDDLE], offsets[_INDEX] - offsets[_LITTLE]])
     return bool(_aligned(actual, np.stack([T_POSE_FRAMES[side][0, :, 1], [0.0, -1.0, 0.0]])).all())
 

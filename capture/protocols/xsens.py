@@ -159,7 +159,7 @@ def _forearm(hand: str, side: Side, arm: Segments, scale: float) -> SentForearm 
 
 
 def _numbers(segments: Segments) -> tuple[Floats, Floats]:
-    """Positions (N, 3) and unit quaternions (N, 4) of segments, in their unit and axes.
+    """Return positions (N, 3) and unit quaternions (N, 4) of segments, in their unit and axes.
 
     Raises PacketError if numbers are damaged.
     """

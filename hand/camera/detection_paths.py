@@ -88,7 +88,7 @@ def _follow(left: list[list[Detection]], fewest: int, most: int) -> list[list[De
 
 
 def _best_path(frames: list[list[Detection]], step_cost: Callable[[Detection, Detection], float]) -> list[Detection]:
-    """The path with the most detections and the least movement."""
+    """Return the path with the most detections and the least movement."""
     best: dict[tuple[int, int], tuple[float, Detection, tuple[int, int] | None]] = {}
     recent: list[list[Detection]] = []
     for found in frames:
@@ -115,7 +115,7 @@ def _best_path(frames: list[list[Detection]], step_cost: Callable[[Detection, De
 
 
 def _step_cost(before: Detection, after: Detection) -> float:
-    """The cost of a step on a path, in detections; inf if it is too long."""
+    """Return the cost of a step on a path, in detections; inf if it is too long."""
     if after.frame - before.frame > LONGEST_GAP:
         return np.inf
     distance = before.distance(after)

@@ -36,7 +36,7 @@ _AT_END = _JOINT > 0
 
 
 def mean_shape(length: float) -> ShapeParameters:
-    """A mean hand of this length in m, from the wrist to the middle finger's tip."""
+    """Return a mean hand of this length in m, from the wrist to the middle finger's tip."""
     scale = length / MEAN.size
     no_offsets = np.zeros((COUNT, 3))
     shape = ShapeParameters(
@@ -53,7 +53,7 @@ def mean_shape(length: float) -> ShapeParameters:
 
 
 def shape_of(proportions: Proportions) -> ShapeParameters:
-    """The shape of a hand of these proportions; a left one's is its mirror image's."""
+    """Return the shape of a hand of these proportions; a left one's is its mirror image's."""
     right = proportions if proportions.side == "right" else proportions.mirrored()
     shape = replace(mean_shape(right.size), first_joints=right.first_joints, lengths=right.phalanges)
     return with_offsets(replace(shape, digit_rotations=rot.to_matrix(right.digit_rotations)))
@@ -67,7 +67,7 @@ def with_offsets(shape: ShapeParameters) -> ShapeParameters:
 
 
 def length_of(shape: ShapeParameters) -> float:
-    """A hand's length in m, from the wrist to the straight middle finger's tip."""
+    """Return a hand's length in m, from the wrist to the straight middle finger's tip."""
     return float(np.linalg.norm(shape.first_joints[2]) + shape.lengths[2].sum())
 
 

@@ -64,7 +64,7 @@ class CameraTracker:
         return TrackerState(FilterState.at(time, self._single(size, found)), time)
 
     def follow(self, time: float, size: PictureSize, found: PictureHand | None, state: TrackerState) -> TrackerState:
-        """The state at a later time in s; found: None if the hand is not seen."""
+        """Return the state at a later time in s; found: None if the hand is not seen."""
         if found is None:
             return self._without(time, state)
         predicted = predict(state.filter, time, self.limits)
@@ -103,7 +103,7 @@ class CameraTracker:
         return POINT_SIGNS if self.side == "left" else np.ones(3)
 
     def _single(self, size: PictureSize, found: PictureHand) -> Poses:
-        """The pose fitted to a frame by itself."""
+        """Return the pose fitted to a frame by itself."""
         landmarks = PictureLandmarks.of(size, [found])
         return start_state(landmarks, self.side, self.shape, self.settings)[0].poses
 
@@ -113,7 +113,7 @@ class CameraTracker:
         return np.asarray(local @ pose.rotations[0].T + pose.positions[0])
 
     def _sighting(self, size: PictureSize, found: PictureHand, pose: Poses) -> Sighting:
-        """The measurements of a frame, at the distance of a predicted pose."""
+        """Return the measurements of a frame, at the distance of a predicted pose."""
         landmarks = PictureLandmarks.of(size, [found])
         lines = landmarks.sight_lines(self.settings.angle_of_view) * self._mirror[:2]
         distance = max(float(self._landmarks(pose)[:, 2].mean()), 0.05)

@@ -67,7 +67,7 @@ class PictureLandmarks:
 
     @classmethod
     def of(cls, size: PictureSize, hands: Sequence[PictureHand | None]) -> "PictureLandmarks":
-        """One hand in the frames in which it was found."""
+        """Return one hand in the frames in which it was found."""
         points, world = np.full((2, len(hands), len(LANDMARK_JOINTS), 3), np.nan)
         for frame, hand in enumerate(hands):
             if hand is not None:
@@ -104,7 +104,7 @@ class PictureLandmarks:
         return bool(np.any(self.points[..., 2] != 0, where=np.isfinite(self.points[..., 2])))
 
     def relief(self) -> Floats:
-        """The hand's shape (F, 21, 3) as the detector guesses it, about the landmarks' mean, in pixels.
+        """Return the hand's shape (F, 21, 3) as the detector guesses it, about the landmarks' mean, in pixels.
 
         The picture's own depths are nearer to the truth than those of the world landmarks (docs/explanation/camera.md),
         which are taken, in m, where a source leaves the former out.

@@ -172,7 +172,7 @@ def _distance_statistics(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
 
 
 def _identify_wrist(sample: TrajectorySample) -> int | None:
-    """The wrist marker among a palm's three, if any assignment with another marker there costs clearly more."""
+    """Return the wrist marker among a palm's three, if any assignment with another marker there costs clearly more."""
     spots = PALM_ONLY.spots
     costs = AssignmentCosts(np.zeros((3, 4)), pair_costs(mean_shape("right", tuple(spots.values())), sample, 1.0))
     wrist_spot = list(spots).index("wrist")

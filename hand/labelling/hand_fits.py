@@ -101,7 +101,7 @@ def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandSha
 
 
 def fits_a_hand(found: MatchedHand) -> bool:
-    """Whether an articulated hand reaches the markers of a fit without assigning them differently."""
+    """Return whether an articulated hand reaches the markers of a fit without assigning them differently."""
     shape = shape_of_spots(found.fit.shape.spots)
     model = fit_model(shape, found.fit.shape.side, fitted_frames(found.fit.sample), found.fit.labels)
     same = np.mean(model.labels == found.fit.labels)
@@ -113,7 +113,7 @@ def fits_a_hand(found: MatchedHand) -> bool:
 
 
 def fitted_frames(sample: TrajectorySample) -> Floats:
-    """Positions (N, T, 3) m in the frames to which an articulated hand is fitted."""
+    """Return positions (N, T, 3) m in the frames to which an articulated hand is fitted."""
     return sample.positions[evenly_spaced(np.arange(len(sample.positions)), FITTED_FRAMES)]
 
 
@@ -138,7 +138,7 @@ def _ranking_cost(fit: ShapeFit) -> float:
 
 
 def is_hand(fit: ShapeFit) -> bool:
-    """Whether a fit is good enough for a hand."""
+    """Return whether a fit is good enough for a hand."""
     filled_share = _filled_share(fit)
     fits = fit.cost <= MAX_SPOT_COST * len(fit.labels) * filled_share
     return filled_share >= MIN_FILLED_SHARE and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]

@@ -50,7 +50,7 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
 
 
 def _is_flat(positions: Floats) -> bool:
-    """Whether markers (F, M, 3) are in one plane in every frame; NaN where not seen."""
+    """Return whether markers (F, M, 3) are in one plane in every frame; NaN where not seen."""
     seen = np.where(finite_points(positions)[..., None], positions, np.nan)
     centred = np.nan_to_num(seen - np.nanmean(seen, axis=1, keepdims=True))
     squares = np.linalg.eigvalsh(centred.swapaxes(1, 2) @ centred)

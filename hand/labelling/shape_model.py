@@ -39,7 +39,7 @@ def _joints(*joints: str) -> dict[str, Spot]:
 
 
 def _part_of(known: MarkerSet, *words: str) -> dict[str, Spot]:
-    """The labels of a set that begin or end with one of the words."""
+    """Return the labels of a set that begin or end with one of the words."""
     return {label: spot for label, spot in known.labels.items() if label.startswith(words) or label.endswith(words)}
 
 
@@ -50,7 +50,7 @@ ALONG_BONE = 0.65
 
 
 def _on_bones(known: MarkerSet) -> dict[str, Spot]:
-    """The labels of a set on the skin, which name joints, with the markers on the bones that follow them."""
+    """Return the labels of a set on the skin, which name joints, with the markers on the bones that follow them."""
     lengths = adult("right").phalanges
     spots: dict[str, Spot] = {}
     for label, spot in known.labels.items():

@@ -123,7 +123,7 @@ class _Trial:
         return np.array(strains) / problem.scale
 
     def holds(self, meetings: Sequence[ContactPoints]) -> bool:
-        """Whether contacts can be held together."""
+        """Return whether contacts can be held together."""
         return bool(self.strains(meetings).max(initial=0.0) <= MAX_STRAIN)
 
     def leaps(self, meetings: Sequence[ContactPoints]) -> bool:
@@ -221,7 +221,7 @@ def _with_slid_points(
 
 
 def _hinder(first: Contact, second: Contact) -> bool:
-    """Whether two contacts move the same digit at the same time."""
+    """Return whether two contacts move the same digit at the same time."""
     shared = (set(first.parts) & set(second.parts)) - {PALM}
     return bool(shared) and first.first <= second.last and second.first <= first.last
 

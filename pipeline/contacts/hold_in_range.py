@@ -111,7 +111,7 @@ def hold_in_range(
 
 
 def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> bool:
-    """Whether a range has too few frames to get to what is held from a first to a last row of it, and back."""
+    """Return whether a range has too few frames to get to what is held from a first to a last row of it, and back."""
     return sum(needed) >= count or (first == last and (needed[0] > first or needed[1] > count - 1 - last))
 
 

@@ -137,7 +137,7 @@ class HeldTouch:
 
 
 def is_palm(joint: str) -> bool:
-    """Whether the bone that begins at a joint is one of the palm."""
+    """Return whether the bone that begins at a joint is one of the palm."""
     return joint.endswith("metacarpal") and not joint.startswith("thumb")
 
 

@@ -178,7 +178,7 @@ def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> 
 
 
 def has_other_methods(correction: Correction, recipe: Recipe) -> bool:
-    """Whether a correction solves its range with another solver or smoothing than a recipe."""
+    """Return whether a correction solves its range with another solver or smoothing than a recipe."""
     methods = SolveMethods.of(recipe)
     return _methods(methods, correction) != methods
 

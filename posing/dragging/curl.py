@@ -35,7 +35,7 @@ KNUCKLE_LIMITS: Mapping[Movement, tuple[float, float, float]] = {
 
 
 def curls(joint: str) -> bool:
-    """Whether a joint is a point of a finger."""
+    """Return whether a joint is a point of a finger."""
     return digit_of(joint) not in (None, "thumb")
 
 
@@ -53,7 +53,7 @@ def curl_preferences(hand: HandModel, joint: str) -> Preferences:
 
 
 def _row(hand: HandModel, terms: Sequence[tuple[str, Movement, float]]) -> Floats:
-    """A row (D,) of a soft coupling, m/rad; zero where the hand lacks one of the angles."""
+    """Return a row (D,) of a soft coupling, m/rad; zero where the hand lacks one of the angles."""
     row = np.zeros(hand.dofs)
     for joint, movement, cost in terms:
         angle = hand.dof(joint, movement)

@@ -118,7 +118,7 @@ class TakeSolver:
 
 
 def _with_pins(problem: PoseProblem, pose: Pose) -> Pose:
-    """The pose, or where a pin was left the nearest one with the same wrist whose digits hold the pins."""
+    """Return the pose, or where a pin was left the nearest one with the same wrist whose digits hold the pins."""
     pins = [objective for objective in problem.objectives if np.all(objective.weight > 1.0)]
     if not any(_distance(pin, pose) > PIN_LEFT * problem.scale for pin in pins):
         return pose
@@ -135,7 +135,7 @@ def _distance(pin: Objective, pose: Pose) -> float:
 
 
 def _site_positions(hand: HandModel, sites: tuple[int, ...], angles: Floats) -> Positions:
-    """Positions of sites at angles (1, D) rad."""
+    """Return positions of sites at angles (1, D) rad."""
     return dict(zip(sites, site_chains(hand, sites).at(angles).positions[0], strict=True)) if sites else {}
 
 

@@ -57,7 +57,7 @@ def driven(
 
 
 def is_on_arm(armature: "Object", binding: RigBinding) -> bool:
-    """Whether a hand is attached to an arm, which decides where it is; no lone hand, which keys place."""
+    """Return whether a hand is attached to an arm, which decides where it is; no lone hand, which keys place."""
     name = binding.carrier or binding.bones[WRIST]
     if name is None or binding.location_keyed[WRIST]:
         return False

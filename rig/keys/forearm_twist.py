@@ -255,7 +255,7 @@ def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str
 
 
 def _may_twist(armature: "Object", chain: tuple[str, ...], name: str) -> bool:
-    """Whether a bone's limits and locks allow it to twist about the forearm."""
+    """Return whether a bone's limits and locks allow it to twist about the forearm."""
     constraints = armature.pose.bones[name].constraints
     if any(constraint.type == "LIMIT_ROTATION" and not constraint.mute for constraint in constraints):
         return False

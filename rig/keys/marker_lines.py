@@ -68,7 +68,7 @@ def _sites(worn: Any, names: list[str]) -> list[tuple[int, int, list[float]]]:
 
 
 def _is_offset(offset: Any) -> bool:
-    """Whether a value of a report is three lengths."""
+    """Return whether a value of a report is three lengths."""
     return (
         isinstance(offset, list)
         and len(offset) == 3

@@ -209,7 +209,7 @@ def forget_reduction(action: "Action") -> None:
 
 
 def was_edited(armature: "Object") -> bool:
-    """Whether keys of a reduced action were moved, added or deleted since."""
+    """Return whether keys of a reduced action were moved, added or deleted since."""
     known = armature.animation_data.action.get(KEYS_ID_PROPERTY)
     return known is not None and known != _keys_id(armature)
 

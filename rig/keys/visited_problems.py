@@ -84,7 +84,7 @@ def _last_visits(order: tuple[TakeProblem, ...], round_start: int) -> Visits:
 
 
 def _is_left_of(problem: TakeProblem, visit: TakeProblem) -> bool:
-    """Whether at least half of a problem lies in a visited one with which it shares a part."""
+    """Return whether at least half of a problem lies in a visited one with which it shares a part."""
     common = min(problem.last, visit.last) - max(problem.first, visit.first)
     return problem.is_beside(visit) and 2 * common >= problem.last - problem.first
 

@@ -36,7 +36,7 @@ class BallJoint:
         return angles
 
     def inside(self, rotation: Floats) -> Bools:
-        """(...) whether rotations (..., 3, 3) are within the limit, up to ANGLE_TOLERANCE."""
+        """Return (...) whether rotations (..., 3, 3) are within the limit, up to ANGLE_TOLERANCE."""
         angles = self.swing_twist(rotation)
         swing = angles[..., ::2]
         semi = swing_twist_limits.semi_axes(self.cone, swing) + ANGLE_TOLERANCE

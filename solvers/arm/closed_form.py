@@ -79,7 +79,7 @@ def _within_limits(
 
 
 def _poles(arm: Arm, base: Floats, pole: Floats | None) -> Floats:
-    """Positions of the poles in the world, (F, 3) m; arm.pole where none is given or it is not finite."""
+    """Return positions of the poles in the world, (F, 3) m; arm.pole where none is given or it is not finite."""
     default: Floats = base[:, :3, 3] + base[:, :3, :3] @ np.array(arm.pole)
     if pole is None:
         return default

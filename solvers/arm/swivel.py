@@ -88,7 +88,7 @@ def _least_outside(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Float
 
 
 def _within_limits(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Bools:
-    """(N, ...) whether swivels (N, ...) rad are within the limits."""
+    """Return (N, ...) whether swivels (N, ...) rad are within the limits."""
     upper = triangle.upper_rotation(swivel)
     shoulder, wrist = joints
     both: Bools = shoulder.inside(upper) & wrist.inside(triangle.wrist_rotation(upper, triangle.elbow))

@@ -30,7 +30,7 @@ class DynamicalPlan:
     weights: LimbWeights
 
     def serves(self, hand: HandModel, targets: Targets, weights: LimbWeights) -> bool:
-        """Whether the plan was made for this hand, these sites and these weights."""
+        """Return whether the plan was made for this hand, these sites and these weights."""
         return self.weights == weights and self.planar.serves(hand, targets, STEPS)
 
 

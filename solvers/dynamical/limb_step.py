@@ -108,7 +108,7 @@ def step_bounds(
 def solve_step(
     m: NumberFunctions[N], limb: LimbModel, program: tuple[Square[N], list[N]], bounds: tuple[list[N], list[N]]
 ) -> Any:
-    """The step (n,) of a limb, rad.
+    """Return the step (n,) of a limb, rad.
 
     program: the lower half of JᵀWJ + λ, and the right side. bounds: see `step_bounds`.
     """

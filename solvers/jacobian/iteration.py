@@ -149,7 +149,7 @@ def _step(
 
 
 def _step_bounds(problem: PartsProblem, active: _ActiveRows, current: RelativePoses) -> StepBounds:
-    """The bounds of the rows' steps: limits and hard couplings, relative to the present angles."""
+    """Return the bounds of the rows' steps: limits and hard couplings, relative to the present angles."""
     parts = active.parts
     dofs = problem.parts.dofs[parts]
     angles = current.angles[active.frames[:, None], dofs]

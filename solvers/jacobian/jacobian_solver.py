@@ -120,7 +120,7 @@ class Jacobian:
             yield targets.targeted_sites(everywhere, tuple(pattern)), frames[which == number]
 
     def _solve(self, hand: HandModel, sites: TargetedSites, targets: RelativeTargets) -> RelativePoses:
-        """The poses of frames with the same targeted sites."""
+        """Return the poses of frames with the same targeted sites."""
         poses = RelativePoses.neutral(hand, len(targets.positions))
         whole = self.floating or self.parts == "whole"
         for stage, parts in enumerate(split(hand, sites, "digits" if whole else self.parts)):
@@ -156,7 +156,7 @@ class Jacobian:
 
 
 def at_limit(problem: PartsProblem, poses: RelativePoses) -> Bools:
-    """(F, G) whether a joint of a part is at a limit."""
+    """Return (F, G) whether a joint of a part is at a limit."""
     low, high = np.append(problem.hand.limits, [[-np.inf, np.inf]], axis=0).T
     limited = (poses.angles <= low) | (poses.angles >= high)
     result: Bools = np.any(limited[:, problem.parts.dofs], axis=-1)

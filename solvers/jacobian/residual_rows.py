@@ -58,7 +58,7 @@ class ResidualRows:
     """(N, n) scaled distance from the posture, in m for a posture weight of 1."""
 
     def where(self, better: NDArray[np.bool_], other: "ResidualRows") -> "ResidualRows":
-        """The other's rows where `better` (N,) is true."""
+        """Return the other's rows where `better` (N,) is true."""
         pairs = zip(self.arrays, other.arrays, strict=True)
         return ResidualRows(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
 
@@ -121,7 +121,7 @@ class PartsProblem:
         return np.concatenate([base / self.weights.posture, 1.0 / ranges[self.parts.dofs]], axis=1)
 
     def rows(self, frames: Ints, parts: Ints, poses: RelativePoses) -> ResidualRows:
-        """The rows of `parts` (N,) in `frames` (N,), ascending, at the given poses."""
+        """Return the rows of `parts` (N,) in `frames` (N,), ascending, at the given poses."""
         used, rows = np.unique(frames, return_inverse=True)
         posed = jacobians.pose_joints(self.hand, poses.root[used], poses.angles[used, :-1])
         targets, dofs = self.parts.targets[parts], np.minimum(self.parts.dofs[parts], self.hand.dofs - 1)

@@ -48,7 +48,7 @@ class _SampledPoses:
 def nearest_poses(
     problem: PartsProblem, poses: RelativePoses, posture_weight: float, *, identical: bool
 ) -> RelativePoses:
-    """The poses with each part at the sampled pose that is nearest to its targets.
+    """Return the poses with each part at the sampled pose that is nearest to its targets.
 
     posture_weight: m. identical: whether all `poses` are still the same.
     """

@@ -43,13 +43,13 @@ class StepBounds:
     """(N, h)"""
 
     def minimise(self, hessian: Floats, gradient: Floats, working: WorkingSet | None) -> qp.QpSolution:
-        """The step x (N, k) that minimises ½ xᵀHx + gᵀx within the bounds."""
+        """Return the step x (N, k) that minimises ½ xᵀHx + gᵀx within the bounds."""
         low = np.concatenate([self.low, self.hard_low], axis=1)
         high = np.concatenate([self.high, self.hard_high], axis=1)
         return qp.solve_all(qp.QuadraticProgram(hessian, gradient, low, high, self.hard), working)
 
     def project(self, step: Floats) -> Floats:
-        """The allowed step (N, k) nearest to this one."""
+        """Return the allowed step (N, k) nearest to this one."""
         if not self.hard.shape[1]:
             return np.clip(step, self.low, self.high)
         hessian = np.broadcast_to(np.eye(step.shape[1]), (*step.shape, step.shape[1]))

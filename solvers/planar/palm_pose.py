@@ -205,7 +205,7 @@ def _cofactor(b: list[list[N]], i: int, j: int) -> N:
 
 
 def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
-    """(F,) whether at least three markers are seen, and they are at least 5 mm out of a line."""
+    """Return (F,) whether at least three markers are seen, and they are at least 5 mm out of a line."""
     seen = (weights > 0).astype(float)
     if not seen.shape[1]:
         return np.zeros(len(weights), bool)

@@ -120,7 +120,7 @@ class PlanarPlan:
     digits: tuple[MarkedDigit, ...]
 
     def serves(self, hand: HandModel, targets: Targets, steps: Steps) -> bool:
-        """Whether the plan was made for this hand, these sites and these steps."""
+        """Return whether the plan was made for this hand, these sites and these steps."""
         return self.hand is hand and self.sites == targets.sites.tolist() and self.steps == steps
 
 

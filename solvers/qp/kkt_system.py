@@ -55,7 +55,7 @@ class KktSystem:
         return KktSystem(*arrays, self.identity, self.variables, self.compliance)
 
     def with_compliance(self, compliance: float) -> "KktSystem":
-        """The systems with this compliance of rows."""
+        """Return the systems with this compliance of rows."""
         matrix, rows = self.matrix.copy(), np.arange(self.variables, len(self.identity))
         matrix[:, rows, rows] = -compliance
         return replace(self, matrix=matrix, compliance=compliance)
@@ -73,7 +73,7 @@ class KktSystem:
         return solve_or_nan(self.matrices(working), right[:, :, None])[:, :, 0]
 
     def has_independent_rows(self, working: WorkingSet) -> Bools:
-        """(N,) whether the active rows are linearly independent: whether none is met by its compliance alone."""
+        """Return (N,) whether the active rows are linearly independent: whether none is met by its compliance alone."""
         n = self.variables
         units = np.broadcast_to(self.identity[:, n:], (*working.shape, len(self.identity) - n))
         responses = solve_or_nan(self.matrices(working), units)

@@ -24,7 +24,7 @@ class PlanarLu:
     """rad, the flexions of the frame before."""
 
     def after(self, flexions: Angles) -> "PlanarLu":
-        """The bend for the frame after one with these flexions."""
+        """Return the bend for the frame after one with these flexions."""
         return replace(self, before=flexions)
 
     def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:

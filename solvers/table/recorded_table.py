@@ -72,7 +72,7 @@ class RecordedTable:
         return frames, distance, np.all(coordinates == inside, axis=1)
 
     def for_marker(self, marker: Floats) -> "RecordedTable":
-        """The table indexed by the position of a marker at `marker` (3,) m in the tip's frame.
+        """Return the table indexed by the position of a marker at `marker` (3,) m in the tip's frame.
 
         For each node, the tip whose marker is there is found by iteration: d = B(O) · marker + O (3.25).
         """

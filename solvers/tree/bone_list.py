@@ -72,7 +72,7 @@ def chain(
     limit: SwingTwistLimit | Sequence[SwingTwistLimit] = UNLIMITED,
     side: Vector | None = None,
 ) -> Skeleton:
-    """A chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), with one limit for all or one for each.
+    """Return a chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), with one limit for all or one for each.
 
     Raises SkeletonError for fewer than two points or another number of limits, and as `from_bones`.
     """

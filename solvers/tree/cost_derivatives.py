@@ -31,7 +31,7 @@ class CostDerivatives:
 
 
 def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> CostDerivatives:
-    """The derivatives of the cost of these rows; 0 for angles that are not free."""
+    """Return the derivatives of the cost of these rows; 0 for angles that are not free."""
     count, total = len(plan.links), len(plan.site_joints)
     axes = _angle_axes(plan, posed, rows.angles) * plan.free[..., None]
     arms = posed.points[:, count:, None] - posed.points[:, None, :count]
@@ -66,7 +66,7 @@ def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> C
 
 
 def _weighted_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats, Floats]:
-    """The weighted errors (R, E, 3), the force that they exert on each site (R, S, 3), and √weights (R, E)."""
+    """Return the weighted errors (R, E, 3), the force that they exert on each site (R, S, 3), and √weights (R, E)."""
     error_vectors, _ = goal_errors(plan, posed, rows)
     goal_count = len(plan.site_joints) - plan.loop_pairs.size
     scale = np.sqrt(np.concatenate([rows.weights[:, :goal_count], rows.weights[:, plan.loop_pairs[:, 0]]], axis=1))

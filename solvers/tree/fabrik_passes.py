@@ -22,7 +22,7 @@ PRESENT_WEIGHT = 1e-6
 def inward_pass(
     plan: TreePlan, posed: TreeFrames, rows: TreeProblems, *, intersect_spheres: bool = True
 ) -> tuple[Floats, Floats]:
-    """The inward pass: target positions (R, N + S, 3) m of joints and sites, and their weights (R, N + S).
+    """Return the inward pass: target positions (R, N + S, 3) m of joints and sites, and their weights (R, N + S).
 
     intersect_spheres: whether a joint between two of known position is where their spheres meet (FABRIK-CGA 3.3).
     """
@@ -58,7 +58,7 @@ def inward_pass(
 
 
 def _points_coincide(link: AffectedJoint) -> bool:
-    """Whether all points on a joint coincide, at a distance from it."""
+    """Return whether all points on a joint coincide, at a distance from it."""
     return bool(link.direction.any() and link.along[0] != 0 and np.ptp(link.along) == 0)
 
 

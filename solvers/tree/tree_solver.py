@@ -133,7 +133,7 @@ def solve_from(skeleton: Skeleton, goals: Goals, angles: Floats, settings: TreeS
 
 
 def at_rest(skeleton: Skeleton) -> TreeState:
-    """The state before the first frame: all joints at rest, or at the nearest angles within limits."""
+    """Return the state before the first frame: all joints at rest, or at the nearest angles within limits."""
     zero = np.zeros((len(skeleton.joints), 3))
     return TreeState(swing_twist_limits.clamp(skeleton.cone, skeleton.twist, zero), np.zeros(3))
 
@@ -198,7 +198,7 @@ def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> t
 
 
 def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tuple[TreeProblems, Ints]:
-    """The best poses found by iterations from the rows' poses, and how many each row took (R,).
+    """Return the best poses found by iterations from the rows' poses, and how many each row took (R,).
 
     Rows that are near enough, and rows that stall, stop; the others go on.
     """
@@ -225,7 +225,7 @@ def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tupl
 
 
 def _iterated(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: TreeSettings) -> TreeProblems:
-    """The rows after one iteration of the method."""
+    """Return the rows after one iteration of the method."""
     if settings.method == "ccd":
         return ccd_sweep(plan, posed, rows)
     if settings.method == "jacobian":

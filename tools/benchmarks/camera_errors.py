@@ -82,7 +82,7 @@ def case(video: Video) -> Case:
 
 
 def hidden(joints: Floats) -> Bools:
-    """(F, 21) whether a bone that does not end at a joint lies before it."""
+    """Return (F, 21) whether a bone that does not end at a joint lies before it."""
     part = np.linspace(0, 1, 9)[:, None]
     covered = np.zeros(joints.shape[:2], np.bool_)
     size = np.linalg.norm(joints, axis=-1)

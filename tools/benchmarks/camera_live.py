@@ -57,7 +57,7 @@ def streamed(document: dict[str, Any], recipe: Recipe) -> Streamed:
 
 
 def live_cells(detector: Score, take: Score, live: Score, milliseconds: float) -> list[str]:
-    """A row of the table: the detector's own, live, and of the whole take."""
+    """Return a row of the table: the detector's own, live, and of the whole take."""
     three = (detector, live, take)
     figures = ("pa_mpjpe", "pa_p95", "mpjpe", "jitter", "bend")
     pa, p95, about, jitter, bend = (" → ".join(f"{getattr(one, name):.1f}" for one in three) for name in figures)
@@ -75,7 +75,7 @@ def live_cells(detector: Score, take: Score, live: Score, milliseconds: float) -
 
 
 def pictures(document: dict[str, Any]) -> Iterator[tuple[float, PictureFrame]]:
-    """The time in s and the picture of each frame."""
+    """Yield the time in s and the picture of each frame."""
     size = PictureSize(document["width"], document["height"])
     rate = document.get("rate") or document.get("fps") or 30.0
     for number, frame in enumerate(document["frames"]):

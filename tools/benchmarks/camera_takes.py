@@ -292,7 +292,7 @@ def render(video: Video) -> None:
 
 
 def truth(video: Video) -> Truth:
-    """The joints of a rendered video."""
+    """Return the joints of a rendered video."""
     with np.load(BUILD / video.name / "truth.npz") as kept:
         return Truth(kept["times"], kept["joints"], kept["angles"])
 

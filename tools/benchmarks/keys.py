@@ -154,7 +154,7 @@ def run(armature: Any, operator: Any, settings: Settings) -> None:
 
 
 def within(armature: Any, dense: HandCurves) -> bool:
-    """Whether an armature's curves keep within the tolerance of a dense take."""
+    """Return whether an armature's curves keep within the tolerance of a dense take."""
     curves = {(curve.data_path, curve.array_index): curve for curve in curves_on(armature)}
     frames, channels = dense.hand.frames.tolist(), {}
     for row, paths in enumerate(dense.paths):

@@ -76,7 +76,7 @@ def faults(tips: Floats, seed: int) -> dict[str, tuple[Floats, Bools]]:
 
 
 def targets_of(tips: Floats, seen: Bools) -> tuple[Any, Targets]:
-    """The problem's hand, and its tips as targets."""
+    """Return the problem's hand, and its tips as targets."""
     hand = knuckle_runner.standard_hand()
     sites = np.array([hand.site_index(tip) for tip in TIPS])
     return hand, Targets(np.arange(len(tips)) / RATE, sites, tips / 1000 * seen[..., None], seen.astype(float))

@@ -140,7 +140,7 @@ def batch(solver: str, case: Experiment) -> Timed:
 
 
 def rows(rounds: int = ROUNDS) -> list[list[str]]:
-    """The table's rows, under HEAD: measured in interleaved rounds."""
+    """Return the table's rows, under HEAD: measured in interleaved rounds."""
     runs: dict[str, tuple[str, Callable[[str, Experiment], Timed], Experiment]] = {}
     for name, how, frames in (("live", live, LIVE), ("all at once", batch, BATCH)):
         case = experiment(frames)

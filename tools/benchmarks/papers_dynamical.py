@@ -119,14 +119,14 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
 
 
 def recorded() -> tuple[HandModel, Pose, float]:
-    """The recorded right hand, as FABRIK solves it, and the seconds between its frames."""
+    """Return the recorded right hand, as FABRIK solves it, and the seconds between its frames."""
     take = job.run(Recipe(str(CAPTURE), markers_on="joints"))
     solved = next(hand for hand in take.hands if hand.side == "right")
     return solved.hand, solved.pose, float(np.median(np.diff(take.times)))
 
 
 def at_speed(hand: HandModel, pose: Pose, span: float, every: int) -> Motion:
-    """The middle of the recording played at a speed, 0 for a hand that stays as it is there."""
+    """Return the middle of the recording played at a speed, 0 for a hand that stays as it is there."""
     middle = len(pose) // 2
     frames = middle + every * (np.arange(FRAMES) - FRAMES // 2)
     return motion(hand, Pose(hand, pose.root[frames], pose.angles[frames]), span)
@@ -196,7 +196,7 @@ def figure_8() -> dict[float, tuple[Floats, Floats]]:
 
 
 def page_rows(rows: list[Row]) -> Iterator[list[str]]:
-    """The table of figure 7."""
+    """Yield the table of figure 7."""
     for each in rows:
         figures = (each.trace, each.rate, each.milliseconds)
         yield [each.speed, each.method, *(f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in figures)]

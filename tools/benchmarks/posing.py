@@ -40,7 +40,7 @@ def load() -> None:
 
 
 def opened(name: str) -> Any:
-    """The armature of a rig in a file of its own, in Pose Mode, its hands at ease."""
+    """Return the armature of a rig in a file of its own, in Pose Mode, its hands at ease."""
     import bpy
 
     from knuckle.hand import proportions

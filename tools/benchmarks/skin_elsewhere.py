@@ -35,7 +35,7 @@ NOT_OF_THE_HAND = ("EM", "EL")
 
 
 def read_table(path: Path) -> Clip:
-    """A take of the set: columns of frame, time and three for each marker, in mm with Y up."""
+    """Return a take of the set: columns of frame, time and three for each marker, in mm with Y up."""
     head, *lines = path.read_text().splitlines()
     separator = "\t" if "\t" in head else ","
     titles, rows = head.split(separator), [line.split(separator) for line in lines if line.strip()]
@@ -48,12 +48,12 @@ def read_table(path: Path) -> Clip:
 
 
 def label_of(label: str) -> str:
-    """The label as the takes of the first table have it: IndexTip for FT2."""
+    """Return the label as the takes of the first table have it: IndexTip for FT2."""
     return OTHERS.get(label) or DIGIT_WORDS[int(label[-1]) - 1] + PARTS[label[:-1]]
 
 
 def splits(folder: Path) -> list[Split]:
-    """The hand of every performer."""
+    """Return the hand of every performer."""
 
     def take(name: str) -> Clip:
         file, _, trial = name.rpartition("_")

@@ -114,7 +114,7 @@ def _chain(digit: str) -> list[int]:
 
 
 def _read_makehuman(path: Path) -> tuple[Floats, tuple[tuple[int, ...], ...], Floats, Floats]:
-    """The left hand: vertices (V, 3), faces, weights (V, 25) and joints (25, 3), as the file has them."""
+    """Return the left hand: vertices (V, 3), faces, weights (V, 25) and joints (25, 3), as the file has them."""
     bpy.ops.wm.open_mainfile(filepath=str(path))
     body = next(thing for thing in bpy.data.objects if thing.type == "MESH")
     bones = next(thing for thing in bpy.data.objects if thing.type == "ARMATURE").data.bones
@@ -178,7 +178,7 @@ def _basis(y: Floats, x: Floats) -> Floats:
 
 
 def _model(frames: Floats) -> tuple[HandModel, Floats]:
-    """A HandModel of these frames at rest, and how far its middle and last joints are bent there (26,) rad."""
+    """Return a HandModel of these frames at rest, and how far its middle and last joints are bent there (26,) rad."""
     plain = build(adult("left"))
     rest = frames.copy()
     parents = np.array(PARENTS)

@@ -97,7 +97,7 @@ class Studio:
         return np.array(triangles), np.array(shares), np.array(signs)
 
     def film(self, motion: str, angles: Floats, roots: Floats) -> Made:
-        """The markers of a motion: angles (F, 26) rad, roots (F, 4, 4)."""
+        """Return the markers of a motion: angles (F, 26) rad, roots (F, 4, 4)."""
         turns = to_matrix(joint_rotations(self.hand.model, angles - self.hand.rest_angles))
         positions = np.zeros((len(angles), len(PAINTS), 3))
         seen = np.zeros(positions.shape[:2], bool)
@@ -145,7 +145,7 @@ class Studio:
         return marks
 
     def _seen(self, marks: Floats, root: Floats) -> Bools:
-        """(19,) whether enough of the cameras, which stand around the volume, see each."""
+        """Return (19,) whether enough of the cameras, which stand around the volume, see each."""
         tree = BVHTree.FromObject(self._skin, bpy.context.evaluated_depsgraph_get())
         turn = np.arange(CAMERAS) * 2 * np.pi / CAMERAS
         around = np.stack([np.cos(turn), np.sin(turn), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
@@ -158,7 +158,7 @@ class Studio:
 
 
 def _next(joint: str) -> int:
-    """The joint at the end of a bone."""
+    """Return the joint at the end of a bone."""
     return JOINT_INDEX[joint] + 1
 
 
@@ -218,7 +218,7 @@ def made() -> Iterator[tuple[Made, Made]]:
 
 
 def stored() -> list[tuple[Made, Made]]:
-    """The same, from build/skin where it was made before."""
+    """Return the same, from build/skin where it was made before."""
     path = BUILD / "made.npz"
     if not path.is_file():
         pairs = list(made())

@@ -65,7 +65,7 @@ class Method(Protocol):
         ...
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
-        """The performer that these takes show. Raises KnuckleError."""
+        """Return the performer that these takes show. Raises KnuckleError."""
         ...
 
     def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
@@ -154,13 +154,13 @@ def _written(clip: Clip, folder: str, name: str) -> Path:
 
 @lru_cache(maxsize=12)
 def _measured_on(clip: Clip) -> dict[str, Any]:
-    """The performer as `knuckle solve` measures them on a clip."""
+    """Return the performer as `knuckle solve` measures them on a clip."""
     with tempfile.TemporaryDirectory() as folder:
         return performer.to_dict(_measured(Recipe(str(_written(clip, folder, "complete.trc")))))
 
 
 def _measured(recipe: Recipe) -> Performer:
-    """The hand as the pipeline measures it on a capture."""
+    """Return the hand as the pipeline measures it on a capture."""
     raw = assignment.label_markers(recipe, assignment.read(recipe)).markers
     assigned = assignment.assign_hands(recipe, raw)
     return assignment.measure_performer(recipe, clean(raw, recipe.cleaning), assigned)[0]

@@ -105,7 +105,7 @@ def plausible(hand: HandModel, angles: Floats, seed: int) -> Floats:
 
 
 def cached(folder: Path) -> dict[str, tuple[Floats, Floats]]:
-    """The motions, made once."""
+    """Return the motions, made once."""
     path = folder / "motions.npz"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)

@@ -103,7 +103,7 @@ def prepare() -> None:
 
 
 def run(entry: Entry) -> Figures:
-    """The figures of one run: those of the harness."""
+    """Return the figures of one run: those of the harness."""
     shutil.rmtree(WORK / "results", ignore_errors=True)
     (WORK / "results").mkdir()
     command = [sys.executable, "run.py", entry.runner, entry.problem]
@@ -142,7 +142,7 @@ def machine() -> str:
 
 
 def versions(results: Results) -> str:
-    """The packages that took part."""
+    """Return the packages that took part."""
     found: dict[str, str] = {}
     for figures in results[0].values():
         found.update(figures["env"]["versions"])

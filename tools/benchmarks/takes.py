@@ -32,7 +32,7 @@ CALM_MM = 5.0
 
 
 def rows() -> Iterator[list[str]]:
-    """A row for each recording, hand and solver."""
+    """Yield a row for each recording, hand and solver."""
     for name, file in TAKES.items():
         for solver in SOLVERS:
             yield from rows_of(name, solver, CAPTURES / file)
@@ -40,7 +40,7 @@ def rows() -> Iterator[list[str]]:
 
 
 def rows_of(name: str, solver: str, capture: Path) -> Iterator[list[str]]:
-    """The rows of one recording and solver."""
+    """Yield the rows of one recording and solver."""
     take = job.run(Recipe(str(capture), landmarks="world", solver=solver, markers_on="joints"))
     for solved in take.hands:
         yield [f"{name}, {solved.side}", solver, *figures(take, solved)]

@@ -182,7 +182,7 @@ def parameter_count(markers: int) -> int:
 
 
 def own_parameters(shape: ShapeParameters, marker: int) -> Ints:
-    """Indices (P,) of the shape's parameters that move a marker against the wrist."""
+    """Return indices (P,) of the shape's parameters that move a marker against the wrist."""
     count, digit, bone = len(shape.digits), shape.digits[marker], shape.bones[marker]
     offsets = MARKERS + 3 * marker + np.arange(3)
     if digit == PALM:

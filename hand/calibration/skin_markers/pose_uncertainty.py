@@ -46,7 +46,7 @@ class ShapeQuadratic:
     """(S,)"""
 
     def cost(self, step: Floats) -> float:
-        """The cost of a step (S,)."""
+        """Return the cost of a step (S,)."""
         return float(2 * self.gradient @ step + step @ self.matrix @ step)
 
     def gradient_at(self, step: Floats) -> Floats:

@@ -201,7 +201,7 @@ def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> ShapeParameters:
 
 
 def parameter_digits(digits: Ints) -> Ints:
-    """The digit (S,) to which each of a shape's parameters belongs; PALM for shared ones."""
+    """Return the digit (S,) to which each of a shape's parameters belongs; PALM for shared ones."""
     own = np.arange(len(DIGITS))
     parts = (
         [PALM],

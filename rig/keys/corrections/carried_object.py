@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_carried(obj: "Object", armature: "Object", binding: RigBinding, arm: Collection[str] = ()) -> bool:
-    """Whether the wrist of a hand of an armature carries an object rigidly, as its parent.
+    """Return whether the wrist of a hand of an armature carries an object rigidly, as its parent.
 
     arm: bones of the arm that corrections move as well. Raises RigError if the object moves with bones of hands in
     another way, or with these: they may be corrected at the same time, and where the object is then is not known.

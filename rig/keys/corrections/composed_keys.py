@@ -39,7 +39,7 @@ def copy_keys(bag: Any, take_hand: HandOfTake) -> None:
 
 
 def has_other_keys(bag: Any, wrist: KeyedWrist) -> bool:
-    """Whether a channelbag has other keys than the base for the channels that move a whole hand."""
+    """Return whether a channelbag has other keys than the base for the channels that move a whole hand."""
     return any(
         copy is not None and not np.array_equal(key_values(curve, "co"), key_values(copy, "co"))
         for keyed in wrist.keyed

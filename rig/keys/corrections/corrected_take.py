@@ -222,7 +222,7 @@ def _is_edited(
     clock: TakeClock,
     posed_at: float | None,
 ) -> bool:
-    """Whether keys that are composed were changed in the corrected action since it was composed.
+    """Return whether keys that are composed were changed in the corrected action since it was composed.
 
     every: the hands of the take; hands: as they are composed now. Other curves do not count: they stay as they are.
     """

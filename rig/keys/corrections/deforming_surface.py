@@ -80,7 +80,7 @@ class DeformedShape:
 
 
 def may_deform(obj: "Object") -> bool:
-    """Whether an object's mesh may be another on other frames."""
+    """Return whether an object's mesh may be another on other frames."""
     data = obj.data
     by_parent = obj.parent is not None and obj.parent_type in DEFORMING_PARENTS
     return bool(len(obj.modifiers) or getattr(data, "shape_keys", None) or data.animation_data or by_parent)

@@ -43,7 +43,7 @@ class ComposedAction:
         return any(has_other_keys(bag, now.wrist) for was, now in both if now.wrist.keyed and not was.wrist.keyed)
 
     def is_edited_beside(self, posed_at: float, corrections: Sequence[Correction], clock: TakeClock) -> bool:
-        """Whether keys were changed on other frames than one.
+        """Return whether keys were changed on other frames than one.
 
         corrections: those of which it was composed.
         """

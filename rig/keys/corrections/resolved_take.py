@@ -50,7 +50,7 @@ def solved_with(base: "Action") -> tuple[Correction, ...]:
 
 
 def is_unsolved(base: "Action", corrections: Sequence[Correction]) -> bool:
-    """Whether a take was solved with other corrections than these, so that ranges of it must be solved again."""
+    """Return whether a take was solved with other corrections than these, so that ranges of it must be solved again."""
     return _effects(solved_with(base)) != _effects(corrections)
 
 
@@ -78,7 +78,7 @@ def recipe_of_take(base: "Action", corrections: tuple[Correction, ...]) -> Recip
 
 
 def is_on_rig(base: "Action") -> bool:
-    """Whether a take was solved for a rig, and not for hands that were built for it."""
+    """Return whether a take was solved for a rig, and not for hands that were built for it."""
     hands = (report_in(base) or {}).get("hands", {})
     return any("rig" in hand for hand in hands.values())
 

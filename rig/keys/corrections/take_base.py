@@ -46,7 +46,7 @@ def composed_in(action: "Action | None") -> "Action | None":
 
 
 def is_alone(action: "Action | None") -> bool:
-    """Whether the take from which an action was composed is gone, so that it cannot be corrected again."""
+    """Return whether the take from which an action was composed is gone, so that it cannot be corrected again."""
     holder: Any = action
     return (
         holder is not None and BASE_PROPERTY in holder and not isinstance(holder.get(BASE_PROPERTY), bpy.types.Action)

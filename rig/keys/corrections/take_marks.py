@@ -37,7 +37,7 @@ def _ranks(take: ReviewedTake, reviewed: Reviewed) -> Iterator[tuple[str, int]]:
 
 
 def _is_same(take: ReviewedTake, problem: Problem, listed: TakeProblem) -> bool:
-    """Whether a problem of the evidence is one of the report, which may have been edited."""
+    """Return whether a problem of the evidence is one of the report, which may have been edited."""
     if (problem.side, problem.parts) != (listed.hand, listed.parts):
         return False
     rows, frames = (problem.first, problem.last, problem.worst), (listed.first, listed.last, listed.worst)

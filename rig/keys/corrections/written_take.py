@@ -112,7 +112,7 @@ def left_behind(armature: "Object", recipe: Recipe) -> str:
 
 
 def is_same_capture(action: "Action", other_action: "Action") -> bool:
-    """Whether two actions are takes of the same capture."""
+    """Return whether two actions are takes of the same capture."""
     reports = report_in(action), report_in(other_action)
     captures = [str(report.get("capture", "")) for report in reports if report is not None]
     return len(captures) == 2 and _is_same_file(captures[0], captures[1])
