@@ -88,7 +88,7 @@ def hand_name(side: Side, performer: str = "") -> str:
 
 
 def joint_names(side: Side, performer: str = "") -> tuple[str, ...]:
-    """(25,) names of the joints of one hand."""
+    """Return the names (25,) of the joints of one hand."""
     return hand_joint_names(hand_name(side, performer))
 
 

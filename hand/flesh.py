@@ -32,7 +32,7 @@ PALM_SHARE = 1.2
 NEAR_JOINT = 0.3
 """Fraction of a bone within which skin is near a joint."""
 TIP_POSITION = 0.6
-"""Position on the last bone, as a share of it, at which a tip's thickness is measured: it is rounded beyond."""
+"""Position on the last bone, as a fraction of it, at which a tip's thickness is measured: it is rounded beyond."""
 FLAT_SHARE = 0.2
 """Quantile of the distances of skin from a bone that is half its thickness from back to front: digits are wider."""
 MIN_POINTS = 6
@@ -190,14 +190,14 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
 
 
 def radius_at(flesh: Flesh, capsules: int | Ints, shares: float | NDArray[np.floating]) -> Floats:
-    """Return the radii (N,) m of capsules (N,), or of one, at shares (N,) of their axes."""
+    """Return the radii (N,) m of capsules (N,), or of one, at fractions (N,) of their axes."""
     ends = flesh.radii[capsules]
     found: Floats = ends[..., 0] + shares * (ends[..., 1] - ends[..., 0])
     return found
 
 
 def nearest_on_segments(p: Reals, q: Reals, r: Reals, s: Reals) -> tuple[Reals, Reals]:
-    """Return where segments p to q and r to s (N, 3) are nearest to each other (N,), as shares of each.
+    """Return where segments p to q and r to s (N, 3) are nearest to each other (N,), as fractions of each.
 
     Ericson, Real-Time Collision Detection (2005), 5.1.9.
     """

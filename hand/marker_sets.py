@@ -209,7 +209,7 @@ class Suggestion:
     """The marker set's display name."""
     groups: Groups
     confidence: float
-    """0..1: of five tips and three palm points, the share that the most complete hand has."""
+    """0..1: of five tips and three palm points, the fraction that the most complete hand has."""
     on_skin: bool = False
     """See MarkerSet."""
 
@@ -389,7 +389,7 @@ def _best_label(spot: Spot, spots: dict[Spot, list[str]]) -> str:
 
 
 def completeness(spots: dict[str, Spot]) -> float:
-    """Return the share, 0..1, of five tips and three palm points that are among the spots."""
+    """Return the fraction, 0..1, of five tips and three palm points that are among the spots."""
     tips = {spot.joint for spot in spots.values()} & set(TIPS)
     palm = sum(map(on_palm, spots.values()))
     return (len(tips) + min(palm, 3)) / 8

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 ABOUT = 0.2
 """Fraction of the extent of a hand's joints: skin farther from them is not the hand's."""
 MOSTLY = 0.5
-"""Minimum share of the hand in a vertex's weights; vertices with less are the arm's."""
+"""Minimum fraction of the hand in a vertex's weights; vertices with less are the arm's."""
 BEHIND = 0.1
 """Hand lengths behind the wrist, beyond which a bone is the arm's."""
 

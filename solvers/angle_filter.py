@@ -37,7 +37,7 @@ class AngleMeasurement:
     """(F, D) 1/rad, of the log-likelihood at `angles`."""
 
     def weighted(self, share: float) -> "AngleMeasurement":
-        """Return the measurement with a share of its information."""
+        """Return the measurement with a fraction of its information."""
         return AngleMeasurement(self.angles, share * self.information, share * self.gradient)
 
 
@@ -67,7 +67,7 @@ class _Process:
     """(D,) 1/s, variances of the coordinates' changes per second."""
 
     def decays(self, intervals: Floats) -> Floats:
-        """(F, D) factors from a coordinate to its expected value after an interval (F,) s.
+        """Return the factors (F, D) from a coordinate to its expected value after an interval (F,) s.
 
         With them the variance 1 stays the stationary one.
         """

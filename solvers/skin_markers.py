@@ -171,7 +171,7 @@ class _FrameEstimates:
 
 
 def side_signs(hand: SkinFit) -> Floats:
-    """(3,) factors that make the hand a right one."""
+    """Return the factors (3,) that make the hand a right one."""
     return POINT_SIGNS if hand.side == "left" else np.ones(3)
 
 

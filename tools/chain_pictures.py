@@ -58,7 +58,7 @@ def passes() -> str:
 
 
 def _laid(points: Floats, lengths: Floats, first: Floats) -> Floats:
-    """(N, 2) the points with the first one moved, and each next one at its length towards its old position."""
+    """Return the points (N, 2) with the first one moved, and each next one at its length towards its old position."""
     laid = [first]
     for point, length in zip(points[1:], lengths, strict=True):
         along = point - laid[-1]
@@ -113,7 +113,7 @@ def trees() -> str:
 
 
 def _rest(skeleton: Skeleton) -> Floats:
-    """(J, 3) joint positions at rest."""
+    """Return the joint positions (J, 3) at rest."""
     nothing, _ = solve(skeleton, goals_by_name(skeleton, {}, root=np.eye(4)[None]))
     positions: Floats = nothing.positions[0]
     return positions

@@ -58,7 +58,7 @@ def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
-    """(F, 3) m, positions of a site in the wrist's frame."""
+    """Return the positions (F, 3) m of a site in the wrist's frame."""
     root = np.tile(np.eye(4), (len(angles), 1, 1))
     return jacobians.pose_joints(hand, root, angles).site_positions(np.array([hand.site_index(site)]))[:, 0]
 

@@ -68,7 +68,7 @@ class Hand:
         self.from_bone = np.linalg.inv(self.binding.rest_to_bone[wrist, :3, :3])
 
     def frame(self) -> Floats:
-        """(3, 3) the wrist's present axes in the world, X towards the little finger."""
+        """Return the wrist's present axes (3, 3) in the world, X towards the little finger."""
         pose = np.array(self._posed().pose.bones[self.found.bones["wrist"]].matrix)[:3, :3]
         axes = np.array(self._posed().matrix_world)[:3, :3] @ pose @ self.from_bone
         z, y = axes[:, 2] / np.linalg.norm(axes[:, 2]), axes[:, 1] / np.linalg.norm(axes[:, 1])

@@ -121,7 +121,7 @@ def _rotations(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
 
 
 def _stacked(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
-    """(F, M, K) array of the frames' values in the columns of `names`, NaN where a frame lacks a point.
+    """Return the array (F, M, K) of the frames' values in the columns of `names`, NaN where a frame lacks a point.
 
     values: for each frame (N, K), in the order of its own N names.
     """

@@ -236,7 +236,7 @@ def _rest(joints: list[_Joint], offsets: Floats) -> Floats:
 
 
 def _rotation(axis: int, degrees: Floats) -> Floats:
-    """(F, 3, 3) rotations about x, y or z."""
+    """Return the rotations (F, 3, 3) about x, y or z."""
     angles = np.radians(degrees)
     cosine, sine = np.cos(angles), np.sin(angles)
     first, second = (axis + 1) % 3, (axis + 2) % 3

@@ -143,14 +143,14 @@ def _is_hand(value: Json) -> bool:
 
 
 def _points(value: Json) -> Floats | None:
-    """(21, 3) landmarks of one hand, also inside {landmark: [...]}; None if there are none."""
+    """Return the landmarks (21, 3) of one hand, also inside {landmark: [...]}; None if there are none."""
     if isinstance(value, dict):
         value = next((value[key] for key in ("landmark", "landmarks") if key in value), None)
     return points_from(value, (len(LANDMARKS),))
 
 
 def _hands_from(value: Json) -> list[Floats]:
-    """(21, 3) landmarks of each hand, from one hand or a list of hands."""
+    """Return the landmarks (21, 3) of each hand, from one hand or a list of hands."""
     single = _points(value)
     if single is not None:
         return [single]

@@ -215,7 +215,7 @@ def _forearm(hand: str, side: Side, arm: dict[str, _Body]) -> SentForearm:
 
 
 def _to_array(joints: dict[str, Floats], width: int) -> Floats:
-    """(25, width) values of the joints, NaN for missing ones."""
+    """Return the values (25, width) of the joints, NaN for missing ones."""
     result = np.full((len(JOINTS), width), np.nan)
     for joint, values in joints.items():
         result[JOINT_INDEX[joint]] = values

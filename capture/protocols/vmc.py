@@ -218,14 +218,14 @@ class VmcSender(UdpSender):
 
 
 def _bone_frames(side: Side, joints: Floats) -> Floats:
-    """(16, 4, 4) T_world_bone from joints (25, 4, 4), aligned with the world when the hand is in the T-pose."""
+    """Return T_world_bone (16, 4, 4) from joints (25, 4, 4), aligned with the world when the hand is in the T-pose."""
     frames = joints[JOINT_INDICES].copy()
     frames[:, :3, :3] = frames[:, :3, :3] @ np.swapaxes(vrm_t_pose.T_POSE_FRAMES[side], 1, 2)
     return frames
 
 
 def _resting_bone(side: Side, wrist: Floats) -> Floats:
-    """(4, 4) T_world_bone of a bone that carries a hand at rest whose wrist is rotated as `wrist` (4, 4) is."""
+    """Return T_world_bone (4, 4) of a bone that carries a hand at rest whose wrist is rotated as `wrist` (4, 4) is."""
     frame = wrist.copy()
     frame[:3, :3] = frame[:3, :3] @ vrm_t_pose.T_POSE_FRAMES[side][0].T
     return frame

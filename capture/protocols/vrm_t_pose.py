@@ -28,7 +28,7 @@ _THUMB, _INDEX, _MIDDLE, _LITTLE = 1, 4, 7, 13
 
 
 def _t_pose_frames(side: Side) -> Floats:
-    """(16, 3, 3) HandModel's joint frames in the T-pose."""
+    """Return the HandModel's joint frames (16, 3, 3) in the T-pose."""
     out = 1.0 if side == "left" else -1.0
     fingers = rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]))
     frames: Floats = np.tile(fingers, (len(JOINT_INDICES), 1, 1))
@@ -40,7 +40,7 @@ T_POSE_FRAMES: dict[Side, Floats] = {side: _t_pose_frames(side) for side in SIDE
 
 
 def _adult_hand_offsets(side: Side) -> Floats:
-    """(16, 3) positions of an adult hand's bones in their parents in m. The wrist's row is zero."""
+    """Return the positions (16, 3) of an adult hand's bones in their parents in m. The wrist's row is zero."""
     frames, adult = T_POSE_FRAMES[side], proportions.adult(side)
     offsets: Floats = proportions.rest_frames_in_wrist(adult)[JOINT_INDICES, :3, 3] @ frames[0].T
     for digit in range(len(DIGIT_BONES)):

@@ -211,7 +211,7 @@ def _segment_rotation(side: Side, joints: Floats) -> Floats:
 
 
 def _resting_frames(side: Side) -> Floats:
-    """(25, 4, 4) joint frames of a relaxed hand beside a standing body, fingers down."""
+    """Return the joint frames (25, 4, 4) of a relaxed hand beside a standing body, fingers down."""
     hand = proportions.build(proportions.adult(side))
     sign = 1.0 if side == "left" else -1.0
     root = np.eye(4)

@@ -239,7 +239,7 @@ def _camera_hand(side: Side, shape: ShapeParameters, poses: Poses, times: Floats
 
 
 def _predictable(times: Floats, found: Bools) -> Bools:
-    """(F,) frames with the hand, and those between two of them that are MAX_GAP apart at most."""
+    """Return the frames (F,) with the hand, and those between two of them that are MAX_GAP apart at most."""
     frames = np.flatnonzero(found)
     before = np.maximum.accumulate(np.where(found, np.arange(len(found)), -1))
     after = np.minimum.accumulate(np.where(found, np.arange(len(found)), len(found))[::-1])[::-1]

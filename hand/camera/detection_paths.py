@@ -22,7 +22,7 @@ MOVEMENT_COST = 1.5
 LONGEST_STEP = 1.5
 """Farthest movement between two detections of a hand, as a multiple of its size."""
 SAME_HAND = 0.5
-"""Mean distance of landmarks, as a share of the hand's size, below which two detections are of one hand."""
+"""Mean distance of landmarks, as a fraction of the hand's size, below which two detections are of one hand."""
 LONGEST_GAP = 15
 """Frames after which a lost hand may be another: its side then decides (hand_stretches.py)."""
 MIN_FRAMES = 3
@@ -45,7 +45,7 @@ class Detection:
         return max(float(np.ptp(self.pixels, axis=0).max()), 1e-6)
 
     def distance(self, other: "Detection") -> float:
-        """Mean distance of the landmarks, as a share of the hand's size."""
+        """Mean distance of the landmarks, as a fraction of the hand's size."""
         distance = float(np.linalg.norm(self.pixels - other.pixels, axis=1).mean())
         return distance / max(self.size, other.size)
 

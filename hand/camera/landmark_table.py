@@ -24,7 +24,7 @@ def _table() -> dict[str, Any]:
 
 @cache
 def landmark_offsets() -> Floats:
-    """(21, 3) offsets of the landmarks from their joints, as shares of the hand's length."""
+    """Return the offsets (21, 3) of the landmarks from their joints, as fractions of the hand's length."""
     offsets = np.array([_table()["offsets"][joint] for joint in LANDMARK_JOINTS], float)
     offsets.setflags(write=False)
     return offsets

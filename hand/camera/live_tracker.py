@@ -86,7 +86,7 @@ class CameraTracker:
         return TrackerState(after, time, state.usual + USUAL_SHARE * (miss - state.usual))
 
     def root(self, pose: Poses) -> Floats:
-        """(1, 4, 4) T_camera_wrist of the hand itself, m."""
+        """Return T_camera_wrist (1, 4, 4) of the hand itself, m."""
         root = np.eye(4)[None].copy()
         root[:, :3, :3], root[:, :3, 3] = pose.rotations, pose.positions
         return np.asarray(FRAME_SIGNS * root) if self.side == "left" else root

@@ -58,8 +58,8 @@ class PictureLandmarks:
 
     size: PictureSize
     points: Floats
-    """(F, 21, 3) shares of the picture's width and height, from its upper left corner, and how far each landmark is
-    behind the wrist, as a share of the width: a detector's picture is one of a hand seen from afar."""
+    """(F, 21, 3) fractions of the picture's width and height, from its upper left corner, and how far each landmark is
+    behind the wrist, as a fraction of the width: a detector's picture is one of a hand seen from afar."""
     world: Floats
     """(F, 21, 3) m, the detector's guess about the hand's shape, about a centre of its own."""
     claims: tuple[int, int] = (0, 0)

@@ -133,7 +133,7 @@ def _filled_share(fit: ShapeFit) -> float:
 
 
 def _ranking_cost(fit: ShapeFit) -> float:
-    """The cost times the share of spots that have a marker, so that a larger set does not win by its empty spots."""
+    """The cost times the fraction of spots that have a marker, so that a larger set does not win by its empty spots."""
     return fit.cost * _filled_share(fit)
 
 

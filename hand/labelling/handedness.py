@@ -15,7 +15,7 @@ CLEAR = 0.5
 AGREE = 0.75
 """Minimum fraction of these frames that show the same side. A hand has one side; only damaged positions show both."""
 FLAT = 0.01
-"""Spread (rms) of the markers about a plane, as a share of that along their longest axis, up to which a hand is drawn
+"""Maximum spread (rms) of markers about a plane, relative to that along their longest axis, for a hand to be drawn
 flat: as some skeletons are at rest, whose fingers are a millimetre on one side of the palm or the other."""
 
 

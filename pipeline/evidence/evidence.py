@@ -23,7 +23,7 @@ class Measure:
 
     name: str
     unit: str
-    """mm, deg, m/s3, or a share of 0 to 1."""
+    """mm, deg, m/s3, or a fraction from 0 to 1."""
     meaning: str
     """Description for documentation and error messages."""
 

@@ -91,7 +91,7 @@ class TakeSolver:
     def _solved(
         self, problem: PoseProblem, goals: Positions, tolerance: float, state: _TakeState | None, guide: Floats | None
     ) -> tuple[Floats, Positions, _TakeState]:
-        """(1, D) angles with the sites at their goals, and the targets that the solver was given for that.
+        """Return the angles (1, D) with the sites at their goals, and the targets that the solver was given for that.
 
         The targets are the goals, shifted by as much as the straight hand differs from the dragged one. Where a goal is
         missed, the solver starts again from `guide`.

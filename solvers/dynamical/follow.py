@@ -47,7 +47,7 @@ class FollowMethod:
     """Steps for each frame."""
 
     def share(self, seconds: float) -> float:
-        """Return the share of the error that is corrected in this time."""
+        """Return the fraction of the error that is corrected in this time."""
         return -math.expm1(-self.gain * max(seconds, 0.0))
 
     def limit(self, seconds: float) -> StepLimit:
@@ -202,7 +202,7 @@ def _palm_velocities(
 
 
 def _follow_wrist(root: Floats, palm_root: Floats, twist: Floats, time_step: float, method: FollowMethod) -> Floats:
-    """(4, 4) T_world_wrist after a frame in which it follows the pose fitted to its targets."""
+    """Return T_world_wrist (4, 4) after a frame in which it follows the pose fitted to its targets."""
     substep = time_step / method.substeps
     for number in range(method.substeps):
         seconds = time_step - number * substep
@@ -218,6 +218,6 @@ def _columns(matrix: Floats) -> tuple[tuple[Floats, ...], ...]:
 
 
 def exp_rotation(vector: Floats) -> Floats:
-    """(3, 3) the exponential map of a rotation vector (3,) in rad."""
+    """Return the exponential map (3, 3) of a rotation vector (3,) in rad."""
     angle = np.linalg.norm(vector, axis=-1)
     return rot.to_matrix(rot.from_axis_angle(vector / max(float(angle), 1e-300), angle))

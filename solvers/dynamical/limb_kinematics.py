@@ -229,7 +229,7 @@ def normal_equations(
 
 
 def _desired_change(error: Any, motion: Any, share: float) -> Any:
-    """Return the desired change of a site: a share of its error plus its target's own motion."""
+    """Return the desired change of a site: a fraction of its error plus its target's own motion."""
     if motion is None:
         return error if share == 1.0 else (share * error[0], share * error[1], share * error[2])
     return tuple(share * e + own for e, own in zip(error, motion, strict=True))

@@ -38,7 +38,7 @@ def settle(plan: DynamicalPlan, targets: Targets, state: State, method: Settling
 
 
 def _settle_frame(plan: DynamicalPlan, targets: Targets, roots: Floats, state: State, method: SettlingMethod) -> Floats:
-    """(1, D) angles of a lone frame, in plain floats."""
+    """Return the angles (1, D) of a lone frame, in plain floats."""
     hand = plan.planar.hand
     angles = state.angles.tolist()
     frames = one_frame(targets, roots[0])

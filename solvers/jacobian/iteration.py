@@ -131,7 +131,7 @@ def _all_rows(problem: PartsProblem, start: RelativePoses, posture_factor: float
 def _step(
     problem: PartsProblem, method: StepMethod, active: _ActiveRows, current: RelativePoses, posture: Floats
 ) -> Floats:
-    """(N, base + n) the next step of each row: m and rad of a floating root, then rad."""
+    """Return the next step (N, base + n) of each row: m and rad of a floating root, then rad."""
     bounds = _step_bounds(problem, active, current)
     scales = problem.scales[active.parts]
     if method.name != LEVENBERG_MARQUARDT:

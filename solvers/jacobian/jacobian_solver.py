@@ -164,7 +164,7 @@ def at_limit(problem: PartsProblem, poses: RelativePoses) -> Bools:
 
 
 def _known_angles(hand: HandModel, targets: RelativeTargets) -> Bools:
-    """(F, D) the angles that a target determines, directly or through a coupling."""
+    """Return the angles (F, D) that a target determines, directly or through a coupling."""
     yes, no = (True,) * len(targets.sites), (False,) * len(targets.sites)
     by_position = (targets.position_scales[:, :-1] > 0) @ constrained_dofs(hand, targets.targeted_sites(yes, no))
     by_rotation = (targets.rotation_scales[:, :-1] > 0) @ constrained_dofs(hand, targets.targeted_sites(no, yes))

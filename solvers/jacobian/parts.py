@@ -177,6 +177,6 @@ def _parts(
 
 
 def _padded(lists: list[list[int]], fill: int) -> Ints:
-    """(G, longest) the lists, padded with `fill`."""
+    """Return the lists (G, longest), padded with `fill`."""
     longest = max(map(len, lists), default=0)
     return np.array([[*items, *[fill] * (longest - len(items))] for items in lists], int).reshape(len(lists), longest)

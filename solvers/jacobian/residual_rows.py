@@ -72,7 +72,7 @@ class ResidualRows:
         return self.errors, self.jacobian_t, self.second_order, self.posture_errors
 
     def cost(self, posture: Floats | float) -> Floats:
-        """(N,) m², the sum of squares with this posture weight, m."""
+        """Return the sum (N,) m² of squares with this posture weight, m."""
         squares: Floats = (self.errors**2).sum(-1) + posture**2 * (self.posture_errors**2).sum(-1)
         return squares
 
@@ -181,7 +181,7 @@ class PartsProblem:
         return self.weights.coupling * violations, self.weights.coupling * jacobian_t
 
     def _posture_errors(self, frames: Ints, parts: Ints, poses: RelativePoses) -> Floats:
-        """(N, base + n) scaled distances from the posture."""
+        """Return the scaled distances (N, base + n) from the posture."""
         at = frames[:, None], self.parts.dofs[parts]
         errors = poses.angles[at] - (self.neutral[parts] if self.postures is None else self.postures[at])
         if self.floating:
@@ -193,7 +193,7 @@ class PartsProblem:
 
 
 def coupled(coefficients: Floats, angles: Floats) -> Floats:
-    """(N, c) weighted sums of angles (N, D + 1) with the coefficients (N, c, D + 1) of couplings.
+    """Return the weighted sums (N, c) of angles (N, D + 1) with the coefficients (N, c, D + 1) of couplings.
 
     A matrix product would round a frame differently depending on the others in the batch.
     """

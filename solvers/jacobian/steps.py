@@ -77,7 +77,7 @@ def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) 
 
 
 def unbounded_step(jacobian_t: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
-    """(N, k) the unbounded step of a classic method; homing (N, k) is the step towards the posture."""
+    """Return the unbounded step (N, k) of a classic method; homing (N, k) is the step towards the posture."""
     if method == "transpose":
         return transpose_step(jacobian_t, errors)
     return singular_value_step(jacobian_t, errors, method, damping, homing)
@@ -117,7 +117,7 @@ def singular_value_gains(sigma: Floats, method: str, damping: float) -> Floats:
 
 
 def classic_step(rows: ResidualRows, bounds: StepBounds, method: str, damping: float, homing: Floats) -> Floats:
-    """(N, k) the step of a classic method. Joints that it would move beyond a limit they are at are locked."""
+    """Return the step (N, k) of a classic method. Joints that it would move beyond a limit they are at are locked."""
     free = np.ones(bounds.low.shape, bool)
     for _ in range(MAX_LOCKING_ROUNDS):
         jacobian_t = rows.jacobian_t * free[..., None]

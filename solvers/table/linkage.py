@@ -92,7 +92,7 @@ def straight_tip(links: tuple[complex, ...], middle: Floats, last: Floats) -> Co
 
 
 def tip(links: tuple[complex, ...], flexions: Floats) -> Complex:
-    """(N,) the position of the marker at flexions (N, 3)."""
+    """Return the position (N,) of the marker at flexions (N, 3)."""
     position: Complex = exp_i(flexions[..., 0]) * straight_tip(links, flexions[..., 1], flexions[..., 2])
     return position
 

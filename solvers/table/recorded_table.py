@@ -135,7 +135,7 @@ def _filtered(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, F
 
 
 def _grid() -> Floats:
-    """(K, 3) the nodes' indices."""
+    """Return the nodes' indices (K, 3)."""
     return np.stack(np.meshgrid(*(np.arange(count) for count in NODES), indexing="ij"), -1).reshape(-1, 3).astype(float)
 
 

@@ -103,7 +103,7 @@ def _vector(point: Floats) -> Vector:
 
 
 def _frame(bone: RestBone, parent: Floats) -> Floats:
-    """(4, 4) T_world_joint of a bone at rest, from its parent's."""
+    """Return T_world_joint (4, 4) of a bone at rest, from its parent's."""
     frame = parent.copy()
     frame[:3, 3] = bone.head
     along = np.subtract(bone.tail, bone.head)

@@ -65,7 +65,7 @@ def _targets(plan: TreePlan, points: Floats, rows: TreeProblems, chosen: Ints) -
 
 
 def _cost(apart: Floats, weights: Floats) -> Floats:
-    """(R,) the weighted sum of squares of vectors (R, E, 3)."""
+    """Return the weighted sum (R,) of squares of vectors (R, E, 3)."""
     total: Floats = (weights * (apart * apart).sum(-1)).sum(-1)
     return total
 

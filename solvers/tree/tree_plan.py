@@ -195,7 +195,7 @@ def _on_axis(skeleton: Skeleton, joint: int, link: AffectedJoint) -> bool:
 
 
 def _free(skeleton: Skeleton, joints: Ints, links: tuple[AffectedJoint, ...]) -> Bools:
-    """(N, 3) the angles that have a range and affect a goal.
+    """Return the angles (N, 3) that have a range and affect a goal.
 
     A twist about the bone matters only if limits keep a joint below from doing the same; otherwise it is left as it is.
     """

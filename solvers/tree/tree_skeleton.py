@@ -170,7 +170,7 @@ def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -
 
 
 def frames(skeleton: Skeleton, root: Floats, rotations: Floats) -> Floats:
-    """(F, J, 4, 4) T_world_joint by forward kinematics, from T_world_base (F, 4, 4) and rotations (F, J, 4)."""
+    """Return T_world_joint (F, J, 4, 4) by forward kinematics, from T_world_base (F, 4, 4) and rotations (F, J, 4)."""
     local = np.zeros((*rotations.shape[:2], 4, 4))
     local[..., :3, :3] = to_matrix(rotations)
     local[..., 3, 3] = 1.0

@@ -50,7 +50,7 @@ def dynamical_step(
     """Return the rows after a step of dynamical IK: minimise Σ w ‖J δ − K dt e‖² + λ ‖δ‖², slower towards limits.
 
     A swing is bounded along each of its two axes by its cone's edge, and clamped to the cone after that.
-    gain: K dt, the share of the errors that a step is to remove. Raises nothing: the bounds always hold zero, and rows
+    gain: K dt, the fraction of the errors that a step removes. Raises nothing: the bounds always contain zero, and rows
     without a joint that can move stay as they are.
     """
     free = _free(plan)
@@ -70,7 +70,7 @@ def dynamical_step(
 
 
 def _free(plan: TreePlan) -> NDArray[np.bool_]:
-    """(K,) the unknowns: angles that have a range and affect a goal, then a free root's position."""
+    """Return the unknowns (K,): angles that have a range and affect a goal, then a free root's position."""
     return np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
 
 

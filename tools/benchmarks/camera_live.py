@@ -84,7 +84,7 @@ def pictures(document: dict[str, Any]) -> Iterator[tuple[float, PictureFrame]]:
 
 
 def in_camera(pose: Pose) -> Floats:
-    """(21, 3) m, joints of a pose (1 frame), X right, Y down, Z away."""
+    """Return the joints (21, 3) m of a pose (1 frame), X right, Y down, Z away."""
     x, y, z = joint_frames(pose.hand, pose)[0, ROWS, :3, 3].T
     return np.stack([x, -z, y], axis=-1)
 

@@ -42,7 +42,7 @@ HEAD = ("chain", "method", "reached, %", "error mean / max mm", "iterations, mea
 
 
 def goals_within(skeleton: Skeleton, seed: int = 1) -> Floats:
-    """(F, 3) m, the ends of poses inside the limits."""
+    """Return the ends (F, 3) m of poses inside the limits."""
     unit = np.random.default_rng(seed).uniform(-1, 1, (FRAMES, len(skeleton.joints), 3))
     disc = unit[..., ::2] / np.maximum(np.linalg.norm(unit[..., ::2], axis=-1, keepdims=True), 1.0)
     angles = np.zeros_like(unit)

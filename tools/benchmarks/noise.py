@@ -83,7 +83,7 @@ def targets_of(tips: Floats, seen: Bools) -> tuple[Any, Targets]:
 
 
 def angles_of(solver: str, mode: str, tips: Floats, seen: Bools) -> Floats:
-    """(F, 5, 5) rad, the hand that is found."""
+    """Return the angles (F, 5, 5) rad of the hand that is found."""
     hand, targets = targets_of(tips, seen)
     how = make_smoothing(mode, {})
     calm = how.smooth_targets(hand, targets, 0.2)

@@ -85,7 +85,7 @@ class Row:
 
 
 def turns_of(hand: HandModel, pose: Pose) -> Floats:
-    """(F, T, 3, 3) the orientations of the links."""
+    """Return the orientations (F, T, 3, 3) of the links."""
     joints = [hand.joints.index(link) for link in LINKS]
     return kinematics.joint_frames(hand, pose)[:, joints, :3, :3]
 
@@ -166,7 +166,7 @@ def row(speed: str, method: str, played: Motion, solver: Any) -> Row:
 
 
 def trace_errors(wanted: Floats, found: Floats) -> Floats:
-    """(F,) the mean over the links of tr(I − R R̂ᵀ) / 4, which is 0 where they agree and 1 for half a turn."""
+    """Return the mean (F,) over the links of tr(I − R R̂ᵀ) / 4, which is 0 where they agree and 1 for half a turn."""
     return np.mean((3 - np.einsum("ftij,ftij->ft", wanted, found)) / 4, axis=1)
 
 

@@ -149,7 +149,7 @@ def _read_makehuman(path: Path) -> tuple[Floats, tuple[tuple[int, ...], ...], Fl
 
 
 def _frames(points: Floats, side: Side) -> Floats:
-    """(25, 4, 4) the joints' frames at these points: +Y along each bone, +X across the plane of its digit."""
+    """Return the joints' frames (25, 4, 4) at these points: +Y along each bone, +X across the plane of its digit."""
     knuckles = points[[JOINT_INDEX[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]]
     outwards = 1.0 if side == "right" else -1.0
     across = outwards * (knuckles[-1] - knuckles[0])

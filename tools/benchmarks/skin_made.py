@@ -118,7 +118,7 @@ class Studio:
         bpy.context.view_layer.update()
 
     def _joints(self) -> Floats:
-        """(25, 4, 4) T_wrist_joint, as Blender has them."""
+        """Return T_wrist_joint (25, 4, 4), as Blender has them."""
         return np.array([self._armature.pose.bones[joint].matrix for joint in JOINTS])
 
     def _moved_skin(self) -> Floats:
@@ -129,7 +129,7 @@ class Studio:
         return flat.reshape(-1, 3).astype(float)
 
     def _marks(self, skin: Floats, frames: Floats) -> Floats:
-        """(19, 3) m, the middles of the markers on the moved skin."""
+        """Return the middles (19, 3) m of the markers on the moved skin."""
         corners = skin[self._triangles]
         at = np.einsum("mc,mci->mi", self._shares, corners)
         out = np.stack([_normal(three) for three in corners]) * self._normals[:, None]
@@ -173,7 +173,7 @@ def _normal(corners: Floats) -> Floats:
 
 
 def _barycentric(corners: Floats, point: Floats) -> Floats:
-    """(3,) shares of the corners that make the point."""
+    """Return the shares (3,) of the corners that make the point."""
     shares, *_ = np.linalg.lstsq(np.vstack([corners.T, np.full(3, 0.05)]), np.append(point, 0.05), rcond=None)
     return np.asarray(shares)
 

@@ -37,7 +37,7 @@ BONE_SPREAD = 0.07
 SLIDE_SPREAD = np.array([1.0, 1.5, 1.2]) / 1000
 """(3,) m/rad across the bone, along it and out of the skin."""
 DIP_SLIDE_SHARE = 0.15
-"""Share of these on a finger's middle phalanx as its DIP bends. A DIP bends with its PIP, so a take hardly shows which
+"""Part of these on a finger's middle phalanx as its DIP bends. A DIP bends with its PIP, so a take hardly shows which
 of them moves the skin; if the DIP did, a marker that is a millimetre off would bend a DIP whose tip is hidden."""
 
 ON_PALM = np.array([[0.0, 60.0, 18.0], [25.0, 30.0, 6.0]]) / 1000
