@@ -1,4 +1,4 @@
-"""Labels of an arm: what joints and markers at elbows, shoulders and hips are called."""
+"""Names of joints and markers at elbows, shoulders and hips."""
 
 import re
 from collections.abc import Collection, Iterable

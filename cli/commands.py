@@ -47,7 +47,7 @@ EPILOG = (
 JOINTS_SUFFIX = ".npz"
 """Suffix of --out with which joints are written instead of a Blender file."""
 Solved = tuple[dict[str, Any], Sequence[Outcome]]
-"""The report of a take, and what it was judged by."""
+"""The report of a take, and the outcomes of its conditions."""
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
 
@@ -118,7 +118,7 @@ def _info(options: argparse.Namespace) -> None:
 def _found_hands(
     options: argparse.Namespace, recipe: Recipe, markers: Markers
 ) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
-    """Return what `info` prints of a capture's hands, and their marker map, both JSON-ready.
+    """Return the description of a capture's hands that `info` prints, and their marker map, both JSON-ready.
 
     Raises KnuckleError if there is none, and a map or hands by their names were requested.
     """

@@ -16,7 +16,7 @@ LOCKED_BYTE = 2**20
 
 @contextmanager
 def locked_folder(out: Path, run: str) -> Iterator[None]:
-    """Make the folder, and hold it for a run of this process; what a killed run has left half written is deleted.
+    """Make the folder, and lock it for a run of this process; files that a killed run left half written are deleted.
 
     Workers that still work for an earlier run, on a cluster, find by `is_of_run` that it is over.
 

@@ -93,7 +93,7 @@ class FarmRun:
         return replace(order, performer_file=str(path))
 
     def _collect(self, future: "Future[Any]") -> tuple[TakeRow, ...]:
-        """Return the rows of what is done, none of a performer, or of a bundle that is tried again."""
+        """Return the rows of a finished task; none for a performer, or for a bundle that is tried again."""
         work = self.running.pop(future)
         if future.cancelled():
             raise SchedulerLostError("the connection to the scheduler is lost")

@@ -242,7 +242,7 @@ def _recorded(folder: Path, key: str, run: str) -> Iterator[list[TakeRow]]:
 
 
 def _solved(recipe: Recipe, settings: FarmSettings, name: str, held: ExitStack) -> SolvedContent:
-    """Solve a take, with a .blend file also key it in Blender's module; what is on the disk lasts as long as `held`."""
+    """Solve a take, with a .blend file also key it in Blender's module; files on the disk exist as long as `held`."""
     html = "html" in settings.outputs
     if "blend" not in settings.outputs and recipe.rig == "default":
         choices = SolveChoices(name, html=html, review=True)

@@ -1,8 +1,8 @@
 """The flesh of a hand's digits and palm: tapered capsules on its bones, and how deep these are in each other.
 
 A digit's phalanges have half its thickness as radii, which grow or shrink from joint to joint; the palm is the flesh
-below its four metacarpals. What overlaps with straight fingers too, as the webs between them do, is no depth.
-Sphere-meshes, such capsules, are what hands are tracked with by Tkach et al. (2016), who keep fingers apart by them.
+below its four metacarpals. Overlaps that straight fingers have, too, as in their webs, do not count as depth.
+Tkach et al. (2016) track hands with such capsules, sphere-meshes, and keep fingers apart by them.
 """
 
 from collections.abc import Collection
@@ -93,7 +93,7 @@ class Touches:
     """N pairs of capsules in some frames: where they are nearest to each other."""
 
     depths: Floats
-    """(N,) m, how deep they are in each other beyond what straight fingers are; negative where they are apart."""
+    """(N,) m, depth in each other beyond that of straight fingers; negative where they are apart."""
     points: Floats
     """(2, N, 3) m, where the two axes are nearest to each other."""
     shares: Floats

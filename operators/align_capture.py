@@ -1,4 +1,4 @@
-"""Place the performer at the character: the markers are moved and rotated, and so is what is solved from them."""
+"""Align the performer with the character: the markers and the poses solved from them are moved and rotated."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -134,11 +134,11 @@ STEP_KEYS = {
     "S": MarkerAssignment.skip,
     "BACK_SPACE": MarkerAssignment.back,
 }
-"""Key -> what it does to the hand's assignment."""
+"""Key -> its effect on the hand's assignment."""
 
 
 def guessed_map(context: "Context") -> Groups:
-    """Return the scene's marker map, or else what import found, without labels that the capture lacks."""
+    """Return the scene's marker map, or else that found by the import, without labels that the capture lacks."""
     about = context.scene.knuckle.markers[markers_object.CAPTURE_PROPERTY]
     names = set(about["names"])
     for text in (context.scene.knuckle.marker_map, about.get("guess", "")):

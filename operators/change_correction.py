@@ -51,7 +51,7 @@ class KNUCKLE_OT_change_correction(bpy.types.Operator):
 
     @classmethod
     def description(cls, _context: "Context", properties: Any) -> str:
-        """Return the tooltip of what is done."""
+        """Return the tooltip of the change."""
         return str(properties.bl_rna.properties["what"].enum_items[properties.what].description)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":

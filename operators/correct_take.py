@@ -31,10 +31,10 @@ class Corrects(OnRange):
     """Mixin of operators that add corrections at once."""
 
     takes_pose = False
-    """Whether the keys of a person's pose on this frame are what it keeps; other edited keys are reported."""
+    """Whether it keeps the keys of the user's pose on this frame; other edited keys are reported."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Add them, and report what was done."""
+        """Add them, and report the result."""
         try:
             self.fill_range(context)
             take = expected_take(context)

@@ -96,7 +96,7 @@ class OnRange:
                 setattr(operator, name, value)
 
     def ask_for_range(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Open a dialog with the frames, and what else the operator draws."""
+        """Open a dialog with the frames and the operator's other properties."""
         operator: Any = self
         try:
             self.fill_range(context)

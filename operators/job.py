@@ -77,7 +77,7 @@ class JobOperator:
             report_message(self, "INFO", cancelled)
             return {"CANCELLED"}
         if event.type != "TIMER":
-            # Between the slices the user may navigate, but not change what is being worked on.
+            # Between the slices the user may navigate, but not change the data that the job works on.
             return {"PASS_THROUGH"} if navigates(event) else {"RUNNING_MODAL"}
         running = False
         try:
@@ -174,7 +174,7 @@ class _JobContext:
 
 
 def release(operator: object) -> None:
-    """Forget what an operator that has ended was working on.
+    """Forget the job of an operator that has ended.
 
     Blender keeps ended operators in its history, until as many as 32 others have followed.
     """

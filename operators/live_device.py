@@ -172,13 +172,13 @@ def unkeyed(error: KnuckleError) -> str:
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def end_before_load(*_: Any) -> None:
-    """Stop before a file is opened, which removes what is posed. The take is keyed if opening fails."""
+    """Stop before a file is opened, which removes the posed armatures. The take is keyed if opening fails."""
     SESSION.live.unkeyed = end()
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_after_load(*_: Any) -> None:
-    """Forget what belongs to the file before."""
+    """Forget the data of the previous file."""
     SESSION.live = LiveState(run=SESSION.live.run, drawn_at=SESSION.live.drawn_at)
 
 

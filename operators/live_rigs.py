@@ -153,7 +153,7 @@ class LiveRigs:
         return self._posed[displayed.name]
 
     def _bind(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand | None:
-        """Bind a hand to what it drives. before: what it drove so far. None if its armature has no such hand."""
+        """Bind a hand to the rig's hand that it drives; None if there is none. before: the previous one."""
         chosen = self.armature_of(subject_of(displayed.name))
         if chosen is None and before is not None and before.hand is displayed.pose.hand:
             # The user has edited the bones of a new hand: from now on it is an armature like others.

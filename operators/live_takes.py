@@ -23,7 +23,7 @@ class KeyingOperator(JobOperator):
     """Mixin of operators that may end a take, whose keys are then made in slices. Escape leaves it without keys."""
 
     def end(self, context: "Context") -> EndedTake | None:
-        """Do what the operator is for; return the take that was being recorded, if it ends."""
+        """Run the operator; return the take that was being recorded, if it ends."""
         raise NotImplementedError
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":

@@ -1,4 +1,4 @@
-"""Choosing a solver and smoothing by purpose: what most people set, with the algorithms under Advanced."""
+"""Choose solver and smoothing by purpose, for most users; the algorithms are under Advanced."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class KnuckleReview(bpy.types.PropertyGroup):
-    """The state of a review: the current problem and what is drawn."""
+    """The state of a review: the current problem and overlays."""
 
     current: StringProperty(name="Problem", description="The problem that is shown", options=NOT_ANIMATED)
     show_errors: BoolProperty(
@@ -62,13 +62,13 @@ class BeforeMend:
 
     @classmethod
     def of(cls, context: "Context") -> "BeforeMend":
-        """Return what is wrong now with the take that is shown."""
+        """Return the current problems of the displayed take."""
         armature, current = result_armature(context), problem_here(context)
         is_left = current is not None and armature is not None and current in problems_left(context, armature)
         return cls(problems_of(armature), current if is_left else None)
 
     def report_remains(self, operator: "Operator", context: "Context") -> None:
-        """Report what is left of the problem that was shown, how many problems there are, and how many are new."""
+        """Report the rest of the problem that was shown, the number of problems, and how many are new."""
         armature = result_armature(context)
         if self.displayed is None or armature is None:
             return
@@ -84,7 +84,7 @@ class BeforeMend:
 
 
 def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) -> None:
-    """Show what a mend has left of the problem that is shown, which is visited then as well.
+    """Show the rest of the current problem after a mend, and count it as visited.
 
     before: the problems of the take before the mend.
     """
@@ -102,7 +102,7 @@ def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) ->
 def remains_of(
     displayed: TakeProblem, before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]
 ) -> list[TakeProblem]:
-    """Return the problems after a mend that are what it has left of one of those before it."""
+    """Return the problems after a mend that are remainders of one of those before it."""
     others = [problem for problem in before if problem != displayed]
     beside = [problem for problem in after if problem.is_beside(displayed)]
     return [problem for problem in beside if not any(problem.is_same_place(unchanged) for unchanged in others)]
@@ -153,7 +153,7 @@ class _GoTo(_Review):
         problems, visits = problems_of(armature), visits_of(armature)
         seen, current = seen_problems(armature), context.scene.knuckle_review.current
         unseen = tuple(problem for problem in problems if problem.key not in seen)
-        # A mend may have left nothing of what is shown; its visit says where that was.
+        # A mend may have removed the current problem entirely; its visit still has the frames.
         displayed = next(
             (candidate for candidate in (*problems, *reversed(visits.order)) if candidate.key == current), None
         )
@@ -202,7 +202,7 @@ class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
     bl_label = "Next Problem"
 
     def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
-        """Return what was visited after the problem that is shown, else the worst that was not, else the worst."""
+        """Return the problem visited after the current one, else the worst that was not visited, else the worst."""
         again = state.first_of(visits.later(state.displayed, state.problems))
         if again is not None:
             return again, visits

@@ -185,7 +185,7 @@ class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
     bl_label = "Detect Again"
 
     def change(self, armature: "Object") -> None:
-        """Detect both sides: what was picked on one affects the other."""
+        """Detect both sides: bones picked on one affect the other."""
         for side in SIDES:
             forget_mapping(armature, side)
         detection_cache.clear()
@@ -205,7 +205,7 @@ class KNUCKLE_OT_import_mapping(_Correction, ImportHelper, bpy.types.Operator):
     def change(self, armature: "Object") -> None:
         """Store the preset for its side."""
         preset = read_preset(Path(self.filepath))
-        # A preset replaces what was only detected, not what the user corrected.
+        # A preset replaces a detected mapping, but not one that the user corrected.
         mappings = {side: mapping_to_correct(armature, side, None) for side in SIDES}
         check_unassigned(mappings, preset.side, preset.bones.values(), "detect again before this mapping is imported")
         store_mapping(armature, preset)

@@ -151,7 +151,7 @@ class Session:
     picked_bone: PickedBone | None = None
     assigning_markers: AssigningMarkers | None = None
     slider_drag: SliderDrag | None = None
-    """May be forgotten at any time, as what follows: the next drag starts afresh."""
+    """May be discarded at any time, like the following fields: the next drag starts afresh."""
     slider_values: SliderValues | None = None
     algebra_shown: bool = False
     """Whether the algebra overlay is on, in all files until Blender is closed."""
@@ -162,7 +162,7 @@ class Session:
     heat: HeatCache = field(default_factory=HeatCache)
     """The heat strips that were drawn last."""
     algebra_names: list[tuple[Shape, Floats]] = field(default_factory=list)
-    """The names of what it drew last and their positions, for the same view right after."""
+    """The names of the shapes that it drew last and their positions, to be drawn in the same view right after."""
     previews: Any = None
     """Blender's collection of the pictures of poses."""
     pose_icons: dict[str, int] = field(default_factory=dict)

@@ -45,7 +45,7 @@ UNSEEN = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeEdits:
-    """The frames of a take that were edited by hand, and what is solved again anyway."""
+    """The frames of a take that were edited by hand, and those that are solved again anyway."""
 
     frames: NDArray[np.float64]
     ranges: tuple[tuple[float, float], ...]

@@ -142,7 +142,7 @@ def take_timing(context: "Context", take: Take) -> TakeTiming:
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_solve(*_: Any) -> None:
-    """Forget what the last solve found: the next file has other captures."""
+    """Forget the last solve: the next file has other captures."""
     SESSION.solved = None
 
 

@@ -93,9 +93,9 @@ class ShownTake:
     def composing(
         self, corrections: tuple[Correction, ...], played: Mapping[str, PlayedFrames]
     ) -> Steps[list[dict[Side, Composed]]]:
-        """Return what corrections make of each armature that plays the take, and change nothing.
+        """Compose the corrected action of each armature that plays the take, without changing anything.
 
-        played: what was evaluated of armatures of some names. Raises KnuckleError; see composing_take.
+        played: evaluated frames, by the armature's name. Raises KnuckleError; see composing_take.
         """
         armatures, found = self.armatures, list[dict[Side, Composed]]()
         for number, armature in enumerate(armatures):
@@ -112,7 +112,7 @@ class ShownTake:
     ) -> tuple[str, ...]:
         """Give the take these corrections, and show them; return notes. Raises KnuckleError; see correct_take.
 
-        composed: what `composing` has returned for them.
+        composed: the result of `composing` for them.
         """
         armatures = self.armatures
         for armature in armatures:

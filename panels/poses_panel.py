@@ -29,7 +29,7 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
     bl_parent_id = KNUCKLE_PT_posing.__name__
 
     def draw(self, context: "Context") -> None:
-        """Draw the search, the pictures of the poses that it finds, and what makes poses."""
+        """Draw the search field, the pictures of the poses found, and the buttons that save poses."""
         hand = chosen_hand(context)
         if hand is None:
             return

@@ -204,7 +204,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
 
 
 def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
-    """Draw what is keyed, and what a rig keeps of the capture."""
+    """Draw the target that is keyed, and how the capture is matched to it."""
     layout.prop(chosen, "rig")
     if chosen.rig == "ARMATURE":
         layout.prop(chosen, "armature")

@@ -267,7 +267,7 @@ def _sides_by_shape(groups: Groups, markers: Markers, warnings: list[str]) -> di
 def _decide_side(
     recipe: Recipe, group: str, clear_side: Side | None, markers: Markers, warnings: list[str], *, alone: bool
 ) -> Side:
-    """Decide between left and right, and note what disagrees.
+    """Decide between left and right, and note contradictions.
 
     The hand's shape decides if it is clear, unless a marker map, or the recipe and a name, say otherwise; then the
     label; then the file's name if the hand is `alone` in it; else it is right.

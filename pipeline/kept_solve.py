@@ -61,7 +61,7 @@ class SolvedCapture:
 
 
 def finding_key(recipe: Recipe) -> str:
-    """Return what the hands of a capture are found by: the recipe's choices, and the state of its file.
+    """Return the key of the hands found in a capture: the recipe's choices, and the state of its file.
 
     Empty for a capture that is not one file alone: an armature may have moved since, and files beside it changed.
     """
@@ -77,7 +77,7 @@ def finding_key(recipe: Recipe) -> str:
 
 
 def solving_key(recipe: Recipe, performer: Performer) -> str:
-    """Return what found hands are solved by; performer: with the rig's limits."""
+    """Return the key of a solve of hands that were found; performer: with the rig's limits."""
     limits = [
         [
             side,

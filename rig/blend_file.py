@@ -61,7 +61,7 @@ DEFAULT_CHOICE = RigChoice()
 
 @dataclass(frozen=True, slots=True)
 class TakeInScene:
-    """Names of what new_scene_with_take made."""
+    """Names of the data-blocks that new_scene_with_take made."""
 
     armatures: tuple[str, ...]
     markers: str

@@ -2,7 +2,7 @@
 
 Supported are frames of hands with `world_landmarks`, the results of `solutions.hands` (multi_hand_world_landmarks) and
 of the Tasks (worldLandmarks), and plain lists of 21 points per frame. Image landmarks alone have no scale and are
-rejected; beside world landmarks, and with the picture's size, they are what a hand is fitted to (hand/camera).
+rejected; beside world landmarks, and with the picture's size, a hand is fitted to them (hand/camera).
 Handedness is what the source claims, and often mirrored. What Knuckle's own camera page found is read, too
 (protocols/camera_video.py); there it is known that the word is for a mirror's picture.
 """

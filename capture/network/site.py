@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_ANSWER_SIZE = 16 * 2**20
-"""Most bytes of an answer; what is larger is requested in ranges."""
+"""Maximum bytes of a response; larger files are requested in ranges."""
 _RANGE = re.compile(r"bytes=(\d{1,15})-(\d{1,15})", re.ASCII)
 
 

@@ -113,7 +113,7 @@ SHAPE_ITERATIONS, POSE_ITERATIONS = 25, 25
 def start_state(
     landmarks: PictureLandmarks, side: Side, shape: ShapeParameters, settings: CameraSettings
 ) -> tuple[TakeState, Sighting]:
-    """Poses from the detector's guess in frames in which the hand was found, and what is seen of it, mirrored to right.
+    """Return poses from the detector's guess in frames with the hand, and the sighting of it, mirrored to right.
 
     Frames without the hand get the pose of the nearest one with it.
     """

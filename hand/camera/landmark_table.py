@@ -13,7 +13,7 @@ from .picture_landmarks import LANDMARK_JOINTS
 Floats = NDArray[np.float64]
 
 POSE_FLOOR = np.deg2rad(5.0)
-"""Standard deviation that is added to every angle's, since hands do what those of the table did not."""
+"""Standard deviation that is added to every angle's, since other hands move in ways that those of the table did not."""
 
 
 @cache

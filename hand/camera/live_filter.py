@@ -91,7 +91,7 @@ def predict(state: FilterState, time: float, limits: Floats) -> FilterState:
 def correct(
     predicted: FilterState, shape: ShapeParameters, limits: Floats, sighting: Sighting, start: Poses | None = None
 ) -> tuple[FilterState, LandmarkResiduals, float]:
-    """Return the state after what is seen in one frame, the landmarks' residuals, and the cost.
+    """Return the state after one frame's landmarks, their residuals, and the cost.
 
     start: where the search starts, by default the prediction.
     """
@@ -129,7 +129,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Frame:
-    """One frame's problem: what is predicted and what is seen."""
+    """One frame's problem: the prediction and the landmarks."""
 
     predicted: FilterState
     precision: Floats

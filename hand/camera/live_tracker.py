@@ -1,4 +1,4 @@
-"""Follow a hand of known bones frame by frame: what is seen, what is refused, and what is predicted.
+"""Follow a hand with known bones frame by frame; refuse false detections, and predict poses without one.
 
 Where landmarks are farther from the hand than usual, its motion has changed, and what was predicted counts less. A
 frame whose landmarks are far from it even so is either false, or the hand is elsewhere: the search then starts from the
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 USUAL_MISS = 1.0
 """Standard deviations by which a hand's landmarks miss it, before that is known."""
 USUAL_SHARE = 0.05
-"""Share of a frame in what is usual."""
+"""Weight of a frame in the running mean of the usual distance."""
 SURPRISE, LOOSER = 1.5, 4.0
 """How many times as far as usual the landmarks must be from the hand for its motion to have changed suddenly, and by
 how much what was predicted is then less certain."""

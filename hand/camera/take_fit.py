@@ -1,4 +1,4 @@
-"""Fit a right hand's shape, and its pose in every frame of a take, to what is seen of it.
+"""Fit a right hand's shape, and its pose in every frame of a take, to its landmarks.
 
 Levenberg-Marquardt on all poses and the shape at once. Poses are tied to their neighbours (motion.py), so that a
 frame's depth follows from the frames around it; the shape is shared by all, and is eliminated last (Triggs et al. 2000,

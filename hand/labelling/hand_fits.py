@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 MIN_FILLED_SHARE = 0.6
 """Fraction of a layout's spots that must have a marker."""
 MAX_SPOT_COST = -2.5
-"""Maximum mean cost per spot for a hand; what is no hand costs more."""
+"""Maximum mean cost per spot for a hand; other objects cost more."""
 HAND_SIZE_RANGE = (0.7, 1.4)
 """Range of hand sizes, relative to the mean adult's."""
 MAX_CHECKED_COST = 1.3

@@ -51,9 +51,9 @@ MAX_SEARCHES = 6
 MIN_SIDE_CONFIDENCE = 0.85
 """Confidence below which the side is not decided: of hands at 0.5 to 0.83, four of seven were wrong."""
 MIN_HANDS_APART_M = 0.05
-"""m between the middles of two hands' markers; what is nearer is pieces of one hand."""
+"""m, minimum distance between the centres of two hands' markers; nearer ones are pieces of one hand."""
 POSE_ROUNDS = ((2.0,), (1.0,), (1.0, 0.2))
-"""Margins in cost that a fragment needs, by round of poses: first only what is clear."""
+"""Margins in cost that a fragment needs, by round of poses: the first round takes only clear ones."""
 MAX_LOST_WINDOWS = 8
 """Number of times that a hand that was lost completely is sought again."""
 

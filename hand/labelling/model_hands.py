@@ -1,4 +1,4 @@
-"""Find a hand by what an articulated hand reaches, of both sides alike: the side is the one that fits better."""
+"""Find a hand by fitting articulated hands of both sides; the side that fits better wins."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ MIN_MODEL_SHARE = 0.75
 
 
 def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...] = SIDES) -> Steps[MatchedHand | None]:
-    """Find a hand with a layout by what an articulated hand reaches; None where nothing fits, or the wrong side."""
+    """Find a hand with a layout by fitting articulated hands; None if none fits, or only one of the wrong side."""
     spots = tuple(layout.spots.values())
     shape, found = shape_of_spots(spots), []
     for side in SIDES:
@@ -74,7 +74,7 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
 def search_sides(
     shape: ShapeParameters, positions: Floats, starts: Sequence[ModelFit]
 ) -> Steps[tuple[list[SearchedFit], list[ModelFit]]]:
-    """Return the fits that were improved, and all that were tried of both sides: what one finds is tried on the other.
+    """Return the improved fits, and all fits that were tried. Each side starts from the fits of the other.
 
     Args:
         shape: the right hand that is expected, with its C markers.

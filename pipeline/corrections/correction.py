@@ -23,7 +23,7 @@ Kind = Literal["difference", "pose", "motion", "contact", "object", "hide", "swa
 PALM = "palm"
 """Name of the part of a hand that is not a digit."""
 SAME_TIME = 1e-5
-"""s: what is nearer than this to an end of a range is in it, as times are rounded."""
+"""s, tolerance at the ends of a range, since times are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ class Correction:
 
     @property
     def is_before_solving(self) -> bool:
-        """Whether it takes effect in the solve, and not on what was solved."""
+        """Whether it takes effect in the solve, and not on its result."""
         return isinstance(self.change, SolveChange)
 
     @property

@@ -85,7 +85,7 @@ def to_list(corrections: tuple[Correction, ...]) -> list[dict[str, Any]]:
 
 
 def effect_of(correction: Correction) -> dict[str, Any]:
-    """Return what a correction does, as JSON: all of it but what it is called and whether it is locked."""
+    """Return the effect of a correction as JSON: everything but its name and lock."""
     return {name: value for name, value in _to_dict(correction).items() if name not in ("id", "name", "locked")}
 
 
@@ -198,7 +198,7 @@ CHANGES: Mapping[str, tuple[Callable[["_Fields"], Change], tuple[str, ...]]] = {
     "swap": (_swap, ("labels",)),
     "solve": (_solve, ("solver", "settings", "smoothing", "smoothing_settings")),
 }
-"""kind -> what reads it, and the fields that only it has."""
+"""kind -> the function that reads it, and the fields that only it has."""
 
 
 class _Fields:

@@ -84,7 +84,7 @@ class Resolved:
 def resolve_ranges(
     source: SolveSource, corrections: Sequence[Correction], solved: Sequence[SolvedHand], known: Resolved | None = None
 ) -> Steps[tuple[Resolved, dict[str, str]]]:
-    """Solve the ranges of corrections again, each on what those before it left: a new one changes no range of theirs.
+    """Solve the ranges of corrections again, each from the result of those before it, whose ranges do not change.
 
     Return the hands, and id -> why it could not take effect, of corrections that could not.
 
@@ -160,7 +160,7 @@ def labels_changed(
 
 
 def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> Steps[SolvedHand]:
-    """Solve the range of a correction and what surrounds it."""
+    """Solve the range of a correction and frames around it."""
     recipe, methods = source.recipe, _methods(source.methods, correction)
     around = TimeRange(correction.range.start - CONTEXT, correction.range.end + CONTEXT)
     rows = np.flatnonzero(around.contains(raw.times))

@@ -57,7 +57,7 @@ def _rounded(point: ObjectPoint | PalmPlace, *names: str) -> dict[str, list[floa
 
 
 def on_object_from_dict(data: Mapping[str, Any], name: str, where: str) -> HeldOnObject:
-    """Return what holds a palm and fingertips on the object of a name. Raises RecipeError naming `where`."""
+    """Return the contact of a palm and fingertips with the object of a name. Raises RecipeError naming `where`."""
     found, most, palm = data.get("points"), len(DIGITS), data.get("palm")
     least = 1 if palm is None else 0
     if not isinstance(found, list) or not least <= len(found) <= most:

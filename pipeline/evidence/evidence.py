@@ -1,4 +1,4 @@
-"""Evidence: what speaks for and against each frame of a solved take, by hand, part of the hand and measure."""
+"""Evidence of the reliability of each frame of a solved take, by hand, part of the hand and measure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

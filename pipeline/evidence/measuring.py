@@ -1,4 +1,4 @@
-"""Evidence of a solved hand, computed by forward kinematics of what is keyed."""
+"""Evidence of a solved hand, computed by forward kinematics of the keyed pose."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,7 +93,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     put("jerk", _jerk(joints[:, _TIPS], solved.keyed.root, targets.times))
     put("depth", depths(solved.flesh, joints) if solved.depths is None else solved.depths)
     put("predicted", _mean(solved.predicted.astype(float), _PART_OF_JOINT))
-    # What a person has hidden is settled.
+    # Markers that the user has hidden need no evidence.
     unseen = ~solved.measured if solved.hidden is None else ~(solved.measured | solved.hidden)
     put("unseen", _mean(unseen[:, worn].astype(float), part[worn]))
     put("corrected", _mean(solved.corrected.astype(float), part))

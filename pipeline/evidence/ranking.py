@@ -60,7 +60,7 @@ ALIKE = 0.3
 """Overlap of two parts' spans, relative to either span, from which they are one problem of the hand."""
 
 SIDE_EFFECT = 0.5
-"""Severity relative to a problem's up to which what happens where it comes and goes is taken for its effect."""
+"""Severity, relative to a problem, up to which a problem at its start or end counts as its effect."""
 
 
 @dataclass(frozen=True, slots=True)

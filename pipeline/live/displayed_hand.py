@@ -24,7 +24,7 @@ class DrivenHand:
 
 
 RigOf = Callable[[str], DrivenHand]
-"""Returns what a hand drives, by its name."""
+"""Returns the rig's hand that a hand drives, by its name."""
 
 
 def no_rig(_hand: str) -> DrivenHand:

@@ -22,7 +22,7 @@ class Joins:
     overlap_s: float
     """s that pieces were solved beyond their ends."""
     solved_again: int
-    """Pieces that had to be solved again, with what the one before left."""
+    """Pieces that had to be solved again, starting from the state of the piece before."""
     greatest: float
     """Greatest difference of two pieces in a frame where they meet: rad of an angle, m of the wrist."""
 

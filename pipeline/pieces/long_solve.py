@@ -92,7 +92,7 @@ def _solve_all(workers: PieceWorkers, pieces: Sequence[Piece], same: float) -> S
     description = f"Solving {len(pieces)} pieces"
     for piece in pieces:
         before = results.get(piece.number - 1)
-        # In order each begins with what the one before has left.
+        # In order, so that each piece starts from the state of the one before.
         waiting.add(workers.submit(piece, before.states if before is not None else {}))
         if workers.in_order:
             yield from _collected(waiting, results, len(pieces), description)

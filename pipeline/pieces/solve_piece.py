@@ -1,4 +1,4 @@
-"""Solve one piece of a long take, and write its rows: what a worker process does."""
+"""Solve one piece of a long take, and write its rows: the task of a worker process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

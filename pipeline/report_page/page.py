@@ -61,7 +61,7 @@ def _lettered(takes: Sequence[ReviewedTake]) -> list[tuple[str, ReviewedTake]]:
 
 
 def _subtitle(lettered: tuple[str, ReviewedTake]) -> Html:
-    """Return what a take is, in a line."""
+    """Return a one-line description of a take."""
     letter, take = lettered
     first, last = take.frames
     count = len(take.seconds)

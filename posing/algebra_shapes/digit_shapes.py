@@ -41,7 +41,7 @@ CASES: dict[Case, str] = {
 
 
 class Tracer:
-    """A recorded solver for one hand. Caches what the solver prepares for the hand."""
+    """A recorded solver for one hand. Caches the solver's preparation for the hand."""
 
     def __init__(self, hand: HandModel) -> None:
         self.hand = hand

@@ -21,7 +21,7 @@ PIP_PER_MCP = 1.5
 First principal direction of the flexions in 11 takes of three performers of Han et al. (2018) and in the bundled Leap
 recording, joined."""
 SYNERGY_COST = 0.0006
-"""m/rad: what a deviation from this ratio costs, as a distance from the goal on a hand of the usual length."""
+"""m/rad, cost of a deviation from this ratio, as a distance from the goal on a hand of the usual length."""
 ABDUCTION_COST = 0.002
 """m/rad: the same for abduction of the knuckle."""
 POSTURE_COST = 0.0002

@@ -54,7 +54,7 @@ class TakeSolver:
 
     solver: Solver[Any]
     straight: HandModel
-    """The hand as solvers need it: with a rigid palm, straight at zero angles, without what was posed on top."""
+    """The hand as solvers need it: with a rigid palm, straight at zero angles, without rotations beyond its model."""
 
     def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
         """See DragSolver."""
@@ -154,7 +154,7 @@ DRAG_SOLVERS: Mapping[str, Callable[[HandModel], DragSolver]] = {
     NEAREST: lambda _straight: Nearest(),
     **{name: _take_solver(name) for name in SOLVER.kinds},
 }
-"""Name -> what makes the solver for a hand whose digits are straight at zero angles."""
+"""Name -> factory of the solver for a hand whose digits are straight at zero angles."""
 
 LABELS: Mapping[str, KindLabel] = {
     NEAREST: KindLabel("Nearest", "Bends as little as possible from where the drag began; the only one with DIP Lock"),

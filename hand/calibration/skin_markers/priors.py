@@ -57,7 +57,7 @@ LIMIT_MARGIN = np.deg2rad(20.0)
 """Angle by which a hand of unknown shape may exceed the usual limits, since the zero of the angles is not known yet."""
 
 DIP_COUPLING_SPREAD = np.deg2rad(10.0)
-"""Standard deviation of a DIP about what its PIP predicts."""
+"""Standard deviation of a DIP from the angle that its PIP predicts."""
 THUMB_MEAN, FINGER_MEAN = np.deg2rad([0.0, 0, 8, 0, 20, 20]), np.deg2rad([0.0, 0, 25, 0, 30, 20])
 THUMB_SPREAD, FINGER_SPREAD = np.deg2rad([20.0, 10, 15, 7, 20, 25]), np.deg2rad([10.0, 6, 30, 1, 40, 25])
 START_POSES = {

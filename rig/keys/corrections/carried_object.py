@@ -32,7 +32,7 @@ def is_carried(obj: "Object", armature: "Object", binding: RigBinding, arm: Coll
 
 
 def _carriers(obj: "Object", armature: "Object", bones: set[str]) -> Iterator[tuple[str, bool]]:
-    """Yield what an object is attached to first, bones or the skin, and whether rigidly, by parents alone."""
+    """Yield the bones or the skin to which an object is attached first, and whether rigidly, by parents alone."""
     visited: set[tuple[Object, str, bool]] = set()
     pending = [(obj, "", True)]
     while pending:

@@ -1,4 +1,4 @@
-"""The keys of a composed action: those of its base, and over them what corrections make of hands."""
+"""The keys of a composed action: those of its base, replaced by the corrected channels of hands."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
 
 
 def write_hand(bag: Any, take_hand: HandOfTake, composed: Composed) -> None:
-    """Write what corrections make of a hand into a channelbag that has the keys of the base."""
+    """Write the corrected channels of a hand into a channelbag that has the keys of the base."""
     for channels in composed.channels(take_hand):
         if channels.in_range.any():
             _write(bag, take_hand.frames, channels)

@@ -75,7 +75,7 @@ class Composed:
     """Id -> where the wrist is, of palms on objects that count fully."""
 
     def channels(self, take_hand: HandOfTake) -> "Iterator[ComposedChannels]":
-        """Yield what is keyed of a hand as corrections make it."""
+        """Yield the corrected channels of a hand."""
         known: list[tuple[KeyedBone | KeyedLocation, Floats, int]] = [
             (bone, self.keys.rotations[:, joint], joint) for joint, bone in take_hand.bones.items()
         ]
@@ -120,10 +120,10 @@ def composing(
     only: Bools | None = None,
     played: PlayedFrames | None = None,
 ) -> Steps[Composed]:
-    """Return what is keyed of a hand with corrections of it on it, each on what those before it left.
+    """Return the channels of a hand with its corrections, each applied to the result of those before it.
 
     only: (F,) the frames to compose, None for all that are in a range; more of them where others depend on them.
-    played: what Blender has evaluated beside objects, so that it is not evaluated again; None for nothing.
+    played: frames that Blender has evaluated already beside objects; None for none.
     """
     played = played or PlayedFrames()
     ranges = [take_hand.rows(correction, clock) for correction in corrections]
@@ -140,7 +140,7 @@ def composing(
             continue
         times = clock.times(frames[at])
         if isinstance(correction.change, ContactChange):
-            # Its blends are in what it is brought to, as a way to go may need longer ones.
+            # Its blends are part of its motion, as the approach may need longer ones.
             weights, continues = correction.factors(times), (not inside[0], not inside[-1])
             try:
                 holding = _held(
@@ -244,7 +244,7 @@ def corrected_keys(
     wanted: Bools,
     played: PlayedFrames | None = None,
 ) -> HandKeys:
-    """Return what is keyed of a hand with corrections of it on it, in the wanted R of frames (F,).
+    """Return the channels of a hand with its corrections, in the R wanted ones of frames (F,).
 
     played: see composing.
     """
@@ -283,7 +283,7 @@ def moved_joints(take_hand: HandOfTake, correction: Correction) -> list[int]:
 
 
 def _target(hand: HandToCorrect, correction: Correction, rotations: Floats, moved: list[int], times: Floats) -> Floats:
-    """Return what a correction makes of rotations (F, J, 4) where it counts fully."""
+    """Return rotations (F, J, 4) after a correction at full weight."""
     target, change = rotations.copy(), correction.change
     if isinstance(change, PoseDifference):
         for joint in moved:

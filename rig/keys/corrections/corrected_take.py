@@ -1,4 +1,4 @@
-"""A take with corrections: an armature plays a copy of it that is composed of the take and of what they change.
+"""A take with corrections: an armature plays a copy of the take to which they are applied.
 
 The take itself, the base, stays as it was solved and keeps the corrections, as JSON. Composing again starts from its
 keys, so that a correction that is muted, changed or deleted leaves nothing behind.
@@ -181,9 +181,9 @@ def correct_take(
 def composing_take(
     armature: "Object", corrections: tuple[Correction, ...], scene: "Scene", played: PlayedFrames | None = None
 ) -> Steps[dict[Side, Composed]]:
-    """Return what corrections make of the hands of the take that an armature plays, and change nothing.
+    """Compose the corrected hands of the take that an armature plays, without changing anything.
 
-    played: what `played_frames` has evaluated. Raises RigError.
+    played: the frames that `played_frames` has evaluated. Raises RigError.
     """
     base = check_correctable(armature)
     corrections = decoded(encode(corrections), f"corrections of the take '{base.name}'")
