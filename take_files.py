@@ -148,7 +148,7 @@ class SolveChoices:
     html: bool = False
     """Whether a report page is made."""
     review: bool = False
-    """Whether what a page shows is returned; of a long take, its evidence is then read into memory."""
+    """Whether the data of the report page is returned; the evidence of a long take is then read into memory."""
 
 
 def solve_to_files(recipe: Recipe, files: TakeFiles, choices: SolveChoices) -> Steps[SolvedContent]:

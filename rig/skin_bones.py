@@ -1,4 +1,4 @@
-"""The meshes that an armature deforms, and what moves their vertices: joints of a hand, and how thick that makes it."""
+"""The meshes that an armature deforms: which joints move their vertices, and the thickness of the hand by them."""
 
 from typing import TYPE_CHECKING, Any
 

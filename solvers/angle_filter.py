@@ -122,7 +122,7 @@ def filter_angles(
     """Filter measurements at times (F,) s by those before them (Kalman 1960).
 
     Args:
-        state: what the previous piece returned; None at the start of a take.
+        state: the state that the previous piece returned; None at the start of a take.
 
     Returns:
         The filtered angles, and the state for the next piece.

@@ -15,7 +15,7 @@ MAX_DEFAULT = 1e6
 
 @dataclass(frozen=True, slots=True)
 class SettingRange:
-    """The allowed values of a setting, and what it does."""
+    """The allowed values of a setting, and its description."""
 
     about: str
     """One sentence for the tooltip, without a full stop."""

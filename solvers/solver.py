@@ -40,7 +40,7 @@ class Solver(Protocol[S]):
         Args:
             hand: the hand model; its limits always hold.
             targets: F frames of targets for the hand's sites.
-            state: what the previous piece returned; None at the start of a take.
+            state: the state that the previous piece returned; None at the start of a take.
 
         Returns:
             The pose of each frame, and the state for the next piece.

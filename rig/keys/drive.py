@@ -36,7 +36,7 @@ def driven(
     drive: DriveChoice,
     digits: Collection[str] | None = None,
 ) -> KeyedHand:
-    """Return a keyed hand that moves what is driven; found: None for one that add_hand built, which has no arm.
+    """Return a keyed hand that moves the driven parts; found: None for one that add_hand built, which has no arm.
 
     digits: those to key, None for all; unless all are keyed, the wrist and the arm stay. Raises RigError if the rig
     does not allow that.

@@ -43,7 +43,7 @@ def parents_on_frames(armature: "Object", bones: Iterable[str], frames: Floats) 
 
 
 def on_frames(armature: "Object", frames: Floats, read: Callable[[float], Read], *beside: "Object") -> list[Read]:
-    """Return what `read` returns for scene frames (F,), on which an armature and objects beside it are evaluated."""
+    """Return the results of `read` on scene frames (F,), on which an armature and objects beside it are evaluated."""
     with (
         _in_pose_position(armature),
         unkeyed_changes_restored(),

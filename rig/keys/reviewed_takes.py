@@ -23,7 +23,7 @@ MIN_SPAN = 1e-6
 
 
 def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
-    """Return the take in an action; name: what it is called, by default as the action is.
+    """Return the take in an action; name: by default that of the action.
 
     Raises RigError if the action has no report, or none of its frames.
     """

@@ -172,7 +172,7 @@ def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, s
 
 
 def _reduced(target: "Object", recipe: Recipe) -> tuple[str, ...]:
-    """Reduce the keys of the take that an armature plays, and return what was done."""
+    """Reduce the keys of the take that an armature plays, and return the figures."""
     tolerance = Tolerance(recipe.reduce_distance, radians(recipe.reduce_angle))
     try:
         figures, notes = reduce_keys(target, Reduction(tolerance, recipe.reduce_shared))

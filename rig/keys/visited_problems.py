@@ -90,7 +90,7 @@ def _is_left_of(problem: TakeProblem, visit: TakeProblem) -> bool:
 
 
 def _listed(visits: Iterable[TakeProblem], problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
-    """Yield what the take has of visits, in their order: the problem itself, or else what is left of it."""
+    """Yield the take's problems of visits, in their order: the problem itself, or else the rest of it."""
     by_key = {problem.key: problem for problem in problems}
     for visit in visits:
         if visit.key in by_key:

@@ -78,7 +78,7 @@ def _build(armature: "Object", found: FoundHand) -> RigHand | str:
 
 
 def _depends_on(armature: "Object", found: FoundHand) -> Iterator[Hashable]:
-    """Yield what a hand depends on besides its detection: the armature object, its size, and its bones' limits."""
+    """Yield the dependencies of a hand besides its detection: the armature object, its size, and its bones' limits."""
     # The same armature is another object in another file, or when its file is opened again.
     yield armature.session_uid
     world = np.array(armature.matrix_world)[:3, :3]

@@ -34,7 +34,7 @@ def solve(
         shoulder: T_world_shoulder (4, 4) or (F, 4, 4), or its position (3,) or (F, 3) m if it does not rotate.
         pole: (3,) or (F, 3) m in the world, the point that the elbow points to: a pole target or an elbow marker.
             By default arm.pole.
-        state: what the previous piece returned; None at the start of a take.
+        state: the state that the previous piece returned; None at the start of a take.
 
     Returns:
         The pose of each frame, and the state for the next piece.

@@ -217,7 +217,7 @@ def _fit_heading(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any,
 
 
 def _limb_step(joints: tuple[DirectionJoint, ...], fitted: list[FittedJoint[Any]], shifts: list[Any]) -> list[Any]:
-    """Return the step from the fitted angles. `shifts`: what the coupling adds to the last joint's headings."""
+    """Return the step from the fitted angles. `shifts`: added by the coupling to the last joint's headings."""
     last = fitted[-1]
     left: Any = 0.0, *last.mean_errors
     steps: list[Any] = []

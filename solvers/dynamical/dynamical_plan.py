@@ -36,7 +36,7 @@ class DynamicalPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DynamicalState(State):
-    """The last pose and what else the next piece continues from."""
+    """The state from which the next piece continues, with the last pose."""
 
     plan: DynamicalPlan | None = None
     time: float | None = None

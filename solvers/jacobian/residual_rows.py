@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BASE_WEIGHT = 1e-3
-"""Weight of the wrist's distance from its start, relative to a target's: decides what no target determines."""
+"""Weight of the wrist's distance from its start, relative to a target: for directions that no target determines."""
 BASE_ARM = 0.1
 """m that a radian of the wrist's rotation counts as."""
 MIN_RANGE = 1e-3

@@ -27,7 +27,7 @@ def solve_hand(
     Args:
         hand: five flexing digits on a rigid palm.
         targets: F frames.
-        state: what the previous piece returned; None at the start of a take.
+        state: the state that the previous piece returned; None at the start of a take.
         steps: the steps of the solver.
         sweeps: most sweeps of cyclic coordinate descent if limits keep a digit from its goal.
         following: whether a digit's iterations start from the frame before; only for bends that are IteratedBends.

@@ -69,7 +69,7 @@ class PlanarCcd(CoupledBend):
         return first + shift[0], middle + shift[1], last + shift[2], error
 
     def _coupling(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> AngleCoupling:
-        """Return the chain's own coupling, or what inner markers show of the last joint."""
+        """Return the chain's own coupling, or that of the last joint by inner markers."""
         bones = self.bones
         if not hints or bones.count < 3:
             return self.own_coupling()

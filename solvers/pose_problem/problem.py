@@ -116,7 +116,7 @@ class PoseProblem:
     couplings: Floats
     """(C, k) m/rad, weighted rows of the soft couplings."""
     soft_limits: Floats
-    """(3, k) lower and upper limit of the change from the start, rad, and what it costs to be beyond, m/rad."""
+    """(3, k) lower and upper limit of the change from the start, rad, and the cost of exceeding them, m/rad."""
     coupling_range: float
     """m, weighted deviation of a soft coupling at which its cubic term equals the linear one."""
     constraints: Floats
@@ -158,7 +158,7 @@ class PoseProblem:
         Args:
             start: F frames.
             free: (k,) ascending indices of the free variables among (v, ω, q), as in hand.jacobians.
-            objectives: what to reach.
+            objectives: the desired positions.
             coupled: whether the soft couplings of the hand apply, such as those of the fingers' last joints.
             preferences: which of the poses that reach it are preferred.
             separation: how deep flesh may be in flesh.

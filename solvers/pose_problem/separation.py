@@ -1,4 +1,4 @@
-"""Digits kept apart: how deep capsules of flesh may be in each other, as squares of what exceeds that.
+"""Keep digits apart: squares of the depths by which capsules of flesh exceed the allowed depth in each other.
 
 With p and q the points in which the axes of a pair are nearest, r their radii, and n = (p - q) / |p - q|, the pair is
 d = r - |p - q| deep. The derivative of d is -n · (∂p - ∂q), the points held on their bones: they are the nearest ones,

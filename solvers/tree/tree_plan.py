@@ -37,7 +37,7 @@ class AffectedJoint:
     """The nearest points below that its rotation moves, as indices into joints then sites. Children that coincide with
     the joint are skipped for theirs. Empty if its rotation moves nothing."""
     far_levers: Ints
-    """The nearest points below those: what the twist about a bone moves."""
+    """The nearest points below those, which the twist about a bone moves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

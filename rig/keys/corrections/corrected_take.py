@@ -196,7 +196,7 @@ def composing_take(
 def _composing(
     hands: Sequence[HandOfTake], corrections: Sequence[Correction], clock: TakeClock, played: PlayedFrames
 ) -> Steps[dict[Side, Composed]]:
-    """Return what corrections make of the hands of a take, which they move."""
+    """Return the corrected channels of the hands of a take that are corrected."""
     found = dict[Side, Composed]()
     for number, take_hand in enumerate(hands):
         work = composing(take_hand, of_hand(corrections, take_hand), clock, played=played)
@@ -205,7 +205,7 @@ def _composing(
 
 
 def played_frames(armature: "Object", hands: Sequence[HandOfTake]) -> PlayedFrames:
-    """Return what evaluates frames for these hands of the take that an armature plays."""
+    """Return the evaluator of frames for these hands of the take that an armature plays."""
     return PlayedFrames(partial(placed_as_solved, armature, hands))
 
 

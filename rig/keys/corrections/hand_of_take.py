@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandOfTake:
-    """A hand and what an action keys of it."""
+    """A hand and its channels in an action."""
 
     hand: HandToCorrect
     bones: dict[int, KeyedBone]
@@ -68,7 +68,7 @@ class HandOfTake:
         return found
 
     def keys(self, frames: Floats) -> HandKeys:
-        """Return what is keyed of it on scene frames (F,)."""
+        """Return the values of its keyed channels on scene frames (F,)."""
         return HandKeys(self.rotations(frames), self.wrist.keys(frames))
 
     def rows(self, correction: Correction, clock: TakeClock) -> Bools:
@@ -89,7 +89,7 @@ class HandOfTake:
 
 
 def hand_of_take(armature: "Object", hand: HandToCorrect, curves: "Iterable[tuple[str, FCurve]]") -> HandOfTake:
-    """Return what curves, each with its data path, key of a hand. Raises RigError for keys that are no numbers."""
+    """Return a hand with its curves, of those with data paths. Raises RigError for keys that are not finite."""
     found: Curves = {}
     for path, curve in curves:
         found.setdefault(path, {})[curve.array_index] = curve

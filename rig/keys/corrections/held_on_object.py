@@ -30,7 +30,7 @@ MAX_AWAY = 1e-3
 READ = 0.2
 """The part of the work that evaluates frames."""
 FURTHER = 3
-"""Number of times that a palm is laid again, for what its digits do."""
+"""Number of times that a palm is laid again after its digits have moved."""
 _found = LastUsed[HeldBySurface](64)
 """A slider step composes all contacts of a hand, each of which takes a second to solve. Factors change none."""
 
@@ -56,7 +56,7 @@ def held_on_object(
         times: (F,) s, on the capture's clock.
         moved: the joints that may move.
         continues: whether the take has frames before and after the range.
-        played: what was evaluated of frames, and what is now.
+        played: the frames evaluated before; those evaluated now are added.
 
     Raises:
         RigError: they cannot, with the reason.

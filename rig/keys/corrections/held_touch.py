@@ -128,7 +128,7 @@ def _rotations(
     moved: list[int],
     continues: tuple[bool, bool],
 ) -> Steps[tuple[Floats, HeldRows] | Unheld]:
-    """Return the rotations (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' rows.
+    """Return additional rotations (F, J, 4) of joints, in their own frames, and HeldBones' rows.
 
     Or why the hand cannot hold the contact.
     """

@@ -114,7 +114,7 @@ class KeyedWrist:
         return (*((self.location,) if self.location else ()), *self.arm)
 
     def keys(self, frames: Floats) -> WristKeys | None:
-        """Return what is keyed on scene frames (F,); None if nothing is."""
+        """Return the keys on scene frames (F,); None if there are none."""
         if not self.keyed:
             return None
         locations = self.location.locations(frames) if self.location else np.empty((len(frames), 0))
@@ -127,7 +127,7 @@ NO_WRIST_KEYS = KeyedWrist()
 
 
 def keyed_wrist(armature: "Object", found: FoundHand, curves: Curves) -> KeyedWrist:
-    """Return what curves key that moves a whole hand. Raises RigError for keys that are no numbers."""
+    """Return the curves that move a whole hand. Raises RigError for keys that are not finite."""
     wrist = armature.data.bones[found.bones["wrist"]]
     if not (wrist.use_connect and wrist.parent):
         location = keyed_location(wrist.name, curves)

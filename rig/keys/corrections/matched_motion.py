@@ -2,7 +2,7 @@
 
 What the two differ by at an end of the range, and how fast that changes, is carried on into the other motion and decays
 over the blend, as Bollo (2018, Inertialization: High-performance animation transitions in Gears of War) does. The take
-inside the range, which may be what is wrong, has no part in it.
+inside the range, which may be wrong, has no influence.
 """
 
 import numpy as np

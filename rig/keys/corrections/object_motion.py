@@ -114,7 +114,7 @@ class ReadFrame:
 
     frame: float
     is_visible: bool
-    """Whether the object is: what is disabled stays where and as it was when it was shown last."""
+    """Whether the object is visible: a disabled object keeps the state in which it was last shown."""
     transforms: Floats
     """(2 + 2 N, 4, 4) of the object and the wrist, of N bones in the world, and of these relative to their rest."""
     solid: Solid | None
@@ -136,7 +136,7 @@ class Beside:
 
     @classmethod
     def of(cls, binding: RigBinding, name: str, arm: tuple[str, ...]) -> "Beside":
-        """Return what is evaluated of a hand with an arm, none for no bones, beside an object of a name."""
+        """Return the evaluated frames of a hand with an arm, if it has one, beside an object of a name."""
         control = str(binding.bones[0])
         return cls(binding, name, binding.carrier or control, (*arm, control))
 
@@ -146,7 +146,7 @@ class Beside:
         return self.binding.armature, self.object, self.carrier, *self.keyed
 
     def read(self, frames: list[float], with_solid: float) -> list[ReadFrame]:
-        """Return what is evaluated on scene frames, on one of them with the object's surface.
+        """Return the evaluated state on scene frames, on one of them with the object's surface.
 
         Raises RigError as object_to_touch does, and for an object that has no surface.
         """
@@ -207,7 +207,7 @@ class PlayedFrames:
         return ObjectMotion(name, solid, worlds[:, 0], played, carried, deformed)
 
     def _reading(self, beside: Beside, frames: list[float]) -> Steps[list[ReadFrame]]:
-        """Return what is evaluated on frames, on the middle one with the object's surface."""
+        """Return the evaluated state on frames, on the middle one with the object's surface."""
         known, middle = self._read.setdefault(beside.names, {}), frames[len(frames) // 2]
         missing = [at for at in frames if at not in known or (at == middle and known[at].solid is None)]
         for start in range(0, len(missing), FRAMES_AT_ONCE):

@@ -50,7 +50,7 @@ MAX_BENT = np.deg2rad(5.0)
 _rests, _deepest = LastUsed[Floats | None](64), LastUsed[tuple[float, Floats]](64)
 """A slider step composes all contacts of a hand; factors change none of these."""
 AS_PARENTS = ("CHILD_OF", "ARMATURE")
-"""Constraints that carry a bone and its keys along. Others, such as limits, may undo what is keyed."""
+"""Constraints that carry a bone and its keys along. Others, such as limits, may override keys."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class LaidPalm:
     """Where the palm rests."""
 
     def keys(self, keys: HandKeys) -> HandKeys:
-        """Return what is keyed of the hand with the wrist there."""
+        """Return the keys of the hand with the wrist there."""
         rotations = keys.rotations.copy()
         rotations[:, WRIST] = self.rotations
         return HandKeys(rotations, self.wrist)

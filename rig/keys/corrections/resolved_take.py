@@ -61,7 +61,7 @@ def solved_as_they_are(base: "Action", corrections: Sequence[Correction]) -> lis
 
 
 def _effects(corrections: Sequence[Correction]) -> list[dict[str, Any]]:
-    """Return what corrections do in the solve, without what they are called."""
+    """Return the effects of corrections in the solve, without their names."""
     return [
         effect_of(correction) for correction in corrections if correction.is_before_solving and not correction.muted
     ]
@@ -93,7 +93,7 @@ def write_ranges(
     """
     bases, notes = [check_correctable(armature) for armature in armatures], list[str]()
     for armature, base in zip(armatures, bases, strict=True):
-        # Raises for what cannot be composed before any key is replaced.
+        # If it cannot be composed, this raises before any key is replaced.
         hands_of_take(armature, base)
         if has_other_rest(base, armature):
             raise RigError(
@@ -110,7 +110,7 @@ def write_ranges(
         if np.abs(frames).max() > LAST_FRAME:
             raise RigError(f"the take '{base.name}' would be on frames that Blender does not have")
         whole = take.recipe.hold_contacts or take.recipe.keep_apart
-        # What parts digits and holds contacts also moves frames beside the ranges.
+        # Separating digits and holding contacts also changes frames beside the ranges.
         replaced = [slice(None)] if whole else _ranges(take.times, (*solved_with(base), *corrections))
         notes += keep_edits(base, [(frames[rows][0], frames[rows][-1]) for rows in replaced if hands.get(armature)])
         for rows in replaced:

@@ -29,7 +29,7 @@ NEVER = -1
 
 
 def remember_keys(action: "Action", part: tuple[float, float] | None = None) -> None:
-    """Keep what the keys of a take are; part: of the frames from the first to the last, edits elsewhere stay known."""
+    """Remember the keys of a take; part: only on frames from the first to the last, edits elsewhere stay known."""
     paths = _solved_paths(action)
     if part is None or paths is None:
         paths = {curve.data_path for curve in _curves(action)}

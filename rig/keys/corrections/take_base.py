@@ -83,7 +83,7 @@ def playing_base(armature: "Object") -> Iterator[None]:
 
 @contextmanager
 def placed_as_solved(armature: "Object", hands: Sequence[HandOfTake]) -> Iterator[None]:
-    """Let an armature play its take as it was solved in the body, if what puts its hands in their places is composed.
+    """Let an armature play its take as it was solved in the body, if the channels that move its hands are composed.
 
     Composed again, they are then the same to the bit.
     """

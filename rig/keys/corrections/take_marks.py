@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def marked_take(action: "Action", scene: "Scene", name: str = "") -> ReviewedTake:
-    """Return the take in an action with what was done about its problems, as the panel Review marks them.
+    """Return the take in an action with the marks of its problems, as the panel Review shows them.
 
-    name: what it is called, by default as the action is. Raises RigError as `reviewed_take`.
+    name: by default that of the action. Raises RigError as `reviewed_take`.
     """
     take, reviewed = reviewed_take(action, name), Reviewed.of(action, scene)
     ranks = dict(_ranks(take, reviewed))

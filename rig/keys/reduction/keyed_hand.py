@@ -110,7 +110,7 @@ def points_on(motion: Motion, bone: int, offsets: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledHand:
-    """The bones of a hand on F frames, parents first, and what is measured on them."""
+    """The bones of a hand on F frames, parents first, and the points that are measured on them."""
 
     frames: Floats
     """(F,)"""

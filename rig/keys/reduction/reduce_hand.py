@@ -138,7 +138,7 @@ def salient_frames(hand: SampledHand, dense: Motion, tolerance: Tolerance) -> tu
 
 
 def _path(hand: SampledHand, dense: Motion, group: str) -> Floats:
-    """Return the path (F, 3) m of what moves with a group: a digit's tip as the wrist sees it, else the wrist's."""
+    """Return the path (F, 3) m of a group's end: a digit's tip relative to the wrist, or else the wrist."""
     count = len(hand.frames)
     tip = next((point for point in hand.points if point.digit == group), None)
     rotation, position = dense.rotations[hand.wrist], dense.positions[hand.wrist]
