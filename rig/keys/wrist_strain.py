@@ -146,7 +146,7 @@ def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple
         bends = f"bends up to {np.rad2deg(bend[beyond > 0].max()):.0f}° at the wrist" if beyond.any() else ""
         turns = "rotates farther about the forearm than" if turned.any() else ""
         how = f"{bends} and {turns}" if bends and turns else bends or turns
-        more = " a person's does" if turns else ", more than a human wrist does"
+        more = " a person's does" if turns else ", more than a person's does"
         notes.append(f"the {side} hand {how}{more}{_frames(wrong)}: {remedy}")
     if (short > MIN_SHORT).any():
         far = f"{100 * short.max():.0f} cm" if short.max() > 0.01 else f"{1000 * short.max():.0f} mm"

@@ -104,7 +104,10 @@ def test_of_several_armatures_with_hands_the_active_one_is_driven(
     ("lacking", "note"),
     [
         (("index", "ring", "pinky"), "has one digit for all four fingers, like a mitten: it follows their mean"),
-        (("middle", "ring", "pinky"), "has no middle finger and no ring finger and no little finger: solved, and not"),
+        (
+            ("middle", "ring", "pinky"),
+            "has no middle finger and no ring finger and no little finger: it was solved and is not",
+        ),
         (("thumb",), "has no thumb: it was solved and is not keyed"),
     ],
 )

@@ -212,7 +212,7 @@ def test_what_cannot_be_dragged_is_reported_in_a_sentence(armature: bpy.types.Ob
     with pytest.raises(RuntimeError, match="No armature 'Gone'"):
         drags.knuckle.drag_hand(armature="Gone", side="right", joint="wrist", goal=(0, 0, 0))
     armature.data.pose_position = "REST"
-    with pytest.raises(RuntimeError, match="at rest"):
+    with pytest.raises(RuntimeError, match="in Rest Position"):
         drags.knuckle.drag_hand(side="right", joint="wrist", goal=(0, 0, 0))
     armature.data.pose_position = "POSE"
     armature.scale.x = 0.0

@@ -139,7 +139,7 @@ def test_one_sentence_says_what_and_the_remedy() -> None:
 @pytest.mark.parametrize(
     ("beyond", "turned", "sentence"),
     [
-        (4.0, 0.0, "the left hand bends up to 95° at the wrist, more than a human wrist does: stop"),
+        (4.0, 0.0, "the left hand bends up to 95° at the wrist, more than a person's does: stop"),
         (0.0, 7.0, "the left hand rotates farther about the forearm than a person's does: stop"),
         (
             *(4.0, 7.0),
