@@ -31,7 +31,7 @@ _FINGER: tuple[tuple[int, Movement], ...] = ((0, "flexion"), (1, "flexion"), (0,
 
 
 MAX_LABEL = 64
-"""The most characters of the label of a saved pose."""
+"""Maximum characters of the label of a saved pose."""
 MOVEMENTS: tuple[Movement, ...] = get_args(Movement)
 
 

@@ -126,7 +126,7 @@ def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet",
     """Key these bones by a keying set; or the channels that the keying set names, if it does."""
     if keying_set.bl_idname == "Available":
         # Blender's own operator fails if there is nothing to key, which is no error here.
-        _key_what_has_curves(armature, bones)
+        _key_existing_channels(armature, bones)
         return
     window, area = _view(context)
     posed: Any = [armature.pose.bones[name] for name in bones]
@@ -137,7 +137,7 @@ def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet",
         bpy.ops.anim.keyframe_insert()
 
 
-def _key_what_has_curves(armature: "Object", bones: Collection[str]) -> None:
+def _key_existing_channels(armature: "Object", bones: Collection[str]) -> None:
     frame = bpy.context.scene.frame_current_final
     for name in bones:
         path = armature.pose.bones[name].path_from_id()

@@ -126,7 +126,7 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the pose and the frames."""
-        return self.ask_for_range(context)
+        return self.open_range_dialog(context)
 
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""
@@ -188,7 +188,7 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the action and the frames."""
-        return self.ask_for_range(context)
+        return self.open_range_dialog(context)
 
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""

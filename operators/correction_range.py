@@ -95,7 +95,7 @@ class OnRange:
             if not operator.properties.is_property_set(name):
                 setattr(operator, name, value)
 
-    def ask_for_range(self, context: "Context") -> "set[OperatorReturnItems]":
+    def open_range_dialog(self, context: "Context") -> "set[OperatorReturnItems]":
         """Open a dialog with the frames and the operator's other properties."""
         operator: Any = self
         try:

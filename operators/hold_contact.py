@@ -169,7 +169,7 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the parts and the frames, unless a contact that was found is held."""
-        return self.begin(context) if self.found else self.ask_for_range(context)
+        return self.begin(context) if self.found else self.open_range_dialog(context)
 
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""

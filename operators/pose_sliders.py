@@ -44,8 +44,8 @@ def forget_values(*_of_handler: Any) -> None:
     SESSION.slider_values = None
 
 
-def forget_values_of_others(known: DetectedHands) -> None:
-    """Have sliders read the hand again where other hands are detected now than when they read it."""
+def clear_stale_values(known: DetectedHands) -> None:
+    """Make sliders read the hand again if hands were detected since they read it."""
     if SESSION.slider_values is not None and SESSION.slider_values.detected is not known:
         forget_values()
 

@@ -64,7 +64,7 @@ class BeforeMend:
     def of(cls, context: "Context") -> "BeforeMend":
         """Return the current problems of the displayed take."""
         armature, current = result_armature(context), problem_here(context)
-        is_left = current is not None and armature is not None and current in problems_left(context, armature)
+        is_left = current is not None and armature is not None and current in remaining_problems(context, armature)
         return cls(problems_of(armature), current if is_left else None)
 
     def report_remains(self, operator: "Operator", context: "Context") -> None:
@@ -72,7 +72,7 @@ class BeforeMend:
         armature = result_armature(context)
         if self.displayed is None or armature is None:
             return
-        left = problems_left(context, armature)
+        left = remaining_problems(context, armature)
         still = next((problem for problem in remains_of(self.displayed, self.problems, left)), None)
         if still is not None:
             report_message(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
@@ -105,7 +105,7 @@ def remains_of(
     """Return the problems after a mend that are remainders of one of those before it."""
     others = [problem for problem in before if problem != displayed]
     beside = [problem for problem in after if problem.is_beside(displayed)]
-    return [problem for problem in beside if not any(problem.is_same_place(unchanged) for unchanged in others)]
+    return [problem for problem in beside if not any(problem.is_same_problem(unchanged) for unchanged in others)]
 
 
 def problem_here(context: "Context") -> TakeProblem | None:
@@ -118,7 +118,7 @@ def problem_here(context: "Context") -> TakeProblem | None:
     )
 
 
-def problems_left(context: "Context", armature: "Object") -> tuple[TakeProblem, ...]:
+def remaining_problems(context: "Context", armature: "Object") -> tuple[TakeProblem, ...]:
     """Return the problems of the take that an armature plays that are neither mended nor marked as seen."""
     return Reviewed.of(action_with_report(armature), context.scene).left
 
@@ -157,7 +157,9 @@ class _GoTo(_Review):
         displayed = next(
             (candidate for candidate in (*problems, *reversed(visits.order)) if candidate.key == current), None
         )
-        problem, visited = self.step(_Progress(problems, unseen, problems_left(context, armature), displayed), visits)
+        problem, visited = self.step(
+            _Progress(problems, unseen, remaining_problems(context, armature), displayed), visits
+        )
         if problem is None:
             report_message(self, "INFO", self.nothing)
             return {"CANCELLED"}

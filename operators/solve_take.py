@@ -15,7 +15,7 @@ from ..pipeline.take import Take
 from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
-from ..rig.keys.corrections.written_take import left_behind
+from ..rig.keys.corrections.written_take import left_corrections_note
 from ..rig.keys.drive import check_drive
 from ..rig.keys.take_report import notes_of_keying
 from ..rig.keys.take_scene import TakeTiming, target_armatures, write_take
@@ -79,7 +79,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         assert take is not None
         scene = context.scene
         armature = self._armature(scene)
-        left = left_behind(armature, take.recipe) if armature else ""
+        left = left_corrections_note(armature, take.recipe) if armature else ""
         with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
             armatures = write_take(take, own, scene, context.collection, take_timing(context, take))
         if armature is not None and (notes := notes_of_keying(own, take)):

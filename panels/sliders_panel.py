@@ -6,7 +6,7 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
-from ..operators.pose_sliders import forget_values_of_others, setting
+from ..operators.pose_sliders import clear_stale_values, setting
 from ..operators.posed_hands import check_pose_displayed, chosen_hand, posed_armature, posed_armatures, sides_of
 from ..operators.reports import sentence
 from ..operators.slider_drag import sliders_of
@@ -51,7 +51,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         for choice in SIDES:
             row.prop_enum(settings, "side", choice)
         known = detection_cache.detected(armature)
-        forget_values_of_others(known)
+        clear_stale_values(known)
         try:
             rig_hand = posable_hand(armature, side, known)
         except KnuckleError as error:

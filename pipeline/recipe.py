@@ -54,7 +54,7 @@ MIN_REDUCE_ANGLE, MAX_REDUCE_ANGLE = 0.01, 90.0
 """Degrees."""
 
 MAX_BLEND = 10_000
-"""The most frames that blending may take."""
+"""Maximum frames of a blend."""
 
 MarkerMap = dict[str, dict[str, Any]]
 """side -> label -> a joint's name, or {"joint": name, "offset": [x, y, z]} in metres in the joint's frame."""
@@ -140,7 +140,7 @@ class Recipe:
     reduce: bool = False
     """Reduce the keys of a new take to few with handles; the dense take is kept beside it."""
     reduce_distance: float = 0.001
-    """Most that reducing keys may move a fingertip, in m."""
+    """Maximum distance by which reducing keys may move a fingertip, in m."""
     reduce_angle: float = 1.0
     """Maximum rotation of a joint by reducing keys, in degrees."""
     reduce_shared: bool = False
@@ -205,9 +205,9 @@ class Recipe:
             raise RecipeError(f"fps is {self.fps}, expected more than 0 and at most 10000")
 
 
-def _check_range(name: str, found: float | None, least: float, most: float, unit: str) -> None:
-    if found is not None and not least <= found <= most:
-        raise RecipeError(f"{name} is {found:g}, expected {least:g} to {most:g} {unit}")
+def _check_range(name: str, found: float | None, minimum: float, maximum: float, unit: str) -> None:
+    if found is not None and not minimum <= found <= maximum:
+        raise RecipeError(f"{name} is {found:g}, expected {minimum:g} to {maximum:g} {unit}")
 
 
 def _check_choice(name: str, found: object, allowed: tuple[str, ...]) -> None:

@@ -28,7 +28,7 @@ TOUCHING = 1e-6
 ACROSS = 0.9
 """Minimum cosine between the direction to an open surface and its normal: beside its edge nothing is inside it."""
 MAX_SHELLS = 8
-"""The most separate shells; further pieces of a surface count as one."""
+"""Maximum number of separate shells; further pieces of a surface count as one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

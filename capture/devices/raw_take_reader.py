@@ -30,7 +30,7 @@ MAX_FRAMES = 1 << 21
 MAX_POSITIONS = 1 << 27
 """Maximum number of positions in its frames, including those of points that are never seen."""
 MAX_SAMPLES = 1 << 26
-"""Most points times frames: two hands for three hours. A hostile file could name other points in each frame."""
+"""Maximum points times frames: two hands for three hours. A hostile file could name other points in each frame."""
 
 
 def read(file: BinaryIO, source: str) -> Recording:

@@ -17,7 +17,7 @@ MAX_QUEUED_BYTES = 256 * 2**20
 """Bytes waiting to be written at which a take is ended because the disk is too slow."""
 
 MAX_NAME_BYTES = 200
-"""Most bytes of a take's name in that of its file, of the 255 that file systems allow."""
+"""Maximum bytes of a take's name in that of its file, of the 255 that file systems allow."""
 
 
 class Recorder:

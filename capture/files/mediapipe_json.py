@@ -29,7 +29,7 @@ CAMERA_VERSION = 1
 PALM_LANDMARKS = [0, 5, 9, 13, 17]
 """The wrist and the knuckles."""
 MIN_EXTENT = 1e-3
-"""The least extent of a palm that is one: a share of the picture, and m."""
+"""Minimum extent of a palm, as a fraction of the picture and in m."""
 MAX_PICTURE_SIZE = 65536
 """Pixels."""
 CAMERA_RATE = 30.0

@@ -25,7 +25,7 @@ ERROR, COMMAND, XML, FRAME, NO_FRAMES, EVENT = 0, 1, 2, 3, 4, 6
 KINDS = 10
 HEADER = struct.Struct("<II")
 MAX_SIZE = 1 << 22
-"""Most bytes of a packet; the parameters of some skeletons have half a million."""
+"""Maximum bytes of a packet; the parameters of some skeletons have half a million."""
 GREETING = b"QTM RT Interface connected"
 VERSIONS = ("1.25", "1.24", "1.23", "1.22", "1.21", "1.20", "1.19")
 """Protocol versions in order of preference; there are no skeletons before 1.19."""

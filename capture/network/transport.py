@@ -14,7 +14,7 @@ from ..marker_labels import quoted
 TICK = 0.1
 """s without a packet after which a transport yields None, so that its reader can stop."""
 MAX_PACKET_SIZE = 65_536
-"""Most bytes of a UDP datagram; longer packets are not read."""
+"""Maximum bytes of a UDP datagram; longer packets are not read."""
 RECEIVE_BUFFER_SIZE = 1 << 20
 """Size of a socket's receive buffer in bytes."""
 LOCAL = "127.0.0.1"

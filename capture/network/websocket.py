@@ -36,7 +36,7 @@ REQUEST_TIMEOUT_S = 10
 """Maximum time in s that a browser may be connected before it sends a request. On a busy computer that takes seconds,
 and a browser that is disconnected shows an error that stays."""
 MAX_REQUESTS = 32
-"""Most connections at a time that have not become a WebSocket. A browser requests six files at once, and on a busy
+"""Maximum connections at a time that have not become a WebSocket. A browser requests six files at once, and on a busy
 computer closed connections are noticed late; without one of its files a page does not start."""
 MAX_ANSWERS = 200
 """Maximum number of answers on one connection, so that a page which reads none cannot make Knuckle wait."""

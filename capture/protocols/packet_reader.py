@@ -11,7 +11,7 @@ from ..frame import safe_label
 Floats = NDArray[np.float64]
 
 MAX_TEXT_SIZE = 256
-"""Most bytes of a name, including its end."""
+"""Maximum bytes of a name, including its end."""
 
 
 class PacketReader:

@@ -31,7 +31,7 @@ from .parser import Parser
 Floats = NDArray[np.float64]
 
 MAX_JSON_SIZE = 1 << 18
-"""Most bytes of JSON in a packet; an actor with fingers and face has about 20 000. Decoding blocks other threads."""
+"""Maximum bytes of JSON in a packet; an actor with fingers and face has about 20 000. Decoding blocks other threads."""
 MAX_ACTORS = 8
 MAX_NAME_LENGTH = 40
 

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 WIDTH = ROOT_DOFS + DOFS
 """Variables of a pose: position, rotation about own axes, angles."""
 STEPS = 2
-"""Most steps for a frame."""
+"""Maximum steps for a frame."""
 TOLERANCE = 1e-3
 """Relative decrease of a frame's cost below which its steps end."""
 CALM_DOWN = 0.3

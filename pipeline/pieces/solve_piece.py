@@ -109,7 +109,7 @@ def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> Pie
         piece,
         stop - first,
         take.markers.rate,
-        tuple(_left_of(hand, rows, joints[rotations_name(hand.side)]) for hand in take.hands),
+        tuple(_piece_of(hand, rows, joints[rotations_name(hand.side)]) for hand in take.hands),
         context.handed_on,
         {"mended": swaps[0], "doubtful": swaps[1]},
         cleaned.fragments(recorded),
@@ -125,7 +125,7 @@ def _swaps(columns: NDArray[Any] | None, rows: slice) -> int:
     return int(np.isin(starts, np.arange(len(columns))[rows]).sum()) // 2
 
 
-def _left_of(hand: SolvedHand, rows: slice, rotations: Floats) -> HandOfPiece:
+def _piece_of(hand: SolvedHand, rows: slice, rotations: Floats) -> HandOfPiece:
     """Return the part of a hand that stays in memory if some of its frames are kept."""
     pose = hand.pose
     poses = np.concatenate([pose.angles, pose.root[:, :3].reshape(len(pose), -1)], axis=1)

@@ -27,7 +27,7 @@ Positions = dict[int, Floats]
 """Site -> (3,) m in the wrist's frame."""
 
 ITERATIONS = 6
-"""The most that a solver is called in a step."""
+"""Maximum calls of a solver in a step."""
 REACHED = 2e-5
 """m on a hand of the usual length: a site so near to its goal is at it,"""
 MISSED = 10.0

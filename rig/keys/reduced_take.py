@@ -48,9 +48,9 @@ class KeyFigures:
     """Keys of all curves of the hands."""
     after: int
     distance_mm: float
-    """The most of a fingertip on any frame."""
+    """Maximum for a fingertip on any frame."""
     angle_deg: float
-    """The most of a joint on any frame."""
+    """Maximum for a joint on any frame."""
 
     @property
     def share(self) -> float:

@@ -50,7 +50,7 @@ class TakeProblem:
         overlap = self.first <= other.last and other.first <= self.last
         return overlap and self.hand == other.hand and not set(self.parts).isdisjoint(other.parts)
 
-    def is_same_place(self, other: "TakeProblem") -> bool:
+    def is_same_problem(self, other: "TakeProblem") -> bool:
         """Return whether both have a part and most of their frames in common."""
         common = min(self.last, other.last) - max(self.first, other.first)
         return self.is_beside(other) and 2 * common >= max(self.last, other.last) - min(self.first, other.first)

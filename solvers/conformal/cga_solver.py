@@ -28,7 +28,7 @@ class Cga:
     palm_joints: float = setting(
         0.1,
         "Weight, relative to a marker, of a palm joint that is found from two of three palm markers",
-        most=10,
+        maximum=10,
     )
     thumb: str = setting(
         "own",

@@ -45,37 +45,42 @@ class Dynamical:
         False,
         "In mode follow, all targets move the wrist; otherwise the palm's do, before the digits are solved",
     )
-    gain: float = setting(50.0, "In mode follow, the rate at which errors decay: K of exp(-K t), per second", most=1e5)
+    gain: float = setting(
+        50.0, "In mode follow, the rate at which errors decay: K of exp(-K t), per second", maximum=1e5
+    )
     max_speed: float = setting(
-        30.0, "In mode follow, the largest speed of a joint, radians per second", least=1e-3, most=1000
+        30.0, "In mode follow, the largest speed of a joint, radians per second", minimum=1e-3, maximum=1000
     )
     end_weight: float = setting(
-        30.0, "Weight of a digit's outermost marker relative to its other markers", least=1e-3, most=1e4
+        30.0, "Weight of a digit's outermost marker relative to its other markers", minimum=1e-3, maximum=1e4
     )
     slope: float = setting(
-        20.0, "Steepness with which joints slow down towards a limit: k of tanh(k x), per radian", least=0.1, most=1000
+        20.0,
+        "Steepness with which joints slow down towards a limit: k of tanh(k x), per radian",
+        minimum=0.1,
+        maximum=1000,
     )
-    substeps: int = setting(1, "In mode follow, steps for each frame", least=1, most=1000)
-    steps: int = setting(20, "In mode settle, maximum steps for each frame", least=1, most=1000)
+    substeps: int = setting(1, "In mode follow, steps for each frame", minimum=1, maximum=1000)
+    steps: int = setting(20, "In mode settle, maximum steps for each frame", minimum=1, maximum=1000)
     tolerance: float = setting(
         2e-5,
         "In mode settle, distance from a target below which nothing is corrected",
-        least=1e-9,
-        most=0.01,
+        minimum=1e-9,
+        maximum=0.01,
         unit="m",
     )
     damping: float = setting(
-        3e-4, "Distance from a target that counts as much as a step of one radian", least=1e-6, most=1.0, unit="m"
+        3e-4, "Distance from a target that counts as much as a step of one radian", minimum=1e-6, maximum=1.0, unit="m"
     )
     rotation_weight: float = setting(
         0.03,
         "Distance from a target that counts as much as a rotation error of one radian",
-        least=1e-4,
-        most=10.0,
+        minimum=1e-4,
+        maximum=10.0,
         unit="m",
     )
     coupling_weight: float = setting(
-        3e-3, "Distance from a target that counts as much as a coupling off by one radian", most=1.0, unit="m"
+        3e-3, "Distance from a target that counts as much as a coupling off by one radian", maximum=1.0, unit="m"
     )
     takes_rotations: ClassVar[bool] = True
 

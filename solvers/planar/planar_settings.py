@@ -29,19 +29,23 @@ def ccd_mode_setting() -> Any:
 def tolerance_setting() -> Any:
     """Declare the tolerance of the iterations."""
     return setting(
-        1e-5, "Distance of a digit's end from its target at which the digit is done", least=1e-9, most=0.01, unit="m"
+        1e-5,
+        "Distance of a digit's end from its target at which the digit is done",
+        minimum=1e-9,
+        maximum=0.01,
+        unit="m",
     )
 
 
 def passes_setting() -> Any:
     """Declare the maximum number of FABRIK's passes."""
-    return setting(60, "Most forward and backward passes from one starting pose", least=1, most=1000)
+    return setting(60, "Maximum forward and backward passes from one starting pose", minimum=1, maximum=1000)
 
 
 def sweeps_setting() -> Any:
     """Declare the maximum number of sweeps of cyclic coordinate descent."""
     return setting(
         40,
-        "Most sweeps of cyclic coordinate descent, if limits keep a digit from its target",
-        most=1000,
+        "Maximum sweeps of cyclic coordinate descent if limits keep a digit from its target",
+        maximum=1000,
     )

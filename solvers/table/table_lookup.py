@@ -25,7 +25,7 @@ REACH_TOLERANCE = 1e-12
 MIN_SLOPE = 1e-12
 """m²/rad, derivative of the squared distance below which no step is taken."""
 MAX_EXTRA_STEPS = 3
-"""Most further steps after the first."""
+"""Maximum further steps after the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,14 +50,14 @@ class Table:
 
     method: str = setting(
         "even",
-        "Which tables are used",
+        "Tables that are used",
         choices={
             "even": "Even rows, interpolated",
             "lu": "Lu's own tables, nearest entry",
             "recorded": "Tables of a recorded range of motion",
         },
     )
-    precision: float = setting(1.0, "Lu's tables: millimeters and degrees between entries", least=0.05, most=10.0)
+    precision: float = setting(1.0, "Lu's tables: millimeters and degrees between entries", minimum=0.05, maximum=10.0)
     coupled: bool = setting(True, "Lu's tables: the last joint follows the middle one")
     sweeps: int = sweeps_setting()
 

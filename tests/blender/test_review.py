@@ -14,7 +14,7 @@ from mathutils import Matrix
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.hand.joints import DIGITS
-from knuckle.operators.review import BeforeMend, problems_left
+from knuckle.operators.review import BeforeMend, remaining_problems
 from knuckle.operators.time_editors import region_without_frame
 from knuckle.pipeline.evidence.packing import unpack
 from knuckle.pipeline.job import SolveJob
@@ -162,7 +162,7 @@ def test_a_mend_tells_how_many_problems_are_left(
     else:
         span = {"first": int(thumb.first) - 8, "last": int(thumb.last) + 9, "blend": 4}
         assert bpy.ops.knuckle.hold_contact(digit="thumb", other="index-finger", **span) == {"FINISHED"}
-    left = problems_left(bpy.context, hand)
+    left = remaining_problems(bpy.context, hand)
     assert thumb not in left and len(left) == len(problems_of(hand)) - 1
     assert f"Mended, {len(left)} problem" in "".join(capfd.readouterr())
 

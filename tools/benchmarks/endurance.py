@@ -47,7 +47,7 @@ PATIENCE = 2.0
 SETTLED = 3600
 """s after which memory should no longer grow."""
 GROWTH_MB = 20.0
-"""Most growth from then on."""
+"""Maximum growth from then on."""
 
 
 class Clock:

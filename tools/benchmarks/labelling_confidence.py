@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from labelling_reliability import SKIN_TAKES, SPOILT, said_and_right, seen_owners, shadowed, skin_take
+from labelling_reliability import SKIN_TAKES, SPOILT, calibration_cells, seen_owners, shadowed, skin_take
 from numpy.typing import NDArray
 from standard_page import fill, table
 
@@ -156,7 +156,7 @@ def row(examples: list[Example], curves: dict[str, LogisticCurve], name: str) ->
     """Return the row of confidences of markers and fragments, and how many are right."""
     own = [each for each in examples if each.curve in curves]
     said = [float(curves[each.curve].probability(np.array(each.margin))) for each in own]
-    return [name, *said_and_right(said, [each.right for each in own], [each.weight for each in own], BINS)]
+    return [name, *calibration_cells(said, [each.right for each in own], [each.weight for each in own], BINS)]
 
 
 def collect(options: argparse.Namespace) -> dict[str, list[Example]]:

@@ -69,14 +69,14 @@ class Tally:
         wrong = sum(not good for confidence, good in self.sides if confidence >= 0.85)
         return [
             name,
-            *said_and_right(self.said, self.right, self.frames, BINS),
+            *calibration_cells(self.said, self.right, self.frames, BINS),
             f"{wrong} of {len(self.sides)}",
             f"{self.refused} of {len(self.scores)}",
             f"{np.mean(self.scores):.3f}",
         ]
 
 
-def said_and_right(
+def calibration_cells(
     said: Sequence[float], right: Sequence[float], frames: Sequence[float], bins: Sequence[float]
 ) -> list[str]:
     """Return for each bin of confidence its mean, the fraction that is right, weighted by frames, and the frames."""

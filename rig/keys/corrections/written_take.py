@@ -100,7 +100,7 @@ def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, 
     return to_list(corrections_of(armature))
 
 
-def left_behind(armature: "Object", recipe: Recipe) -> str:
+def left_corrections_note(armature: "Object", recipe: Recipe) -> str:
     """Return a sentence about corrections that a new take of an armature will not have; empty if there are none."""
     base = base_of(armature)
     if base is None or recipe.corrections is not None or recipe.into != "new" or not corrections_of(armature):
