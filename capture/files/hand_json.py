@@ -18,7 +18,7 @@ MAX_DEPTH = 64
 """Maximum number of levels of nesting; the deepest known recorder has nine."""
 
 MAX_VALUES = 12_000_000
-"""Maximum values of a document, counted by commas and brackets: 80 MB of a Leap's frames. A value takes 30 to 200 bytes of
+"""Maximum values of a document, counted by commas and brackets: 80 MB of a Leap's frames. Each takes 30 to 200 bytes of
 memory, while as text it may have two."""
 
 
