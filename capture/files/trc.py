@@ -83,7 +83,7 @@ def _head(lines: list[str], source: str) -> _Head:
     fields, next_line = _fields(lines, source)
     labels_line = next((row for row in range(next_line, len(lines)) if lines[row].lower().startswith("frame")), None)
     if labels_line is None:
-        raise CaptureError(f"{source}: no line that begins with Frame#, expected the labels of the markers")
+        raise CaptureError(f"{source}: no line that starts with Frame#, expected the labels of the markers")
     first = _first_row(lines, labels_line + 1)
     labels, extra = _with_unnamed(_labels(lines[labels_line]), lines[first : first + 50])
     if not labels:

@@ -171,7 +171,7 @@ def test_a_file_that_exists_is_replaced_only_by_consent(tmp_path, monkeypatch, c
         if agreed:
             expect_replaceable([path], force=False)
         else:
-            with pytest.raises(FileError, match="stays as it is"):
+            with pytest.raises(FileError, match="exists and is kept"):
                 expect_replaceable([path], force=False)
     assert "Replace it? [y/N]" in capsys.readouterr().err
 

@@ -183,7 +183,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "labels.trc",
         edited(samples.trc, "Frame#", "Bild"),
-        "labels.trc: no line that begins with Frame#, expected the labels of the markers",
+        "labels.trc: no line that starts with Frame#, expected the labels of the markers",
     ),
     (
         "columns.trc",
@@ -254,7 +254,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "titles.csv",
         edited(samples.motive, "Frame,Time", "Bild,Zeit"),
-        "titles.csv: no line that begins with Frame, expected the titles of the columns",
+        "titles.csv: no line that starts with Frame, expected the titles of the columns",
     ),
     (
         "bodies.csv",
