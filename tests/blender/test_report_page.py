@@ -213,7 +213,7 @@ def test_the_button_writes_beside_the_open_file(saved: Path) -> None:
     [
         (["missing.blend"], "missing.blend: there is no such file, expected a take"),
         ([str(DEMO_CAPTURE)], "expected a .blend file with a take"),
-        (["empty.blend"], "there is no take in it"),
+        (["empty.blend"], "it contains no take"),
         (["take.blend", "--armature", "Body"], "no armature 'Body' plays a take in it, only 'Right Hand'"),
     ],
 )
