@@ -88,7 +88,7 @@ def reader(recipe: Recipe) -> Reader:
 
 
 def _rig(recipe: Recipe) -> Rig | None:
-    """Return what solving needs from a recipe's rig; None for the hand that Knuckle builds."""
+    """Return the properties of a recipe's rig that solving needs; None for the hand that Knuckle builds."""
     if recipe.rig == "default":
         return None
     expect_blender()

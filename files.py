@@ -128,7 +128,7 @@ def expect_writable(path: Path, suffix: str = "", unlike: Iterable[Path] = ()) -
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror})") from error
     if any(path.exists() and other.exists() and path.samefile(other) for other in unlike):
-        raise FileError(f"{path}: is read from, expected another file to write to")
+        raise FileError(f"{path}: is an input, expected another file to write to")
     if suffix and path.suffix.lower() != suffix:
         raise FileError(f"{path}: expected a name that ends in {suffix}")
     if not path.resolve().parent.is_dir():

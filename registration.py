@@ -157,7 +157,7 @@ MODULES: tuple[ModuleType, ...] = (
     keymap,
     help_pages,
 )
-"""In the order of registration: property groups before the groups that contain them, panels before their sub-panels."""
+"""The classes in order of registration: property groups before groups that contain them, panels before sub-panels."""
 
 
 def defined(name: str) -> Iterator[Any]:
@@ -209,5 +209,5 @@ def unregister() -> None:
     for cls in reversed(list(defined("CLASSES"))):
         bpy.utils.unregister_class(cls)
     SESSION.clear()
-    detection_cache.forget()
+    detection_cache.clear()
     posable_cache.forget()

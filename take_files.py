@@ -43,7 +43,7 @@ class TakeFiles:
 
 
 class Content(Protocol):
-    """What the files of a take hold."""
+    """Contents of a take's files."""
 
     @property
     def report(self) -> Mapping[str, Any]:
@@ -66,7 +66,7 @@ class Content(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeContent:
-    """What the files of a take that was solved at once hold; see Content."""
+    """Contents of the files of a take that was solved at once; see Content."""
 
     take: Take
     report: Mapping[str, Any]
@@ -83,7 +83,7 @@ class TakeContent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LongContent:
-    """What the files of a take that was solved in pieces hold; see Content."""
+    """Contents of the files of a take that was solved in pieces; see Content."""
 
     joined: JoinedTake
     html: str = ""
@@ -131,24 +131,24 @@ class SolvedContent:
 
     content: Content
     judged: tuple[Outcome, ...]
-    """What it was judged by."""
+    """Outcomes of the conditions."""
     reviewed: ReviewedTake | None
-    """What a report page shows of it, if there are any."""
+    """Data for the report page, if one is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolveChoices:
-    """How a take is solved and judged."""
+    """Choices for solving a take and checking its conditions."""
 
     name: str
-    """What its report page calls it."""
+    """Title of the report page."""
     processes: int = 1
     """Worker processes for a long take."""
     conditions: tuple[Condition, ...] = ()
     html: bool = False
     """Whether a report page is made."""
     review: bool = False
-    """Whether what a page shows is returned; of a long take, its evidence is then read into memory."""
+    """Whether the data of the report page is returned; the evidence of a long take is then read into memory."""
 
 
 def solve_to_files(recipe: Recipe, files: TakeFiles, choices: SolveChoices) -> Steps[SolvedContent]:

@@ -1,4 +1,4 @@
-"""Labels of an arm: what joints and markers at elbows, shoulders and hips are called."""
+"""Names of joints and markers at elbows, shoulders and hips."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -21,7 +21,7 @@ TRUNK_WORDS = (
 
 
 def is_called(label: str, word: str, side: Side) -> bool:
-    """Whether a label means a part of one side, such as LeftForeArm, elbow.L or LELB."""
+    """Return whether a label means a part of one side, such as LeftForeArm, elbow.L or LELB."""
     text = label.lower()
     found = re.search(word, text)
     if found is None or re.match(BONE_END, text[found.end() :]):

@@ -32,12 +32,12 @@ Ints = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Cleaning:
-    """How a capture is cleaned before it is solved."""
+    """Settings for the cleaning of a capture."""
 
     gap_limit: float = 0.2
     """Gaps up to this length, in seconds, are filled; 0 fills none."""
     fragments: bool = True
-    """Drop positions of one to three frames between gaps that do not fit what was before and after."""
+    """Drop positions of one to three frames between gaps that do not fit the rest of the marker's path."""
     spikes: bool = True
     """Remove single positions that leave the marker's path."""
     cutoff: float | None = None
@@ -157,7 +157,7 @@ def _bounds(times: Floats, deviation: float, acceleration: float) -> Floats:
 
 
 def _leaves_hand(markers: Markers, column: int, frames: Ints, index: int, bound: float) -> bool:
-    """Whether a position is farther than a bound in m from its path as seen from the hand, if that is known.
+    """Return whether a position is farther than a bound in m from its path as seen from the hand, if that is known.
 
     frames: those in which the marker is seen. index: of the position among them.
     """

@@ -50,7 +50,7 @@ def unit_from(text: str) -> str | None:
 
 
 def to_z_up(positions: Floats, up: str) -> Floats:
-    """Positions (..., 3) rotated so that the axis `up` of the input becomes +Z."""
+    """Return positions (..., 3) rotated so that the axis `up` of the input becomes +Z."""
     rotated: Floats = np.empty_like(positions)
     for new, row in enumerate(_TO_Z_UP[up]):
         old = next(index for index, sign in enumerate(row) if sign)
@@ -74,7 +74,7 @@ def _bounds(positions: Floats, seen: Bools, max_distance: float) -> tuple[Floats
 
 
 def guess_unit(positions: Floats, seen: Bools) -> str:
-    """The unit in which the points span a hand or a body: mm from 100 on, cm from 10 to 100, else m.
+    """Return the unit in which the points span a hand or a body: mm from 100 on, cm from 10 to 100, else m.
 
     positions (F, M, 3), seen (F, M).
     """

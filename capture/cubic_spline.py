@@ -6,7 +6,7 @@ from .markers import Floats
 
 
 def knot_slopes(times: Floats, values: Floats) -> Floats:
-    """(G, N, 3) slopes at the knots of G not-a-knot cubic splines, which reproduce cubics exactly.
+    """Return the slopes (G, N, 3) at the knots of G not-a-knot cubic splines, which reproduce cubics exactly.
 
     times (G, N) in s, increasing; values (G, N, 3). N = 2 gives a line and N = 3 a parabola.
     """
@@ -39,7 +39,7 @@ def knot_slopes(times: Floats, values: Floats) -> Floats:
 
 
 def hermite(fraction: Floats, step: Floats, values: tuple[Floats, Floats], slopes: tuple[Floats, Floats]) -> Floats:
-    """(..., 3) cubic Hermite interpolation at `fraction` (...), 0 to 1, between two ends.
+    """Return the cubic Hermite interpolation (..., 3) at `fraction` (...), 0 to 1, between two ends.
 
     step (...): time between the ends in s. values, slopes: (..., 3) at each end.
     """

@@ -1,6 +1,6 @@
-"""Where a marker is expected between two frames in which it is known, and how far right positions are from there.
+"""Predict a marker's position between two frames in which it is known, and the tolerance of the prediction.
 
-How far a marker is from the straight line between the two frames follows from how far its neighbours are, by ridge
+A marker's deviation from the straight line between the two frames is predicted from its neighbours' deviations by ridge
 regression. The weights and their errors are learnt on the take itself, at gaps of about the same lengths.
 """
 
@@ -16,19 +16,19 @@ from .markers import Bools, Floats
 Ints = NDArray[np.intp]
 
 NEIGHBOURS = 5
-"""How many markers predict one. More of them fit the frames they are learnt on better, and the others worse."""
+"""Maximum neighbours that predict a marker. More would overfit."""
 MIN_FRAMES, MAX_FRAMES = 30, 900
-"""How many frames are learnt on, at least and at most."""
+"""Minimum and maximum frames from which a prediction is learnt."""
 RIDGE = 10.0
-"""m²/m² of a marker's noise that keeps the function small."""
+"""Ridge regularisation, relative to the variance of a marker's noise."""
 FOLDS = 5
-"""Parts of the take; the errors in each are those of what the other parts teach."""
+"""Folds of the cross-validation that measures errors of predictions."""
 CORRELATED = 10.0
-"""How many consecutive frames carry the information of one."""
+"""Consecutive frames that carry the information of one independent frame."""
 QUANTILE, MARGIN = 0.995, 1.25
-"""The part of the right positions that is within the bound, and a factor on it, since few frames show it."""
+"""Quantile of the errors that is the bound, and a safety factor, since it is estimated from few frames."""
 HARMLESS = 0.008
-"""m; a position no farther from where it is expected is right in any case."""
+"""m, error of a prediction that is accepted in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,64 +40,64 @@ class Lags:
 
     @property
     def fraction(self) -> float:
-        """How far the position is between the first and the second, 0..1."""
+        """Fraction 0..1 of the time from the first frame to the second."""
         return self.first / (self.first - self.second) if self.first != self.second else 0.0
 
     def rounded(self) -> "Lags":
-        """The lags that represent all of about the same length."""
+        """Return the lags, rounded so that similar ones share a prediction."""
         return Lags(_rounded(self.first), _rounded(self.second))
 
 
 def _rounded(lag: int) -> int:
-    """Up to 4 frames exactly, beyond that in steps of a quarter of an octave."""
+    """Round a lag of more than 4 frames to steps of a quarter of an octave."""
     length = abs(lag)
     return int(np.sign(lag)) * (length if length <= 4 else round(2 ** (round(4 * np.log2(length)) / 4)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expectation:
-    """The function from the deviations of N neighbours to that of a marker, and its errors."""
+    """A linear prediction of a marker's deviation from those of its N neighbours, and its errors."""
 
     weights: Floats
     """(3 N, 3)"""
     inverse: Floats
-    """(3 N, 3 N) 1/m², of the moments of the deviations that were learnt on."""
+    """(3 N, 3 N) 1/m², inverse of the training deviations' second moments."""
     still: float
-    """m, usual error where the neighbours keep to straight lines."""
+    """m, typical error if the neighbours move along straight lines."""
     moving: float
-    """How much that grows for each metre of their deviations."""
+    """Increase of the typical error for each metre of the neighbours' deviations."""
     bound: float
-    """Errors of right positions are up to this many times the usual one."""
+    """Maximum error of a correct position, in multiples of the typical one."""
 
     def fits(self, deviation: Floats, neighbours: Floats) -> bool:
-        """Whether a deviation (1, 3) m is what those of the neighbours (1, 3 N) m lead to expect."""
+        """Return whether a deviation (1, 3) m is as predicted from those of the neighbours (1, 3 N) m."""
         error = float(np.linalg.norm(deviation - neighbours @ self.weights))
         usual = float(self.still + self.moving * _size(neighbours)[0]) * float(_doubt(neighbours, self.inverse)[0])
         return error <= max(HARMLESS, self.bound * usual)
 
 
 class PathExpectations:
-    """The expectations of all markers of a body, each learnt on first use.
+    """Predictions for all markers of a body, each learnt on first use.
 
-    paths (F, C, 3) m, NaN where unknown; solid (F, C) True where a position can be learnt on.
+    paths (F, C, 3) m, NaN where unknown; reliable (F, C) True where a position can be used for learning.
     """
 
-    def __init__(self, paths: Floats, solid: Bools) -> None:
+    def __init__(self, paths: Floats, reliable: Bools) -> None:
         self._paths = paths
-        self._solid = solid & finite_points(paths)
-        self._known = [np.flatnonzero(self._solid[:, column]) for column in range(paths.shape[1])]
+        self._reliable = reliable & finite_points(paths)
+        self._known = [np.flatnonzero(self._reliable[:, column]) for column in range(paths.shape[1])]
         self._filled = _filled(paths, self._known)
-        self._nearest = _nearest(paths, self._solid)
+        self._nearest = _nearest(paths, self._reliable)
         self._learnt: dict[tuple[int, Lags, tuple[int, ...]], Expectation | None] = {}
         self._spans: dict[tuple[int, int], tuple[float, float] | None] = {}
 
     def fits(self, column: int, frame: int) -> bool | None:
-        """Whether a marker is where it is expected in a frame; None if too little is known."""
+        """Return whether a marker is at its predicted position in a frame; None if that is unknown."""
         lags = self._lags(column, frame)
         if lags is None or not np.isfinite(self._paths[frame, column]).all():
             return None
         rows = frame + np.array([lags.first, 0, lags.second])
-        seen = [int(neighbour) for neighbour in self._nearest[column] if self._solid[rows, neighbour].all()]
+        seen = [int(neighbour) for neighbour in self._nearest[column] if self._reliable[rows, neighbour].all()]
         neighbours = tuple(seen[:NEIGHBOURS])
         expectation = self._expectation(column, lags.rounded(), neighbours)
         if expectation is None:
@@ -105,11 +105,11 @@ class PathExpectations:
         return expectation.fits(*deviations(self._paths, np.array([frame]), lags, (column, *neighbours)))
 
     def keeps_distance(self, column: int, frame: int) -> bool:
-        """Whether a marker is about as far as it ever is from one of the two neighbours whose distances change least.
+        """Return whether a marker's distance to one of its two most rigid neighbours is in the range seen in the take.
 
-        One alone may be on another finger that just did not move. True if too little is known.
+        A single neighbour might be on another finger that happened not to move. True if no range is known.
         """
-        neighbours = [int(marker) for marker in self._nearest[column] if self._solid[frame, marker]][:NEIGHBOURS]
+        neighbours = [int(marker) for marker in self._nearest[column] if self._reliable[frame, marker]][:NEIGHBOURS]
         known = [(span, marker) for marker in neighbours if (span := self._distances(column, marker)) is not None]
         if not known:
             return True
@@ -122,46 +122,46 @@ class PathExpectations:
         return False
 
     def _distances(self, column: int, neighbour: int) -> tuple[float, float] | None:
-        """The least and the greatest distance of two markers, m; None if too few frames show both."""
+        """Return the minimum and maximum distance of two markers in m; None if too few frames show both."""
         key = (column, neighbour)
         if key not in self._spans:
-            rows = np.flatnonzero(self._solid[:, column] & self._solid[:, neighbour])
+            rows = np.flatnonzero(self._reliable[:, column] & self._reliable[:, neighbour])
             distances = np.linalg.norm(self._paths[rows, column] - self._paths[rows, neighbour], axis=1)
             self._spans[key] = (float(distances.min()), float(distances.max())) if len(rows) >= MIN_FRAMES else None
         return self._spans[key]
 
     def _lags(self, column: int, frame: int) -> Lags | None:
-        """Lags to the nearest known positions before and after a frame."""
+        """Return the lags from a frame to the nearest known positions before and after it."""
         known = self._known[column]
         after = int(np.searchsorted(known, frame))
         around = [int(known[index]) - frame for index in (after - 1, after) if 0 <= index < len(known)]
         return Lags(around[0], around[-1]) if around else None
 
     def _expectation(self, column: int, lags: Lags, neighbours: tuple[int, ...]) -> Expectation | None:
-        """The expectation for these lags and neighbours; None if there are too few frames to learn on."""
+        """Return the prediction for these lags and neighbours; None if there are too few frames to learn it."""
         key = (column, lags, neighbours)
         if key not in self._learnt:
             frames = self._known[column]
-            frames = frames[(frames >= -lags.first) & (frames < len(self._solid) - lags.second)]
-            frames = frames[self._solid[frames + lags.first, column] & self._solid[frames + lags.second, column]]
+            frames = frames[(frames >= -lags.first) & (frames < len(self._reliable) - lags.second)]
+            frames = frames[self._reliable[frames + lags.first, column] & self._reliable[frames + lags.second, column]]
             frames = frames[:: max(1, -(-len(frames) // MAX_FRAMES))]
             learnt = None
             if len(frames) >= MIN_FRAMES:
-                noise = _noise(self._paths[:, column], self._solid[:, column])
+                noise = _noise(self._paths[:, column], self._reliable[:, column])
                 learnt = learn(*deviations(self._filled, frames, lags, (column, *neighbours)), noise)
             self._learnt[key] = learnt
         return self._learnt[key]
 
 
 def deviations(paths: Floats, frames: Ints, lags: Lags, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
-    """How far a marker (K, 3) and N others (K, 3 N) are from the straight line between their lags, in m."""
+    """Return the deviations in m of a marker (K, 3) and N others (K, 3 N) from straight lines between the lags."""
     at, before, after = (paths[frames + lag][:, columns] for lag in (0, lags.first, lags.second))
     away = at - (1 - lags.fraction) * before - lags.fraction * after
     return away[:, 0], away[:, 1:].reshape(len(frames), -1)
 
 
 def learn(own: Floats, neighbours: Floats, noise: float) -> Expectation:
-    """Learn a marker's deviations (K, 3) m from those of its N neighbours (K, 3 N) m; noise: m along an axis."""
+    """Learn to predict a marker's deviations (K, 3) m from those of its neighbours (K, 3 N) m. noise: m per axis."""
     ridge = RIDGE * noise**2 * np.eye(neighbours.shape[1])
     folds = np.array_split(np.arange(len(own)), FOLDS)
     moments = np.array([neighbours[fold].T @ neighbours[fold] for fold in folds])
@@ -181,18 +181,18 @@ def learn(own: Floats, neighbours: Floats, noise: float) -> Expectation:
 
 
 def _doubt(neighbours: Floats, inverse: Floats) -> Floats:
-    """(K,) factor on errors: less is known of deviations unlike those that were learnt on (a regression's leverage)."""
+    """Return a factor (K,) on errors, which grow with the leverage of deviations unlike the training data."""
     leverage = np.einsum("ki,ij,kj->k", neighbours, inverse, neighbours)
     return np.asarray(np.sqrt(1 + CORRELATED * np.maximum(leverage, 0.0)), np.float64)
 
 
 def _size(neighbours: Floats) -> Floats:
-    """(K,) m, root mean square of deviations; 0 without neighbours."""
+    """Return the root mean square (K,) m of deviations; 0 without neighbours."""
     return np.asarray(np.sqrt((neighbours**2).sum(-1) / max(neighbours.shape[-1], 1)), np.float64)
 
 
 def _filled(paths: Floats, known: list[Ints]) -> Floats:
-    """Paths (F, C, 3) with straight lines through their gaps; zero for markers never known."""
+    """Return paths (F, C, 3) with gaps interpolated linearly; zero for markers never known."""
     filled, rows = np.zeros_like(paths), np.arange(len(paths))
     for column, frames in enumerate(known):
         for axis in range(3 if len(frames) else 0):
@@ -200,10 +200,10 @@ def _filled(paths: Floats, known: list[Ints]) -> Floats:
     return filled
 
 
-def _nearest(paths: Floats, solid: Bools) -> list[Ints]:
-    """For each marker the others by their mean distance, the nearest first."""
+def _nearest(paths: Floats, reliable: Bools) -> list[Ints]:
+    """Return for each marker the others, sorted by their mean distance."""
     sampled = slice(None, None, max(1, len(paths) // 200))
-    known = np.where(solid[sampled, :, None], paths[sampled], np.nan)
+    known = np.where(reliable[sampled, :, None], paths[sampled], np.nan)
     order = []
     for column in range(known.shape[1]):
         distances = np.linalg.norm(known - known[:, [column]], axis=-1)
@@ -214,9 +214,9 @@ def _nearest(paths: Floats, solid: Bools) -> list[Ints]:
     return order
 
 
-def _noise(path: Floats, solid: Bools) -> float:
-    """m, the noise of a path (F, 3) along an axis, from how far positions are from the middle of those beside them."""
-    known = solid[:-2] & solid[1:-1] & solid[2:]
+def _noise(path: Floats, reliable: Bools) -> float:
+    """Return the noise in m per axis of a path (F, 3), from deviations of positions from their neighbours' means."""
+    known = reliable[:-2] & reliable[1:-1] & reliable[2:]
     bends = (path[1:-1] - (path[:-2] + path[2:]) / 2)[known]
     measured = MAD_TO_SIGMA * float(np.median(np.abs(bends))) / np.sqrt(1.5) if len(bends) else 0.0
     return max(1e-5, measured)

@@ -10,7 +10,7 @@ from ..hand.camera.detection_paths import follow_hands
 from ..hand.camera.picture_landmarks import PictureFrame, PictureLandmarks, PictureStretch
 
 MAX_STRETCHES = 1024
-"""Most stretches of a take in which a hand is followed without being lost; those seen longest are taken."""
+"""Maximum ranges of a take in which a hand is followed without being lost; the longest are used."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,7 +44,7 @@ class FileFormat:
     """Whether a file that starts with these bytes is of this format."""
     read: Callable[[BinaryIO, str], Recording]
     starts_with: str = ""
-    """How a text file of this format starts, for error messages."""
+    """Typical start of a text file of this format, for error messages."""
     max_size: int = 256 * 2**20
     """Bytes; a larger file is not read into memory. An hour of 20 markers at 120 Hz has 250 MB as text."""
     open_rows: Callable[[OpenFile, str], RowReader | None] = lambda _opened, _source: None
@@ -91,7 +91,7 @@ FORMATS: tuple[FileFormat, ...] = (
         "table", (".csv", ".tsv", ".txt"), plain_table.sniff, _whole(plain_table.read), "time,wrist.x,wrist.y,wrist.z"
     ),
 )
-"""In the order in which they are tried: formats that are recognised most reliably come first."""
+"""The formats in the order in which they are tried: those that are recognised most reliably come first."""
 
 SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for file_format in FORMATS for suffix in file_format.suffixes}))
 

@@ -1,7 +1,7 @@
-"""Fragments, positions of one to three frames between gaps, are dropped where they do not fit what is before and after.
+"""Drop fragments, runs of one to three frames between gaps, whose positions do not fit the rest of the marker's path.
 
-Where a system loses a marker it sometimes takes another point for it for a moment. `expected_positions.py` finds where
-the marker is expected, in the frame of the hand, so that a fast hand is not taken for a fragment.
+When a system loses a marker, it sometimes mistakes another point for it for a few frames. `expected_positions.py`
+predicts the marker's position in the hand's coordinate frame, so that markers are not dropped because the hand is fast.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,7 @@ from .cleaning import Ints, runs
 from .expected_positions import PathExpectations
 from .markers import Bools, Floats, Markers
 
-LONGEST = 3
-"""Frames of the longest fragment."""
+MAX_FRAGMENT_FRAMES = 3
 FRAGMENTS_PER_STEP = 100
 """Fragments tested between two reports of progress."""
 
@@ -29,12 +28,12 @@ class Body:
     columns: Ints
     """(C,) indices into Markers.names."""
     rigid: Ints
-    """(R,) indices into `columns`: those that do not move against each other."""
+    """(R,) indices into `columns`: markers that do not move relative to each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A run of at most LONGEST positions of one marker."""
+    """A run of at most MAX_FRAGMENT_FRAMES positions of one marker."""
 
     column: int
     start: int
@@ -43,12 +42,12 @@ class Fragment:
 
 
 def drop_fragments(markers: Markers, bodies: Sequence[Body]) -> Steps[tuple[Markers, dict[str, int]]]:
-    """Turn fragments of the bodies' markers that do not fit into gaps. Return how many of each label were dropped."""
+    """Replace fragments of the bodies' markers that do not fit by gaps. Return the markers, and label -> dropped."""
     positions, dropped = markers.positions.copy(), dict.fromkeys(markers.names, 0)
     for body in bodies:
         paths = markers.positions[:, body.columns]
-        fragments, solid = find_fragments(markers.seen[:, body.columns])
-        tests = _Tests(paths, solid, body.rigid)
+        fragments, reliable = find_fragments(markers.seen[:, body.columns])
+        tests = _FragmentTests(paths, reliable, body.rigid)
         for number, fragment in enumerate(fragments):
             if number % FRAGMENTS_PER_STEP == 0:
                 yield Progress(number / len(fragments), "Testing fragments of markers")
@@ -61,56 +60,54 @@ def drop_fragments(markers: Markers, bodies: Sequence[Body]) -> Steps[tuple[Mark
 
 
 def find_fragments(seen: Bools) -> tuple[list[Fragment], Bools]:
-    """Fragments of seen (F, C), and (F, C) True where a position belongs to a longer run."""
-    solid = seen.copy()
+    """Return the fragments of `seen` (F, C), and (F, C) whether each position is reliable: part of a longer run."""
+    reliable = seen.copy()
     fragments = []
     for column, start, stop in zip(*map(np.ndarray.tolist, runs(seen)), strict=True):
-        if stop - start <= LONGEST and stop - start < len(seen):
+        if stop - start <= MAX_FRAGMENT_FRAMES and stop - start < len(seen):
             fragments.append(Fragment(column, start, stop))
-            solid[start:stop, column] = False
-    return fragments, solid
+            reliable[start:stop, column] = False
+    return fragments, reliable
 
 
-class _Tests:
-    """The tests of a body's fragments: in the frame of its rigid markers, and in the world where those are not seen."""
+class _FragmentTests:
+    """Tests a body's fragments in the frame of its rigid markers, or in the world where too few of them are seen."""
 
-    def __init__(self, paths: Floats, solid: Bools, rigid: Ints) -> None:
+    def __init__(self, paths: Floats, reliable: Bools, rigid: Ints) -> None:
         self._paths = paths
-        self._solid = solid
+        self._reliable = reliable
         self._rigid = rigid
-        self._made: dict[int | None, PathExpectations] = {}
+        self._expectations: dict[tuple[int, ...], PathExpectations] = {}
 
     def fits(self, fragment: Fragment) -> bool:
-        """Whether a fragment fits, or that is unknown; where few frames show such a gap, distances decide."""
-        # A rigid marker must not pull the frame in which it is tested.
-        left_out = fragment.column if fragment.column in self._rigid else -1
-        for frame_without in (left_out, None):
-            expectations = self._expectations(frame_without)
-            verdicts = [expectations.fits(fragment.column, frame) for frame in range(fragment.start, fragment.stop)]
-            if None not in verdicts:
-                return all(verdicts)
-        world = self._expectations(None)
+        """Return whether a fragment is where it is expected; if that is unknown, whether it keeps its distances."""
+        # A misplaced rigid marker would distort the frame in which it is tested.
+        others = tuple(int(marker) for marker in self._rigid if marker != fragment.column)
+        for rigid in (others, ()):
+            expectations = self._expected(rigid)
+            fits = [expectations.fits(fragment.column, frame) for frame in range(fragment.start, fragment.stop)]
+            if None not in fits:
+                return all(fits)
+        world = self._expected(())
         return all(world.keeps_distance(fragment.column, frame) for frame in range(fragment.start, fragment.stop))
 
-    def _expectations(self, frame_without: int | None) -> PathExpectations:
-        """Return expectations in the frame of the rigid markers without one of them; in the world for None."""
-        if frame_without not in self._made:
-            paths = self._paths
-            if frame_without is not None:
-                paths = in_frame_of(paths, self._solid, self._rigid[self._rigid != frame_without])
-            self._made[frame_without] = PathExpectations(paths, self._solid)
-        return self._made[frame_without]
+    def _expected(self, rigid: tuple[int, ...]) -> PathExpectations:
+        """Return the expected paths in the frame of rigid markers; in the world if there are none."""
+        if rigid not in self._expectations:
+            paths = in_rigid_frame(self._paths, self._reliable, np.array(rigid)) if rigid else self._paths
+            self._expectations[rigid] = PathExpectations(paths, self._reliable)
+        return self._expectations[rigid]
 
 
-def in_frame_of(paths: Floats, solid: Bools, rigid: Ints) -> Floats:
-    """Paths (F, C, 3) in a frame that moves with the rigid markers; NaN where fewer than three of those are solid."""
+def in_rigid_frame(paths: Floats, reliable: Bools, rigid: Ints) -> Floats:
+    """Return paths (F, C, 3) in a frame that moves with the rigid markers; NaN where fewer than three are reliable."""
     result = np.full_like(paths, np.nan)
-    most = int(solid[:, rigid].sum(1).argmax())
-    rigid = rigid[solid[most, rigid]]
-    frames = np.flatnonzero(solid[:, rigid].sum(1) >= 3)
+    reference = int(reliable[:, rigid].sum(1).argmax())
+    rigid = rigid[reliable[reference, rigid]]
+    frames = np.flatnonzero(reliable[:, rigid].sum(1) >= 3)
     if len(frames):
-        shape = np.broadcast_to(paths[most, rigid], (len(frames), len(rigid), 3))
-        weights = solid[np.ix_(frames, rigid)]
+        shape = np.broadcast_to(paths[reference, rigid], (len(frames), len(rigid), 3))
+        weights = reliable[np.ix_(frames, rigid)]
         seen = np.where(weights[..., None], paths[np.ix_(frames, rigid)], 0.0)
         transforms = fit_rigid(shape, seen, weights.astype(float))
         result[frames] = (paths[frames] - transforms[:, None, :3, 3]) @ transforms[:, :3, :3]

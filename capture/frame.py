@@ -43,13 +43,13 @@ NAMES_CACHE_SIZE = 64
 
 @lru_cache(NAMES_CACHE_SIZE)
 def intern_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The same object for equal names, as Frame requires."""
+    """Return the same object for equal names, as Frame requires."""
     return names
 
 
 @lru_cache(NAMES_CACHE_SIZE)
 def hand_joint_names(*hands: str) -> tuple[str, ...]:
-    """Names of the 25 joints of each hand, such as 'right:index-finger-tip' and 'left#2:wrist'."""
+    """Return names of the 25 joints of each hand, such as 'right:index-finger-tip' and 'left#2:wrist'."""
     return tuple(f"{hand}:{joint}" for hand in hands for joint in JOINTS)
 
 
@@ -83,17 +83,17 @@ def with_forearms(frame: Frame, forearms: "tuple[SentForearm, ...]") -> Frame:
 
 
 def hand_name(side: Side, performer: str = "") -> str:
-    """The name of a performer's hand: 'right', 'Anna left'."""
+    """Return the name of a performer's hand: 'right', 'Anna left'."""
     return f"{performer} {side}" if performer else side
 
 
 def joint_names(side: Side, performer: str = "") -> tuple[str, ...]:
-    """(25,) names of the joints of one hand."""
+    """Return the names (25,) of the joints of one hand."""
     return hand_joint_names(hand_name(side, performer))
 
 
 def unseen_hand() -> tuple[Floats, Floats]:
-    """Positions (25, 3) and rotations (25, 4) of a hand without data, all NaN."""
+    """Return positions (25, 3) and rotations (25, 4) of a hand without data, all NaN."""
     return np.full((len(JOINTS), 3), np.nan), np.full((len(JOINTS), 4), np.nan)
 
 

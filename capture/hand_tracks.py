@@ -37,7 +37,7 @@ class HandSample:
 
     @classmethod
     def of(cls, claim: str, joints: Floats, hand_id: str = "") -> "HandSample":
-        """A sample located at the mean of its known joints."""
+        """Return a sample located at the mean of its known joints."""
         known = joints[(np.abs(joints) < 1e9).all(axis=-1)]
         if not len(known):
             return cls(claim, joints, np.zeros(3), 1.0, hand_id)
@@ -136,17 +136,17 @@ def _sorted_by_name(names: tuple[str, ...], positions: Floats) -> tuple[tuple[st
 
 def _abbreviated(warnings: tuple[str, ...], most: int = 3) -> tuple[str, ...]:
     more = len(warnings) - most
-    return warnings if more <= 0 else (*warnings[:most], f"and {more} more hands seen as shortly")
+    return warnings if more <= 0 else (*warnings[:most], f"and {more} more hands seen as briefly")
 
 
 def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
-    """A warning for each track whose claim changes."""
+    """Return a warning for each track whose claim changes."""
     warnings = []
     for track in tracks:
         claim = track.claim
         differing = sum(sample.claim != claim for sample in track.samples)
         if differing:
-            warnings.append(f"the '{claim}' hand is called otherwise in {differing} of its {len(track.frames)} frames")
+            warnings.append(f"the '{claim}' hand has another name in {differing} of its {len(track.frames)} frames")
     return tuple(warnings)
 
 

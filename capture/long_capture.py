@@ -1,4 +1,4 @@
-"""A capture whose frames are read a few at a time because all of them would not fit into memory."""
+"""A capture whose frames are read in batches because not all of them would fit into memory."""
 
 from dataclasses import dataclass, replace
 
@@ -14,12 +14,12 @@ from .timestamps import Timestamps, clean_timestamps
 SAMPLED_FRAMES = 400
 """Number of evenly spaced frames from which the unit and the up axis are guessed."""
 MAX_ROWS = 2000
-"""Maximum number of frames that are read in one batch."""
+"""Maximum frames in a batch."""
 
 
 @dataclass(frozen=True, eq=False)
 class LongCapture:
-    """F frames of M markers, read in parts; the Markers are the same as those read from the whole file."""
+    """F frames of M markers, read in batches, with the same result as `capture.read` of the whole file."""
 
     reader: RowReader
     clock: Timestamps
@@ -63,7 +63,7 @@ class LongCapture:
 
 
 def long_capture(reader: RowReader, unit: str = "auto", up: str = "auto", rate: float | None = None) -> LongCapture:
-    """Return the frames of a file. unit, up, rate, and the CaptureErrors raised, are those of `capture.read`."""
+    """Prepare a file for reading in batches. Arguments and errors are those of `capture.read`."""
     head = reader.head
     expect_content(len(head.names), reader.frames, reader.source)
     if reader.frames > MAX_FRAMES:

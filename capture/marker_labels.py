@@ -33,7 +33,7 @@ def unique(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def duplicate_warning(labels: Sequence[str]) -> tuple[str, ...]:
-    """A warning if labels occur more than once."""
+    """Return a warning if labels occur more than once."""
     repeated = len(labels) - len(set(labels))
     return (f"{repeated} labels occur more than once and were numbered, as in '#2'",) if repeated else ()
 

@@ -139,7 +139,7 @@ def _in_metres(recording: Recording, unit: str | None) -> tuple[Floats, str, tup
 
 
 def _up(recording: Recording, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:
-    """The axis that points up, and warnings about guesses."""
+    """Return the axis that points up, and warnings about guesses."""
     if up != "auto":
         return up, ()
     stated_up = recording.up or recording.default_up

@@ -45,18 +45,18 @@ def armature_name(capture: str) -> str | None:
 
 
 def is_scene_file(capture: str | Path) -> bool:
-    """Whether a capture is a file that Blender imports, by its suffix."""
+    """Return whether a capture is a file that Blender imports, by its suffix."""
     return Path(capture).suffix.lower() in SCENE_SUFFIXES
 
 
 def is_alone(capture: str | Path) -> bool:
-    """Whether a capture's file holds all of it, by its suffix."""
+    """Return whether a capture's file holds all of it, by its suffix."""
     suffix = Path(capture).suffix.lower()
     return all(known.is_alone for known in SCENE_FORMATS if suffix in known.suffixes)
 
 
 def needs_blender(capture: str) -> bool:
-    """Whether only Blender can read a capture."""
+    """Return whether only Blender can read a capture."""
     return armature_name(capture) is not None or is_scene_file(capture)
 
 

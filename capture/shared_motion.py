@@ -10,7 +10,7 @@ from ..hand import rotations as rot
 from .markers import Floats
 
 NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 8, 4, 0.15
-"""How many markers determine the motion of their hand, at most and at least, and how far they are from one at most."""
+"""Maximum and minimum markers that determine the motion around a marker, and their maximum distance from it."""
 REST_M = 0.001
 """m; a motion rotates only as far as markers of about this extent show it: those in a line do not show all of it."""
 OUTLIER = 2.0

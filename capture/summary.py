@@ -46,7 +46,7 @@ def summary(markers: Markers) -> dict[str, Any]:
 
 
 def _gap_seconds(markers: Markers, column: Ints, start: Ints, stop: Ints) -> Floats:
-    """(M,) longest gap of each marker in s, from its first frame to the first frame after it."""
+    """Return the longest gap (M,) of each marker in s, from its first frame to the first frame after it."""
     times = np.append(markers.times, markers.times[-1] + 1.0 / markers.rate)
     seconds = np.zeros(len(markers.names))
     np.maximum.at(seconds, column, times[stop] - times[start])
@@ -54,7 +54,7 @@ def _gap_seconds(markers: Markers, column: Ints, start: Ints, stop: Ints) -> Flo
 
 
 def as_text(facts: dict[str, Any]) -> str:
-    """The summary as lines for a terminal."""
+    """Return the summary as lines for a terminal."""
     labels, frames = facts["labels"], facts["frames"]
     lines = [
         f"{facts['source']}: {facts['format']}",

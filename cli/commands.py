@@ -47,12 +47,12 @@ EPILOG = (
 JOINTS_SUFFIX = ".npz"
 """Suffix of --out with which joints are written instead of a Blender file."""
 Solved = tuple[dict[str, Any], Sequence[Outcome]]
-"""The report of a take, and what it was judged by."""
+"""The report of a take, and the outcomes of its conditions."""
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
 
 def command_parser() -> argparse.ArgumentParser:
-    """The parser of the command line, with all commands."""
+    """Return the parser of the command line, with all commands."""
     parser = argparse.ArgumentParser(
         prog="knuckle", description="Solve recorded hands, and key and pose rigs.", epilog=EPILOG
     )
@@ -93,7 +93,7 @@ def command_parser() -> argparse.ArgumentParser:
 
 
 def _inputs(options: argparse.Namespace) -> list[Path]:
-    """The input files of a command line, none of which may be overwritten."""
+    """Return the input files of a command line, none of which may be overwritten."""
     paths = [getattr(options, name, None) for name in ("file", "markers", "performer", "corrections", "recipe", "rig")]
     return [Path(path) for path in (*paths, *getattr(options, "mapping", ())) if path is not None]
 
@@ -118,7 +118,7 @@ def _info(options: argparse.Namespace) -> None:
 def _found_hands(
     options: argparse.Namespace, recipe: Recipe, markers: Markers
 ) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
-    """Return what `info` prints of a capture's hands, and their marker map, both JSON-ready.
+    """Return the description of a capture's hands that `info` prints, and their marker map, both JSON-ready.
 
     Raises KnuckleError if there is none, and a map or hands by their names were requested.
     """
@@ -198,10 +198,10 @@ def _solve(options: argparse.Namespace) -> None:
     for name, path in outputs.items():
         expect_writable(path, suffixes[name], unlike=_inputs(options))
     if out_suffix == JOINTS_SUFFIX and "joints" in outputs:
-        raise FileError(f"{options.out} and {options.joints}: are both to hold the joints, expected one of them")
+        raise FileError(f"{options.out} and {options.joints}: both would contain the joints, expected one of them")
     joints = outputs.get("joints", options.out)
     if options.evidence is not None and joints.resolve() == options.evidence.resolve():
-        raise FileError(f"{joints}: is to hold both joints and evidence, expected a file for each")
+        raise FileError(f"{joints}: would contain both joints and evidence, expected a file for each")
     expect_replaceable(outputs.values(), options.force)
     conditions = parse_conditions(options.fail_on) if options.fail_on is not None else ()
     recipe = cli_options.recipe_of(options)
@@ -209,7 +209,7 @@ def _solve(options: argparse.Namespace) -> None:
     report, judged = solve(options, recipe, conditions)
     say(report_text(report, options.out))
     if failed := [str(outcome) for outcome in judged if outcome.failed]:
-        raise TakeFailedError(f"the take was saved, and fails: {'; '.join(failed)}")
+        raise TakeFailedError(f"the take was saved, but fails: {'; '.join(failed)}")
 
 
 def _solve_joints(options: argparse.Namespace, recipe: Recipe, conditions: tuple[Condition, ...]) -> Solved:
@@ -256,7 +256,7 @@ def _pose(options: argparse.Namespace) -> None:
 def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig | None = None) -> Take:
     job = pipeline.SolveJob(recipe, rig, reader=api.reader(recipe))
     for progress in job.steps():
-        update_progress(0.9 * progress.fraction, progress.doing)
+        update_progress(0.9 * progress.fraction, progress.description)
     assert job.take is not None
     return job.take
 

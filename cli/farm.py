@@ -103,7 +103,7 @@ def farm(options: argparse.Namespace) -> None:
 
 
 def _settings(options: argparse.Namespace) -> FarmSettings:
-    """Return what holds for all takes. Raises KnuckleError for options that contradict each other."""
+    """Return the settings of all takes. Raises KnuckleError for contradictory options."""
     if options.workers is not None and not 1 <= options.workers <= MAX_WORKERS:
         raise FarmError(f"--workers is {options.workers}, expected 1 to {MAX_WORKERS}")
     if options.memory is not None and not MIN_MEMORY_GB <= options.memory <= MAX_MEMORY_GB:

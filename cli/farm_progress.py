@@ -25,7 +25,7 @@ class FarmProgress:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken, in s."""
+        """Elapsed time in s."""
         return time.monotonic() - self._started
 
     def add(self, rows: Iterable[TakeRow], workers: int, unmeasured: int) -> None:

@@ -1,4 +1,4 @@
-"""Options of the shell's commands, and their conversion to a recipe."""
+"""Options of the shell commands, and their conversion to a recipe."""
 
 import argparse
 from collections.abc import Callable
@@ -32,21 +32,21 @@ from ..solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the capture, its unit and its up axis."""
+    """Add options for the capture, its unit and its up axis."""
     parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH, JSON, FBX, glTF or USD")
     parser.add_argument("--unit", choices=UNITS, help="unit of length, instead of the file's")
     parser.add_argument("--up", choices=UP_AXES, help="axis that points up, instead of the file's")
 
 
 def add_animation(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of an animation."""
+    """Add the option that selects an animation."""
     parser.add_argument(
         "--animation", metavar="NAME", help="animation to read from an FBX or glTF file that holds several"
     )
 
 
 def add_rate(parser: argparse.ArgumentParser) -> None:
-    """Add the rate of the capture."""
+    """Add the option for the capture's frame rate."""
     parser.add_argument(
         "--rate",
         dest="capture_rate",
@@ -57,33 +57,33 @@ def add_rate(parser: argparse.ArgumentParser) -> None:
 
 
 def add_camera(parser: argparse.ArgumentParser) -> None:
-    """Add what is known of the camera and the hand, for landmarks in its picture."""
+    """Add options for captures of landmarks in a camera's picture."""
     parser.add_argument(
         "--landmarks",
         choices=LANDMARKS,
-        help="for landmarks of a camera: fit a hand to them in the picture (the default), or take world landmarks",
+        help="for landmarks of a camera: fit a hand to them in the picture (the default), or use the world landmarks",
     )
     parser.add_argument(
         "--angle-of-view",
         type=float,
         metavar="DEG",
-        help="angle of view of the camera across the picture's longer side; by default 60",
+        help="angle of view of the camera along the picture's longer side; by default 60",
     )
     parser.add_argument(
         "--hand-length",
         type=float,
         metavar="M",
-        help="length in m of the hand before the camera, wrist to middle fingertip; by default an adult's",
+        help="length in m of the performer's hand, from wrist to middle fingertip; by default an adult's",
     )
 
 
 def add_hand(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of hands."""
-    parser.add_argument("--hand", choices=HANDS, help="hand of the capture; auto takes all that are in it")
+    """Add the option that selects hands."""
+    parser.add_argument("--hand", choices=HANDS, help="hand of the capture; auto uses all that are in it")
 
 
 def add_hands(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of hands, markers and frames."""
+    """Add options that select hands, markers and frames."""
     add_hand(parser)
     parser.add_argument("--markers", type=Path, metavar="MAP.json", help="maps labels to joints")
     add_labels(parser)
@@ -92,7 +92,7 @@ def add_hands(parser: argparse.ArgumentParser) -> None:
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
-    """Add the method of labelling."""
+    """Add the option for the method of labelling."""
     parser.add_argument(
         "--labels",
         choices=LABELS,
@@ -101,8 +101,8 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """Add the consent to replace files."""
-    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    """Add the option that allows existing files to be overwritten."""
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def add_info(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +115,7 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     add_labels(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--save-markers", type=Path, metavar="MAP.json", help="write the labels that were found, to correct them"
+        "--save-markers", type=Path, metavar="MAP.json", help="write the labels that were found, to be corrected"
     )
     add_force(parser)
 
@@ -123,8 +123,8 @@ def add_info(parser: argparse.ArgumentParser) -> None:
 def add_labels_command(parser: argparse.ArgumentParser) -> None:
     """Add the options of `labels`."""
     parser.description = (
-        "Learn where the markers of a labelled capture sit on the hand, and write a marker map. With --markers, "
-        "captures of this set without its labels, of any performer and of either hand, are labelled by it."
+        "Learn where the markers of a labelled capture sit on the hand, and write a marker map. Passed as --markers, "
+        "it labels unlabelled captures with the same marker set, of any performer and of either hand."
     )
     parser.add_argument("action", choices=("learn",), help="what to do")
     add_reading(parser)
@@ -142,9 +142,9 @@ def add_labels_command(parser: argparse.ArgumentParser) -> None:
 def add_calibrate(parser: argparse.ArgumentParser) -> None:
     """Add the options of `calibrate`."""
     parser.description = (
-        "Measure a performer's hands on one capture or two. A flat and still hand determines the lengths of its bones, "
-        "one that moves freely its knuckles, how far each DIP follows its PIP (rho), and the radii of its joints. "
-        "What the captures do not determine is reported, and keeps the usual value for the hand's size."
+        "Measure a performer's hands from one or two captures. A flat, still hand determines the bone lengths; free "
+        "motion determines the knuckles, how far each DIP follows its PIP (rho), and the joint radii. "
+        "Values that the captures do not determine are reported, and set to those usual for the hand's size."
     )
     add_reading(parser)
     add_rate(parser)
@@ -152,13 +152,13 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
     add_animation(parser)
     add_hands(parser)
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measurements are saved"
+        "--out", type=Path, required=True, metavar="PERFORMER.json", help="where to write the measurements"
     )
     add_force(parser)
     parser.add_argument(
         "--still",
         metavar="A-B",
-        help="frames of FILE in which the hand is still; by default the 30 with the least motion",
+        help="frames of FILE in which the hand is still; by default the 30 frames with the least motion",
     )
     parser.add_argument(
         "--motion",
@@ -168,7 +168,7 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fit",
         action=argparse.BooleanOptionalAction,
-        help="fit bones and marker offsets to the free motion; by default if markers were recorded, not joints",
+        help="fit bones and marker offsets to the free motion; the default for recordings of markers, not of joints",
     )
     parser.add_argument(
         "--radii",
@@ -181,9 +181,9 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
 
 
 def add_rig(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of a rig, its armature and the mappings of its hands."""
+    """Add options for the rig, its armature and the mappings of its hands."""
     parser.add_argument(
-        "--rig", metavar="default|FILE", help="a .blend, .glb, .vrm or .fbx with an armature; default builds a hand"
+        "--rig", metavar="default|FILE", help="a .blend, .glb, .vrm or .fbx with an armature; default creates a hand"
     )
     parser.add_argument(
         "--armature",
@@ -197,41 +197,47 @@ def add_rig(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PRESET.json",
         help="mapping of the bones of a hand, exported from the panel Hand Mapping; repeatable, one for each hand; by "
-        "default the hands are found",
+        "default hands are detected",
     )
 
 
 def add_reduction(parser: argparse.ArgumentParser) -> None:
-    """Add how keys are reduced."""
+    """Add options for the reduction of keys."""
     parser.add_argument(
         "--reduce",
         action=argparse.BooleanOptionalAction,
-        help="reduce the keys of a new take to few with handles, and keep the dense take beside it",
+        help="reduce the keys of a new take to few keys with handles, and keep the dense take as well",
     )
     parser.add_argument(
-        "--reduce-distance", type=float, metavar="M", help="most that this may move a fingertip, in m; by default 0.001"
+        "--reduce-distance",
+        type=float,
+        metavar="M",
+        help="maximum distance in m by which reduction may move a fingertip; by default 0.001",
     )
     parser.add_argument(
-        "--reduce-angle", type=float, metavar="DEG", help="most that it may turn a joint, in degrees; by default 1"
+        "--reduce-angle",
+        type=float,
+        metavar="DEG",
+        help="maximum angle in degrees by which reduction may rotate a joint; by default 1",
     )
     parser.add_argument(
         "--reduce-shared",
         action=argparse.BooleanOptionalAction,
-        help="key all bones of a digit on each of its frames; by default each bone has only the keys that it needs",
+        help="give all bones of a digit keys on the same frames; by default each bone has only the keys that it needs",
     )
 
 
 def add_contacts(parser: argparse.ArgumentParser) -> None:
-    """Add what becomes of flesh that touches."""
+    """Add options for contacts and intersections of the hand's flesh."""
     parser.add_argument(
         "--hold-contacts",
         action=argparse.BooleanOptionalAction,
-        help="hold the performer's contacts on the hand that is keyed: fingertips that stay on digits or the palm",
+        help="hold the performer's contacts, of fingertips with digits or the palm, on the hand that is keyed",
     )
     parser.add_argument(
         "--keep-apart",
         action=argparse.BooleanOptionalAction,
-        help="part digits and palm where they are more than 1 mm deep in each other, with the least motion",
+        help="separate digits and palm that intersect by more than 1 mm, with as little motion as possible",
     )
 
 
@@ -247,57 +253,60 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="OUT.blend|OUT.npz",
-        help="the Blender file to write, or the joints alone as .npz, which needs no Blender and is for takes of any "
+        help="the Blender file to write, or an .npz of the joints alone, which needs no Blender and can be of any "
         "length",
     )
     add_rig(parser)
     parser.add_argument(
         "--drive",
         choices=DRIVES,
-        help="what the capture moves: the fingers alone, the hand with its wrist, which bends against the forearm as "
-        "captured if the capture shows the elbow, or also the arm, so that the wrist is where it was recorded; auto, "
-        "the default, moves the fingers of a hand on an arm, else the wrist too",
+        help="what the capture moves: the fingers alone; the fingers and the wrist, which bends relative to the "
+        "forearm if the capture has the elbow; or also the arm, so that the wrist is where it was recorded. auto, the "
+        "default, moves only the fingers if the hand is on an arm, else the wrist too",
     )
     parser.add_argument(
         "--align",
         choices=ALIGNS,
-        help="place the capture at the rig, with --drive wrist or arm: its hands begin where the rig's are in the "
-        "current pose or at rest, by the forearms if it shows the elbows, or by two points",
+        help="with --drive wrist or arm, move the capture to the rig: its hands (or forearms, if it has elbows) start "
+        "where the rig's are in the current pose or in the rest pose, or at two points",
     )
     parser.add_argument(
         "--align-points",
         nargs=2,
         metavar=("WRIST", "TOWARDS"),
-        help="objects in the rig's file for --align points: where the wrist begins, and where the fingers point",
+        help="for --align points: objects in the rig's file at which the wrist starts and to which the fingers point",
     )
     parser.add_argument(
-        "--digits", nargs="+", choices=DIGITS, help="digits to key; unless all are, wrist and arm stay; by default all"
+        "--digits",
+        nargs="+",
+        choices=DIGITS,
+        help="digits to key; wrist and arm are keyed only with all digits; by default all",
     )
     parser.add_argument(
         "--into",
         choices=INTOS,
         help="key a new take (the default), or replace these frames of this take, which the rig's armature plays",
     )
-    for option, way in (
-        ("--blend-in", "this take's keys go over to the new"),
-        ("--blend-out", "the new go over to them"),
+    for option, blend in (
+        ("--blend-in", "from the take's old keys to the new ones"),
+        ("--blend-out", "from the new keys back to the old ones"),
     ):
-        parser.add_argument(option, type=int, metavar="N", help=f"frames over which {way}; 5 by default")
+        parser.add_argument(option, type=int, metavar="N", help=f"frames of the blend {blend}; by default 5")
     add_reduction(parser)
     add_contacts(parser)
     parser.add_argument(
         "--corrections",
         type=Path,
         metavar="C.json",
-        help="corrections saved in the panel Corrections, or by hand, that lie on the take; by default those of the "
-        "recipe, else those of the take that the rig plays, if it is of this capture",
+        help="corrections to apply to the take, saved in the panel Corrections or written by hand; by default those of "
+        "the recipe, or else those of the take that the rig plays, if it is of the same capture",
     )
     parser.add_argument(
         "--location",
         type=float,
         nargs=3,
         metavar=("X", "Y", "Z"),
-        help="where the capture's origin is in the scene, in m",
+        help="location of the capture's origin in the scene, in m",
     )
     parser.add_argument(
         "--rotation",
@@ -315,12 +324,12 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--subject",
         metavar="NAME",
-        help="person to solve, by the prefix of the labels, in a capture of several; by default the one seen best",
+        help="prefix of the labels of the person to solve, in a capture of several; by default the person seen best",
     )
     parser.add_argument(
         "--mirror",
         action=argparse.BooleanOptionalAction,
-        help="mirror in X = 0: the recorded right hand drives the left one and the left hand the right one",
+        help="mirror at X = 0: the recorded right hand drives the left one and the left hand the right one",
     )
     parser.add_argument(
         "--keep",
@@ -336,14 +345,14 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--markers-on",
         choices=MARKERS_ON,
-        help="skin fits the performer with the markers worn and ends with a least-squares finish over all of them; "
-        "joints leaves the solver's own answer, which meets fingertips; auto, the default, goes by the marker set",
+        help="skin fits the performer and ends with a least-squares fit to all markers; joints keeps the solver's own "
+        "result, which reaches the fingertips; auto, the default, depends on the marker set",
     )
-    parser.add_argument("--solver", choices=sorted(SOLVERS), help="method that finds the joint angles")
+    parser.add_argument("--solver", choices=sorted(SOLVERS), help="method that solves for the joint angles")
     parser.add_argument(
         "--angles",
         choices=ANGLES,
-        help="for takes of devices: joint angles are solved from positions (the default), or the device's own",
+        help="for recordings of devices: solve joint angles from positions (the default), or use the device's own",
     )
     parser.add_argument(
         "--smoothing",
@@ -370,22 +379,22 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         metavar="CONDITIONS",
         help="exit with status 3 if the take, which is saved all the same, meets one of the conditions, such as "
-        "'tip_error_mm.p99>3,leaps>0'; a figure that is not known counts as meeting it",
+        "'tip_error_mm.p99>3,leaps>0'; an unknown figure meets every condition",
     )
     add_force(parser)
-    parser.add_argument("--recipe", type=Path, metavar="RECIPE.json", help="recipe to start from; options overrule it")
+    parser.add_argument("--recipe", type=Path, metavar="RECIPE.json", help="recipe to start from; options override it")
 
 
 def _transform(options: argparse.Namespace, base: CaptureTransform) -> CaptureTransform:
-    """The transform that a command line describes. Raises RecipeError."""
+    """Return the transform that the options describe. Raises RecipeError."""
     stated: dict[str, Any] = {name: getattr(options, name, None) for name in ("location", "rotation", "scale")}
-    parts = {name: part for name, part in stated.items() if part is not None}
-    parts |= {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
-    return replace(base, **parts)
+    given = {name: value for name, value in stated.items() if value is not None}
+    given |= {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+    return replace(base, **given)
 
 
 def recipe_of(options: argparse.Namespace) -> Recipe:
-    """The recipe that a command line describes. Raises RecipeError if a file or value is not understood."""
+    """Return the recipe that the options describe. Raises RecipeError for invalid files and values."""
     stated = {
         name: getattr(options, name, None)
         for name in (

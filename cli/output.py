@@ -18,10 +18,10 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
     """Show a progress bar if stderr is a terminal; it is erased at the end."""
     terminal = sys.stderr.isatty()
 
-    def update(fraction: float, doing: str) -> None:
+    def update(fraction: float, description: str) -> None:
         if terminal:
             filled = round(30 * fraction)
-            line = f"\r\033[K[{'=' * filled:<30}] {100 * fraction:3.0f} % {printable(doing)}"
+            line = f"\r\033[K[{'=' * filled:<30}] {100 * fraction:3.0f} % {printable(description)}"
             print(line, end="", file=sys.stderr, flush=True)
 
     try:
@@ -33,7 +33,7 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
 
 def run_with_progress(work: Steps[Result], update_progress: Callable[[float, str], None]) -> Result:
     """Run a computation to its end, show its progress, and return its result."""
-    return run_to_end(work, lambda progress: update_progress(progress.fraction, progress.doing))
+    return run_to_end(work, lambda progress: update_progress(progress.fraction, progress.description))
 
 
 def report_text(report: dict[str, Any], out: Path) -> str:
@@ -83,7 +83,7 @@ def tip_facts(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
 
 
 def hands_text(facts: dict[str, Any]) -> str:
-    """The recognised hands and markers of a capture, for a terminal."""
+    """Return the recognised hands and markers of a capture, for a terminal."""
     markers = facts["markers"]
     if "problem" in markers:
         lines = [f"  no hand: {markers['problem']}"]

@@ -67,7 +67,7 @@ def add_stream(parser: argparse.ArgumentParser) -> None:
 
 
 def address_of(options: argparse.Namespace) -> Address:
-    """The address in the options, with the device's default port. Raises StreamError if it is not allowed."""
+    """Return the address in the options, with the device's default port. Raises StreamError if it is not allowed."""
     address = Address(options.host, DEVICES[options.device].port if options.port is None else options.port)
     options.check_address(address)
     return address
@@ -82,7 +82,7 @@ def devices(_options: argparse.Namespace) -> None:
 
 
 def listen(options: argparse.Namespace) -> None:
-    """Print what arrives from a device, until the time is over or Ctrl-C is pressed."""
+    """Print the frames that arrive from a device, until the time is over or Ctrl-C is pressed."""
     if options.seconds is not None and not options.seconds > 0:
         raise StreamError(f"seconds are {options.seconds:g}, expected more than 0")
     device = DEVICES[options.device]
@@ -114,7 +114,10 @@ def listen(options: argparse.Namespace) -> None:
 
 
 def _sender_of(options: argparse.Namespace) -> str:
-    """The IP address of the only sender to follow, empty for the first. Raises StreamError if none can have it."""
+    """Return the IP address of the only sender to follow, empty for the first.
+
+    Raises StreamError if none can have it.
+    """
     device = DEVICES[options.device]
     if options.sender and device.connects:
         raise StreamError(f"{device.name} is connected to (--host), expected no --sender")

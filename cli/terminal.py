@@ -1,4 +1,4 @@
-"""What the shell command prints, and the questions that it asks."""
+"""Output and confirmation prompts of the shell command."""
 
 import atexit
 import os
@@ -42,7 +42,7 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
             raise FileError(f"{path}: exists, expected a new name, or --force to replace it")
         print(printable(f"{path} exists. Replace it? [y/N] "), end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise FileError(f"{path}: exists and stays as it is")
+            raise FileError(f"{path}: exists and is kept")
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def exit_status(run: Callable[[], None]) -> int:
         print("knuckle: interrupted", file=sys.stderr)
         return INTERRUPTED
     except MemoryError:
-        sentence = "the memory does not suffice, expected a smaller capture or fewer frames (--start, --end)"
+        sentence = "not enough memory, expected a smaller capture or fewer frames (--start, --end)"
     except (OSError, UnicodeError) as error:
         sentence = f"{getattr(error, 'filename', None) or 'output'}: {getattr(error, 'strerror', None) or error}"
         _discard_unwritten()

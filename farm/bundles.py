@@ -1,4 +1,4 @@
-"""How takes are shared out: the long ones first and alone, short ones in bundles, so that all workers end together."""
+"""Bundle takes for workers: long ones first and alone, short ones together, so that all workers end together."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ BUNDLES_PER_WORKER = 12
 MAX_BUNDLE = 32
 """Maximum number of takes in a bundle, and so of takes to repeat if a worker dies; takes that it finished are kept."""
 TAKE_BYTES = 200_000
-"""Bytes of a capture that take as long as what every take needs beside them: opening, writing, the report page."""
+"""Fixed cost of each take (opening, writing, the report page), in bytes of capture that take as long to solve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Bundle:
 
 
 def cost_of(order: TakeOrder) -> int:
-    """Return what a take costs, relative to others: the size of its capture estimates that well enough."""
+    """Return the relative cost of a take, estimated from the size of its capture."""
     return order.size + TAKE_BYTES
 
 

@@ -25,5 +25,5 @@ def write_csv(path: Path, rows: Iterable[TakeRow]) -> None:
 
 
 def _cell(value: object) -> object:
-    """Return what a cell holds; a text that a spreadsheet would run is quoted."""
+    """Return the text of a cell; a text that a spreadsheet would run as a formula is quoted."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

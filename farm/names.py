@@ -35,7 +35,7 @@ def _is_folder(part: str) -> bool:
 
 
 def name_of(capture: Path, root: Path) -> str:
-    """Return the name of a capture: its path from a folder, without its suffix, and without what no name may have."""
+    """Return the name of a capture: its path from a folder, without its suffix and forbidden characters."""
     parts = (*capture.relative_to(root).parts[:-1], capture.stem or "capture")
     return "/".join(map(_as_folder, parts))[:MAX_NAME].rstrip("/. ")
 

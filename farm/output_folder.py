@@ -16,7 +16,7 @@ LOCKED_BYTE = 2**20
 
 @contextmanager
 def locked_folder(out: Path, run: str) -> Iterator[None]:
-    """Make the folder, and hold it for a run of this process; what a killed run has left half written is deleted.
+    """Make the folder, and lock it for a run of this process; files that a killed run left half written are deleted.
 
     Workers that still work for an earlier run, on a cluster, find by `is_of_run` that it is over.
 
@@ -46,7 +46,7 @@ def locked_folder(out: Path, run: str) -> Iterator[None]:
 
 
 def is_of_run(out: Path, run: str) -> bool:
-    """Whether a folder is still held by, or was last held by, this run."""
+    """Return whether a folder is still held by, or was last held by, this run."""
     try:
         return (out / LOCK).read_text(encoding="utf-8", errors="replace") == run
     except OSError:

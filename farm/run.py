@@ -36,7 +36,7 @@ class Workers:
     executor: Executor
     """dask's executor, or another for a test."""
     count: Callable[[], int]
-    """How many workers there are now."""
+    """Current number of workers."""
     died_with: tuple[type[BaseException], ...] = ()
     """The error of a task whose workers died, one after another."""
 
@@ -55,7 +55,7 @@ class FarmRun:
 
     @property
     def unmeasured(self) -> int:
-        """How many performers are not measured yet; their takes wait."""
+        """Number of performers that are not measured yet; their takes wait."""
         return len(self._unmeasured)
 
     def rows(self) -> Iterator[tuple[TakeRow, ...]]:
@@ -93,7 +93,7 @@ class FarmRun:
         return replace(order, performer_file=str(path))
 
     def _collect(self, future: "Future[Any]") -> tuple[TakeRow, ...]:
-        """Return the rows of what is done, none of a performer, or of a bundle that is tried again."""
+        """Return the rows of a finished task; none for a performer, or for a bundle that is tried again."""
         work = self.running.pop(future)
         if future.cancelled():
             raise SchedulerLostError("the connection to the scheduler is lost")

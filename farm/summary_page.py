@@ -90,7 +90,7 @@ CAPTION = "Mean, p99 and max are errors of all fingertips; over time is each fra
 
 
 def _table(rows: Sequence[TakeRow]) -> tuple[Html, ...]:
-    """Return the table, and what its strips mean."""
+    """Return the table, and the legend of its strips."""
     if not rows:
         return (element("p", "No take was solved.", class_="quiet"),)
     heads = [element("th", element("button", name, type="button"), scope="col") for name in HEADS]

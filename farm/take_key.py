@@ -16,7 +16,7 @@ def take_key(inputs: Iterable[str], recipe: dict[str, Any], settings: Iterable[s
     """Return the key, as hexadecimal text.
 
     inputs: paths of the capture, the performer and the rig: their contents count, not their paths;
-    recipe: as JSON, without the rig's path; settings: what else decides, such as Knuckle's version.
+    recipe: as JSON, without the rig's path; settings: everything else that matters, such as Knuckle's version.
 
     Raises CaptureError for a file that cannot be read.
     """

@@ -112,7 +112,7 @@ class _FileSearch:
 
 
 def _is_performer(path: Path) -> bool:
-    """Whether a file holds a performer's measurements."""
+    """Return whether a file holds a performer's measurements."""
     if path.suffix.lower() != ".json":
         return False
     try:

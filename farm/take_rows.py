@@ -1,4 +1,4 @@
-"""What came of a take: its row in the figures, which is also kept beside its files."""
+"""The row of a take in the farm's results, which is also stored beside the take's files."""
 
 import json
 import math
@@ -49,7 +49,7 @@ class TakeRow:
     at_limit: float | None = None
     """Fraction of frames in which an angle was at a limit."""
     depth_mm: float | None = None
-    """How deep skin is in skin, at most."""
+    """Maximum depth of skin in skin."""
     problems: int = 0
     severity: float = 0.0
     """Severity of the worst problem: how many times it exceeds its threshold."""
@@ -58,7 +58,7 @@ class TakeRow:
     notes: int = 0
     """Warnings in the report."""
     seconds: float = 0.0
-    """What reading, solving and writing took."""
+    """Time to read, solve and write the take."""
     files: tuple[str, ...] = ()
     """Names of its files, in its folder."""
     heat: str = ""
@@ -66,7 +66,7 @@ class TakeRow:
 
     @property
     def rank(self) -> tuple[bool, float, int, float, str]:
-        """What rows are sorted by, the worst first: those that failed, then by their worst problem."""
+        """Sort key, the worst take first: failed takes, then by severity of the worst problem."""
         return (self.state != "failed", -self.severity, -self.problems, -(self.p99_mm or 0.0), self.name)
 
 

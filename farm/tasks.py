@@ -1,4 +1,4 @@
-"""What workers do: solve a bundle of takes, and measure a performer. Blender starts where it is needed, and once.
+"""The tasks of workers: solve a bundle of takes, and measure a performer. Blender is started once, when it is needed.
 
 A bundle may be started twice, because a worker that dies leaves its bundle to another: what was finished is known by
 its record and is not done again.
@@ -47,7 +47,7 @@ TAKES, PERFORMERS = "takes", "performers"
 """Folders in the output."""
 PERFORMER_FILE = "performer.json"
 TRACEBACK_FILE = "error.txt"
-"""In a take's folder: where a bug was met."""
+"""File in a take's folder with the traceback of a bug."""
 FILE_NAMES = {
     "joints": "joints.npz",
     "evidence": "evidence.npz",
@@ -160,7 +160,7 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
     except KnuckleError as problem:
         return replace(failed, problem=str(problem))
     except MemoryError:
-        return replace(failed, problem="the memory of its worker does not suffice, expected a smaller capture")
+        return replace(failed, problem="not enough memory in its worker, expected a smaller capture")
     except Exception as bug:
         # No error in one take stops the run; the traceback is kept for a report.
         _keep_traceback(folder)
@@ -209,7 +209,7 @@ def _write_solved(
 
 
 def kept_row(order: TakeOrder, settings: FarmSettings) -> TakeRow | None:
-    """Return what the record of a take says that this run has not come to, None if it has none."""
+    """Return the row in the record of a take that was not reached in this run; None without a record."""
     known = read_record(settings.folder(order))
     if known is None:
         return None
@@ -242,7 +242,7 @@ def _recorded(folder: Path, key: str, run: str) -> Iterator[list[TakeRow]]:
 
 
 def _solved(recipe: Recipe, settings: FarmSettings, name: str, held: ExitStack) -> SolvedContent:
-    """Solve a take, with a .blend file also key it in Blender's module; what is on the disk lasts as long as `held`."""
+    """Solve a take, with a .blend file also key it in Blender's module; files on the disk exist as long as `held`."""
     html = "html" in settings.outputs
     if "blend" not in settings.outputs and recipe.rig == "default":
         choices = SolveChoices(name, html=html, review=True)

@@ -94,7 +94,7 @@ def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds
 
 
 def likely_twist(m: NumberFunctions[N], tip: Point[N], limits: Bounds) -> N:
-    """The most likely twist among the pairs of abduction and twist that bring a tip into the plane.
+    """Return the most likely twist among the pairs of abduction and twist that bring a tip into the plane.
 
     For small angles the plane contains the tip where x + abduction · y = twist · z. The most likely of these pairs has
     the least (abduction / ABDUCTION_SD_DEGREES)² + (twist / TWIST_SD_DEGREES)². A tip straight ahead then determines

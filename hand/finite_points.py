@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 
 def finite_points(points: NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Whether all K components of points (..., K) are finite: (...).
+    """Return whether all K components of points (..., K) are finite: (...).
 
     Components are compared one after the other: np.all over so short an axis takes seven times as long.
     """

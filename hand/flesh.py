@@ -1,8 +1,8 @@
 """The flesh of a hand's digits and palm: tapered capsules on its bones, and how deep these are in each other.
 
 A digit's phalanges have half its thickness as radii, which grow or shrink from joint to joint; the palm is the flesh
-below its four metacarpals. What overlaps with straight fingers too, as the webs between them do, is no depth.
-Sphere-meshes, such capsules, are what hands are tracked with by Tkach et al. (2016), who keep fingers apart by them.
+below its four metacarpals. Overlaps that straight fingers have, too, as in their webs, do not count as depth.
+Tkach et al. (2016) track hands with such capsules, sphere-meshes, and keep fingers apart by them.
 """
 
 from collections.abc import Collection
@@ -32,7 +32,7 @@ PALM_SHARE = 1.2
 NEAR_JOINT = 0.3
 """Fraction of a bone within which skin is near a joint."""
 TIP_POSITION = 0.6
-"""Position on the last bone, as a share of it, at which a tip's thickness is measured: it is rounded beyond."""
+"""Position on the last bone, as a fraction of it, at which a tip's thickness is measured: it is rounded beyond."""
 FLAT_SHARE = 0.2
 """Quantile of the distances of skin from a bone that is half its thickness from back to front: digits are wider."""
 MIN_POINTS = 6
@@ -93,7 +93,7 @@ class Touches:
     """N pairs of capsules in some frames: where they are nearest to each other."""
 
     depths: Floats
-    """(N,) m, how deep they are in each other beyond what straight fingers are; negative where they are apart."""
+    """(N,) m, depth in each other beyond that of straight fingers; negative where they are apart."""
     points: Floats
     """(2, N, 3) m, where the two axes are nearest to each other."""
     shares: Floats
@@ -139,7 +139,7 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
 
 
 def _may_touch(a: int, b: int) -> bool:
-    """Whether two capsules are of different parts, and not of one flesh.
+    """Return whether two capsules are of different parts, and not of one flesh.
 
     The base of a digit and the palm are, and so is the thumb's proximal phalanx with it: its base is in the ball of
     the thumb, which moves with it, so that it would be 3 to 8 mm in the palm where the skin touches nothing.
@@ -190,14 +190,14 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
 
 
 def radius_at(flesh: Flesh, capsules: int | Ints, shares: float | NDArray[np.floating]) -> Floats:
-    """Return the radii (N,) m of capsules (N,), or of one, at shares (N,) of their axes."""
+    """Return the radii (N,) m of capsules (N,), or of one, at fractions (N,) of their axes."""
     ends = flesh.radii[capsules]
     found: Floats = ends[..., 0] + shares * (ends[..., 1] - ends[..., 0])
     return found
 
 
 def nearest_on_segments(p: Reals, q: Reals, r: Reals, s: Reals) -> tuple[Reals, Reals]:
-    """Return where segments p to q and r to s (N, 3) are nearest to each other (N,), as shares of each.
+    """Return where segments p to q and r to s (N, 3) are nearest to each other (N,), as fractions of each.
 
     Ericson, Real-Time Collision Detection (2005), 5.1.9.
     """

@@ -13,19 +13,19 @@ class Progress:
     """Progress of a computation."""
 
     fraction: float
-    """0..1 of the whole."""
-    doing: str = ""
-    """The current step, in words; empty if it is the same as before."""
+    """Of the whole computation, 0..1."""
+    description: str = ""
+    """What is being done, for the user; empty if it has not changed."""
 
 
 Steps = Generator[Progress, None, Result]
 """A computation that yields its progress and returns a result."""
 
 
-def part_of(start: float, end: float, doing: str, work: Steps[Result]) -> Steps[Result]:
-    """Run a part of a computation, with its progress scaled to the fractions from `start` to `end`.
+def part_of(start: float, end: float, description: str, work: Steps[Result]) -> Steps[Result]:
+    """Run a part of a computation, its progress scaled to the range from `start` to `end`, and return its result.
 
-    doing: the description of the step while the part yields none. Returns the part's result.
+    description: replaces the part's own descriptions where these are empty.
     """
     while True:
         try:
@@ -33,7 +33,7 @@ def part_of(start: float, end: float, doing: str, work: Steps[Result]) -> Steps[
         except StopIteration as finished:
             result: Result = finished.value
             return result
-        yield Progress(start + (end - start) * progress.fraction, progress.doing or doing)
+        yield Progress(start + (end - start) * progress.fraction, progress.description or description)
 
 
 def run_to_end(

@@ -99,7 +99,7 @@ class PosedJoints:
     """(F, D, 3) unit axes in the world; each goes through its joint's position."""
 
     def site_positions(self, sites: Ints) -> Floats:
-        """Positions (F, T, 3) m of some of the hand's sites (T,)."""
+        """Return positions (F, T, 3) m of some of the hand's sites (T,)."""
         chosen = [self.hand.sites[site] for site in sites]
         joints = [site.joint for site in chosen]
         offsets = np.array([site.offset for site in chosen]).reshape(-1, 3, 1)
@@ -156,7 +156,7 @@ def pose_joints(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
 
 
 def rotation_errors(target: Floats, current: Floats) -> Floats:
-    """The shorter rotation vectors (..., 3) rad in world axes that rotate `current` to `target` (..., 3, 3).
+    """Return the shorter rotation vectors (..., 3) rad in world axes that rotate `current` to `target` (..., 3, 3).
 
     At half a turn, where both directions are equally short, either may be returned.
     """

@@ -61,7 +61,7 @@ def constant_offsets(device: Floats, solved: Floats) -> Floats:
 
 
 def observable_joints(hand: HandModel, joints: "NDArray[np.int64]", seen: Bools) -> Bools:
-    """Whether each joint's rotation (J,) is observable: whether a target beyond it is seen.
+    """Return whether each joint's rotation (J,) is observable: whether a target beyond it is seen.
 
     Args:
         hand: the hand model.

@@ -94,7 +94,7 @@ def joint_in_label(label: str) -> tuple[Side | None, str] | None:
 
 
 def is_bare_thumb(label: str) -> bool:
-    """Whether a label names only a thumb, with or without its side, as MakeHuman's rthumb in a BVH file."""
+    """Return whether a label names only a thumb, with or without its side, as MakeHuman's rthumb in a BVH file."""
     words = split_label(label.rpartition(":")[-1])
     return {DIGIT_WORDS.get(word) for word in words if word not in SIDE_WORDS and word not in WRIST_WORDS} == {"thumb"}
 

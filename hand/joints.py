@@ -1,4 +1,4 @@
-"""Names of a hand's joints, bones and movements.
+"""Names of a hand's joints and digits.
 
 The 25 joints are those of the WebXR Hand Input module and of OpenXR's XR_EXT_hand_tracking, which are also the joints
 of the hand in FABRIK-CGA section 3.4.1.
@@ -36,7 +36,7 @@ PARENTS: tuple[int, ...] = tuple(
 """(J,) the index of each joint's parent; −1 for the wrist."""
 
 BENDING_JOINTS: frozenset[str] = frozenset(joint for joints in CHAIN_JOINTS.values() for joint in joints[1:])
-"""The joints that move when a digit bends: the last three of each."""
+"""The joints that move when a digit bends: the last three of each chain, with the tip."""
 
 KNUCKLES = tuple(f"{digit}-phalanx-proximal" for digit in DIGITS[1:])
 """The MCP joints of the four fingers, from the index outwards."""
@@ -45,12 +45,12 @@ TIPS = tuple(f"{digit}-tip" for digit in DIGITS)
 
 
 def digit_label(digit: str) -> str:
-    """Return a digit's name as it appears in a sentence: "little finger"."""
+    """Return a digit's name for use in a sentence, such as "little finger"."""
     return digit.replace("pinky", "little").replace("-", " ")
 
 
 def digit_title(digit: str) -> str:
-    """Return a digit's name, or the palm's, as it stands alone: "Little"."""
+    """Return the name of a digit or the palm for use as a heading, such as "Little"."""
     return digit_label(digit).removesuffix(" finger").capitalize()
 
 

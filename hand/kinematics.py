@@ -142,7 +142,7 @@ def joint_position(pose: Pose, joint: str) -> Floats:
 
 
 def site_positions(hand: HandModel, frames: Floats, sites: Ints | None = None) -> Floats:
-    """Positions of sites of the hand.
+    """Return positions of sites of the hand.
 
     Args:
         hand: the hand model of S sites.
@@ -192,7 +192,7 @@ class SiteChains:
     """(S, 4, 1) m, the sites in the last frame."""
 
     def at(self, angles: Floats) -> SiteMotion:
-        """Positions and derivatives of the sites at angles (F, D) rad."""
+        """Return positions and derivatives of the sites at angles (F, D) rad."""
         padded = np.zeros((len(angles), angles.shape[1] + 1))
         padded[:, :-1] = angles
         own = padded[:, self.dofs - ROOT_DOFS][..., None, None]
@@ -227,7 +227,7 @@ def site_chains(hand: HandModel, sites: tuple[int, ...]) -> SiteChains:
 
 
 def _chain(hand: HandModel, site: int) -> tuple[list[int], list[Floats], Floats]:
-    """Degrees of freedom on the way to a site, (4, 4) from each to the next, and (3,) m the site in the last frame."""
+    """Degrees of freedom of the chain to a site, (4, 4) from each to the next, and the site (3,) m in the last."""
     joint = hand.sites[site].joint
     joints = [joint]
     while hand.parents[joints[0]] >= 0:

@@ -27,7 +27,7 @@ class RigLimits:
     limits: AngleLimits
     """Degrees, for the movements that the rig limits."""
     bones: int = 0
-    """How many of its bones have limits that are used."""
+    """Number of its bones with limits that are used."""
     notes: tuple[str, ...] = ()
     """Remarks for the user, in sentences."""
 

@@ -87,7 +87,7 @@ class MarkerAssignment:
         return replace(self, chosen=chosen, others={name: spot for name, spot in self.others.items() if name != label})
 
     def keep(self) -> "MarkerAssignment":
-        """Return the next step; what is assigned stays."""
+        """Return the next step; assignments stay."""
         return replace(self, at=min(self.at + 1, len(STEPS)))
 
     def skip(self) -> "MarkerAssignment":
@@ -95,7 +95,7 @@ class MarkerAssignment:
         return replace(self, chosen={step: entry for step, entry in self.chosen.items() if step != self.at}).keep()
 
     def back(self) -> "MarkerAssignment":
-        """Return the step before; what is assigned stays."""
+        """Return the step before; assignments stay."""
         return replace(self, at=max(self.at - 1, 0))
 
     @property

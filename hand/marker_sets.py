@@ -209,7 +209,7 @@ class Suggestion:
     """The marker set's display name."""
     groups: Groups
     confidence: float
-    """0..1: of five tips and three palm points, the share that the most complete hand has."""
+    """0..1: of five tips and three palm points, the fraction that the most complete hand has."""
     on_skin: bool = False
     """See MarkerSet."""
 
@@ -235,7 +235,7 @@ def suggest(names: Iterable[str]) -> Suggestion:
     if not groups:
         raise MarkerMapError(
             f"none of the {len(names)} labels ({', '.join(names[:4])}{' …' if len(names) > 4 else ''}) "
-            "is known as a point of a hand, a marker map must say which are"
+            "is known as a point of a hand, a marker map must assign them"
         )
     on_skin = any(marker_set.on_skin for marker_set in MARKER_SETS if marker_set.name == name)
     return Suggestion(name, groups, max(map(completeness, groups.values())), on_skin)
@@ -251,7 +251,7 @@ class _ReadLabel:
     subject: str
     subject_side: Side | None
     text: str
-    """As normalise_label returns it."""
+    """The label as normalise_label returns it."""
     without_side: str
     side: Side | None
     """The side at the beginning or end of the text."""
@@ -389,7 +389,7 @@ def _best_label(spot: Spot, spots: dict[Spot, list[str]]) -> str:
 
 
 def completeness(spots: dict[str, Spot]) -> float:
-    """Return the share, 0..1, of five tips and three palm points that are among the spots."""
+    """Return the fraction, 0..1, of five tips and three palm points that are among the spots."""
     tips = {spot.joint for spot in spots.values()} & set(TIPS)
     palm = sum(map(on_palm, spots.values()))
     return (len(tips) + min(palm, 3)) / 8
@@ -400,7 +400,7 @@ _PALM = {"wrist"} | {joint for digit in DIGITS[1:] for joint in DIGIT_JOINTS[dig
 
 
 def on_palm(spot: Spot) -> bool:
-    """Whether a marker moves with the palm: at a knuckle or on a metacarpal, not on a phalanx.
+    """Return whether a marker moves with the palm: at a knuckle or on a metacarpal, not on a phalanx.
 
     The thumb's CMC is excluded: in headset captures it moves by a centimetre relative to the others.
     """

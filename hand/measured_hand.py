@@ -50,7 +50,7 @@ class MeasuredHand:
     limits: AngleLimits = field(default_factory=dict)
     """Degrees, only those that differ from DEFAULT_LIMITS."""
     measurements: tuple[Measurement, ...] = ()
-    """How all this was measured, and how certain it is."""
+    """Methods and uncertainties of all measurements."""
     motion: Floats = field(default_factory=_not_given)
     """(N, D) rad, the model's angles in frames of free motion; empty if no such clip was solved."""
     uncoupled: frozenset[str] = frozenset()
@@ -167,7 +167,7 @@ def apply_skin_fit(measured: MeasuredHand, skin_fit: SkinFit) -> MeasuredHand:
 
 
 def _restricts_pip(row: CouplingRow, own: AngleLimits, restricted: AngleLimits) -> bool:
-    """Whether a DIP coupling would restrict the PIP more under limits `restricted` than under the hand's `own`.
+    """Return whether a DIP coupling would restrict the PIP more under limits `restricted` than under the hand's `own`.
 
     For example, a DIP that a rig limits to 30 degrees would limit the PIP to 45.
     """
@@ -189,7 +189,7 @@ def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow,
         if not low <= high:
             raise HandError(
                 f"{side} hand: the {joint} {movement} is limited to {low:g}..{high:g} degrees, "
-                "the first must be the smaller"
+                "expected the lower limit first"
             )
     for row in couplings:
         bounds = [sorted(factor * limit for limit in limits[joint, movement]) for joint, movement, factor in row.terms]

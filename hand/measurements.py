@@ -20,8 +20,8 @@ class Measurement:
 
     kind: Kind
     of: str
-    """For a bone, the joint at which it starts; for a palm joint or a radius, the joint; for rho, the digit; for a
-    marker, its label."""
+    """What is measured: the joint at which a bone starts, a palm joint, the joint of a radius, the digit of a rho, or
+    the label of a marker."""
     how: str
     """The method, in words."""
     value: float | None = None
@@ -33,7 +33,7 @@ class Measurement:
     residual: float | None = None
     """Root mean square residual of the frames: degrees for rho, mm for a radius or a marker."""
     frames: int = 0
-    """How many frames were used."""
+    """Number of frames used."""
 
 
 def format_value(value: float, measurement: Measurement | None, decimals: int) -> str:

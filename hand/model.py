@@ -101,7 +101,7 @@ class HandModel:
             low, high = np.rad2deg(self.limits[swapped[0]])
             raise HandError(
                 f"{self.side} hand: the {self.dof_name(int(swapped[0]))} is limited to {low:.0f}..{high:.0f} degrees, "
-                "the first must be the smaller"
+                "expected the lower limit first"
             )
         _check_couplings(self.side, self.couplings, d)
 

@@ -31,7 +31,7 @@ def interpolated(pose: Pose, times: Floats, new_times: Floats) -> Pose:
 
 
 def neighbours(times: Floats, new_times: Floats) -> tuple[Ints, Ints, Floats]:
-    """Return the frames (N,) before and after each of the new times, and the part (N,) 0..1 of the way to the latter.
+    """Return the frames (N,) before and after each of the new times, and the fraction (N,) 0..1 between them.
 
     Times are as in `interpolated`.
     """

@@ -31,7 +31,7 @@ _FINGER: tuple[tuple[int, Movement], ...] = ((0, "flexion"), (1, "flexion"), (0,
 
 
 MAX_LABEL = 64
-"""The most characters of the label of a saved pose."""
+"""Maximum characters of the label of a saved pose."""
 MOVEMENTS: tuple[Movement, ...] = get_args(Movement)
 
 
@@ -81,7 +81,7 @@ def _read(path: Path) -> dict[str, NamedPose]:
 
 
 POSES: dict[str, NamedPose] = _read(Path(__file__).with_name("poses.json"))
-"""By name, in display order."""
+"""Named poses, in display order."""
 
 
 def names_in_group(group: str) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def _clip_many(x: Floats, low: float, high: float) -> Floats:
 
 
 def _cos_sin_many(x: Floats) -> tuple[Floats, Floats]:
-    """By the tangent of the half angle; NumPy's own sine and cosine take eight times as long as its tangent."""
+    """Uses the tangent of the half angle: NumPy's own sine and cosine take eight times as long as its tangent."""
     tangent = np.tan(0.5 * x)
     square = tangent * tangent
     whole = 1.0 + square

@@ -1,4 +1,4 @@
-"""How far a person's wrist bends. A capture in another position than its character demands more."""
+"""Human range of wrist motion. A capture that is not aligned with its character exceeds it."""
 
 import numpy as np
 from numpy.typing import NDArray

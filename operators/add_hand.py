@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
-    """Add a hand: 25 bones with a human hand's limits as constraints, and a skin that they move"""
+    """Add a hand: 25 bones with a human hand's limits as constraints, and a skin"""
 
     bl_idname = "knuckle.add_hand"
     bl_label = "Knuckle Hand"
@@ -43,9 +43,9 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """In Object Mode."""
+        """Requires Object Mode."""
         if context.mode != "OBJECT":
-            cls.poll_message_set("A hand is added in Object Mode")
+            cls.poll_message_set("Hands can only be added in Object Mode")
             return False
         return True
 

@@ -54,7 +54,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
                 for hand in [_hand_model(context, found.side)]
             ]
             count = sum(suggest_limits(armature, binding, hand) for binding, hand in hands)
-            detection_cache.forget()
+            detection_cache.clear()
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
@@ -68,7 +68,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
 
 
 class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
-    """Remove the constraints that Add Limits made, and no others"""
+    """Remove only the constraints that Add Limits added"""
 
     bl_idname = "knuckle.remove_limits"
     bl_label = "Remove Limits"
@@ -77,7 +77,7 @@ class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Remove the limits from all bones of the armature."""
         count = sum(remove_limit(bone) for bone in context.scene.knuckle.armature.pose.bones)
-        detection_cache.forget()
+        detection_cache.clear()
         report_message(self, "INFO", f"Limits removed from {count} bones")
         return {"FINISHED"} if count else {"CANCELLED"}
 

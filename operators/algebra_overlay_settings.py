@@ -11,7 +11,7 @@ from .session import SESSION
 from .setting_properties import NOT_ANIMATED
 
 MAX_STEPS = 5
-"""The most steps that a part of the hand has."""
+"""Maximum number of steps of a part of the hand."""
 ABOUT = {
     "arm": "Shoulder, elbow and wrist, if the hand has an arm",
     "palm": "The palm's plane and the knuckles on it",

@@ -1,4 +1,4 @@
-"""Place the performer at the character: the markers are moved and rotated, and so is what is solved from them."""
+"""Align the performer with the character: the markers and the poses solved from them are moved and rotated."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 METHODS = [
-    ("POSE", "Current Pose", "The captured hands begin where the character's are now"),
+    ("POSE", "Current Pose", "The captured hands start where the character's are now"),
     (
         "REST",
         "Rest Pose",
-        "The captured hands begin where the character's are at rest. If the character is posed or "
+        "The captured hands start where the character's are at rest. If the character is posed or "
         "animated, its wrist then bends: use the current pose",
     ),
-    ("FOREARMS", "Forearms", "The captured forearms begin where the character's are now. The capture must show elbows"),
+    ("FOREARMS", "Forearms", "The captured forearms start where the character's are now. The capture must show elbows"),
     (
         "POINTS",
         "Two Points",
-        "The captured wrist begins at the active object, and the fingers point to the other selected one",
+        "The captured wrist starts at the active object, and the fingers point to the other selected one",
     ),
 ]
 
 
 class KNUCKLE_OT_align_capture(JobOperator, bpy.types.Operator):
-    """Move and rotate the markers so that the performer stands at the character"""
+    """Move and rotate the markers to align the performer with the character"""
 
     bl_idname = "knuckle.align_capture"
     bl_label = "Align to Character"
@@ -54,7 +54,7 @@ class KNUCKLE_OT_align_capture(JobOperator, bpy.types.Operator):
         if not chosen.capture:
             cls.poll_message_set("There is no capture yet, import one")
         elif chosen.rig != "ARMATURE" or not is_armature(chosen.armature):
-            cls.poll_message_set("Choose the armature that the performer is placed at")
+            cls.poll_message_set("Choose the armature to align the performer with")
         else:
             return no_job_runs(cls, context)
         return False
@@ -81,8 +81,8 @@ def _points(context: "Context") -> list[str]:
     others = [obj.name for obj in context.view_layer.objects.selected if obj != active]
     if active is None or not active.select_get() or len(others) != 1:
         raise RigError(
-            f"{len(context.view_layer.objects.selected)} objects are selected, expected two: the active one where the "
-            "wrist begins, the other where the fingers point"
+            f"{len(context.view_layer.objects.selected)} objects are selected, expected two: the active one at which "
+            "the wrist starts, and the one to which the fingers point"
         )
     return [active.name, others[0]]
 

@@ -30,7 +30,7 @@ KEYS = "Click: Assign    Space: Keep    S: Skip    Backspace: Back    Tab: Other
 
 
 class KNUCKLE_OT_assign_markers(bpy.types.Operator):
-    """Click the markers of a hand one after another, as a picture shows, for labels that are not understood"""
+    """Click the markers of a hand one after another, as a picture shows, if their labels are not understood"""
 
     bl_idname = "knuckle.assign_markers"
     bl_label = "Assign Markers"
@@ -122,9 +122,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
         state = SESSION.assigning_markers
         assert state is not None
         step = state.hand.step
-        instruction = (
-            f"{step.words} ({state.hand.at + 1} of {len(STEPS)})" if step else "no places are left, press Enter"
-        )
+        instruction = f"{step.words} ({state.hand.at + 1} of {len(STEPS)})" if step else "all are assigned, press Enter"
         context.workspace.status_text_set(f"{state.side.capitalize()} hand: {instruction}    {KEYS}")
         redraw_views(context)
 
@@ -136,11 +134,11 @@ STEP_KEYS = {
     "S": MarkerAssignment.skip,
     "BACK_SPACE": MarkerAssignment.back,
 }
-"""Key -> what it does to the hand's assignment."""
+"""Key -> its effect on the hand's assignment."""
 
 
 def guessed_map(context: "Context") -> Groups:
-    """Return the scene's marker map, or else what import found, without labels that the capture lacks."""
+    """Return the scene's marker map, or else that found by the import, without labels that the capture lacks."""
     about = context.scene.knuckle.markers[markers_object.CAPTURE_PROPERTY]
     names = set(about["names"])
     for text in (context.scene.knuckle.marker_map, about.get("guess", "")):

@@ -40,7 +40,7 @@ def key_posed(
     placed: Collection[str] = (),
     scaled: Collection[str] = (),
 ) -> bool:
-    """Key bones that were rotated, `placed` (translated) or `scaled`, as auto-keying would. Returns whether it did.
+    """Key bones that were rotated, `placed` (translated) or `scaled`, like auto-keying. Return whether keys were set.
 
     As in Blender: with Only Active Keying Set the active keying set alone is keyed, otherwise the channels that were
     changed; of these, with Only Insert Available those that have an F-curve, with Only Insert Needed those that differ
@@ -66,7 +66,10 @@ def key_posed(
 
 
 def takes_no_keys(armature: "Object") -> bool:
-    """Whether the armature's action is not editable. Blender's own tools then pose without keys, and report it."""
+    """Return whether the armature's action is not editable.
+
+    Blender's own tools then pose without keys, and report it.
+    """
     action = armature.animation_data.action if armature.animation_data else None
     return action is not None and not action.is_editable
 
@@ -123,7 +126,7 @@ def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet",
     """Key these bones by a keying set; or the channels that the keying set names, if it does."""
     if keying_set.bl_idname == "Available":
         # Blender's own operator fails if there is nothing to key, which is no error here.
-        _key_what_has_curves(armature, bones)
+        _key_existing_channels(armature, bones)
         return
     window, area = _view(context)
     posed: Any = [armature.pose.bones[name] for name in bones]
@@ -134,7 +137,7 @@ def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet",
         bpy.ops.anim.keyframe_insert()
 
 
-def _key_what_has_curves(armature: "Object", bones: Collection[str]) -> None:
+def _key_existing_channels(armature: "Object", bones: Collection[str]) -> None:
     frame = bpy.context.scene.frame_current_final
     for name in bones:
         path = armature.pose.bones[name].path_from_id()

@@ -1,4 +1,4 @@
-"""Undo auto-keying: restore the keys of a frame after a drag in the panel is cancelled by Escape."""
+"""Restore the keys that auto-keying changed, after a slider's drag is cancelled by Escape."""
 
 from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass
@@ -30,23 +30,22 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeysBefore:
-    """The keys of bones on one frame. Holds names and numbers only, so that it survives undo."""
+    """The keys of bones before a drag. Holds names and numbers only, so that it stays valid after undo."""
 
     frame: float
     """The scene's frame."""
-    animated: bool
-    """Whether the armature had animation data."""
+    has_animation_data: bool
     action: str
     """Name of the active action; empty if there is none."""
-    slot: bool
-    """Whether it had an active slot."""
+    has_slot: bool
+    """Whether the armature had an active slot."""
     slots: frozenset[tuple[int, int]]
-    """All slots of the file, by action and handle: Blender may key in an existing slot of another object."""
+    """All slots of the file, by action and handle: auto-keying may use an existing slot of another object."""
     paths: frozenset[str]
     """Data paths of the bones."""
     keys: dict[tuple[str, int], tuple[Key | None, Floats, Floats, Floats]]
-    """Data path and index of an F-curve -> its key on the frame or None; the co, handle_left and handle_right of all
-    its keys, since a new key shortens its neighbours' handles, and a cyclic curve is keyed at both ends."""
+    """Data path and index of an F-curve -> its key on the frame, or None, and the co, handle_left and handle_right of
+    all its keys: a new key shortens its neighbours' handles, and cyclic curves are keyed at both ends."""
 
 
 def keys_before(context: "Context", armature: "Object", bones: Collection[str]) -> KeysBefore | None:
@@ -64,43 +63,42 @@ def keys_before(context: "Context", armature: "Object", bones: Collection[str]) 
     slots = frozenset(
         (datablock.session_uid, slot.handle) for datablock in bpy.data.actions for slot in datablock.slots
     )
-    slot = bool(animation and animation.action_slot)
+    has_slot = bool(animation and animation.action_slot)
     return KeysBefore(
-        frame, animation is not None, action.name if action else "", slot, slots, _paths(armature, bones), keys
+        frame, animation is not None, action.name if action else "", has_slot, slots, _paths(armature, bones), keys
     )
 
 
-def keys_now(armature: "Object", bones: Collection[str]) -> Hashable:
-    """Return a fingerprint of the bones' keys: it differs once any was inserted or removed."""
+def keys_fingerprint(armature: "Object", bones: Collection[str]) -> Hashable:
+    """Return a fingerprint of the bones' keys. It changes when a key is inserted, moved or removed."""
     animation = armature.animation_data
-    played = animation.action.name if animation and animation.action else ""
-    return played, *(
-        (c.data_path, c.array_index, hash(key_values(c, "co").tobytes())) for c in _curves(armature, bones)
+    action = animation.action.name if animation and animation.action else ""
+    return action, *(
+        (curve.data_path, curve.array_index, hash(key_values(curve, "co").tobytes()))
+        for curve in _curves(armature, bones)
     )
 
 
 def restore_keys(armature: "Object", before: KeysBefore) -> None:
-    """Restore the keys of the frame. F-curves, a slot and an action that were made meanwhile are removed.
+    """Restore the bones' keys. F-curves of the bones, a slot and an action that are new are removed.
 
-    Whatever else the action holds stays.
+    All other contents of the action are kept.
     """
     animation: Any = armature.animation_data
     if animation is None or animation.action is None or before.action not in ("", animation.action.name):
         return
     action, slot = animation.action, animation.action_slot
-    made = slot is not None and (action.session_uid, slot.handle) not in before.slots
-    if slot is None or not (before.slot or made):
-        # The slot existed but was not active: its curves were not read.
+    is_new = slot is not None and (action.session_uid, slot.handle) not in before.slots
+    if slot is None or not (before.has_slot or is_new):
+        # The slot existed but was not active, so its curves were not read.
         return
     for layer in action.layers:
         for strip in layer.strips:
             bag: Any = strip.channelbag(slot)
-            of_bones = (
-                [curve for curve in bag.fcurves if curve.data_path.rpartition(".")[0] in before.paths] if bag else ()
-            )
-            for curve in of_bones:
+            curves = bag.fcurves if bag else ()
+            for curve in [curve for curve in curves if curve.data_path.rpartition(".")[0] in before.paths]:
                 _restore_curve(bag, curve, before)
-    if before.slot:
+    if before.has_slot:
         return
     action.slots.remove(slot)
     if before.action:
@@ -108,7 +106,7 @@ def restore_keys(armature: "Object", before: KeysBefore) -> None:
     animation.action = None
     if not action.users and not len(action.slots):
         bpy.data.actions.remove(action)
-    if not before.animated:
+    if not before.has_animation_data:
         armature.animation_data_clear()
 
 
@@ -126,8 +124,8 @@ def _restore_curve(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
             setattr(key, name, value)
     curve.update()
     if len(points) == 2 * len(curve.keyframe_points):
-        for attribute, coordinates in (("co", points), ("handle_left", left), ("handle_right", right)):
-            curve.keyframe_points.foreach_set(attribute, coordinates)
+        for property_name, coordinates in (("co", points), ("handle_left", left), ("handle_right", right)):
+            curve.keyframe_points.foreach_set(property_name, coordinates)
 
 
 def _curves(armature: "Object", bones: Collection[str]) -> "Iterator[FCurve]":

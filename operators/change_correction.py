@@ -27,7 +27,7 @@ WHAT = (
     ("LOCK", "Lock", "Protect this correction from changes, or allow them again"),
     ("UP", "Move Up", "Move this correction up. Each is applied over those above it"),
     ("DOWN", "Move Down", "Move this correction down, over the next one"),
-    ("DELETE", "Delete", "Delete this correction. Its frames are again as they were solved"),
+    ("DELETE", "Delete", "Delete this correction. Its frames return to the solved pose"),
     ("KEY", "Key Factor", "Key the factor on this frame, so that it changes over time"),
     ("UNKEY", "Clear Factor Keys", "Delete the keys of the factor, which keeps its value on this frame"),
 )
@@ -51,7 +51,7 @@ class KNUCKLE_OT_change_correction(bpy.types.Operator):
 
     @classmethod
     def description(cls, _context: "Context", properties: Any) -> str:
-        """Return the tooltip of what is done."""
+        """Return the tooltip of the change."""
         return str(properties.bl_rna.properties["what"].enum_items[properties.what].description)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
@@ -68,7 +68,7 @@ class KNUCKLE_OT_change_correction(bpy.types.Operator):
     def _change(self, context: "Context", take: ShownTake) -> tuple[str, ...]:
         correction = take.find(self.correction)
         if correction is None:
-            raise RigError("this take does not have that correction any more")
+            raise RigError("this take no longer has that correction")
         selected = context.scene.knuckle_correction
         if self.what == "SELECT":
             selected.selected = correction.id

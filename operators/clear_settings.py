@@ -69,4 +69,4 @@ CLASSES = (
     KNUCKLE_OT_clear_rig_file,
     KNUCKLE_OT_clear_recipe_corrections,
 )
-"""What registration.py registers."""
+"""The classes that registration.py registers."""

@@ -31,10 +31,10 @@ class Corrects(OnRange):
     """Mixin of operators that add corrections at once."""
 
     takes_pose = False
-    """Whether the keys of a person's pose on this frame are what it keeps; other edited keys are reported."""
+    """Whether it keeps the keys of the user's pose on this frame; other edited keys are reported."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Add them, and report what was done."""
+        """Add them, and report the result."""
         try:
             self.fill_range(context)
             take = expected_take(context)
@@ -126,7 +126,7 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the pose and the frames."""
-        return self.ask_for_range(context)
+        return self.open_range_dialog(context)
 
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""
@@ -138,7 +138,7 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
         self.draw_range(layout)
 
     def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
-        """Return a correction for each hand that was asked for."""
+        """Return a correction for each requested hand."""
         pose, label = self.pose, named(self.pose).label
         if self.saved:
             poses = saved_poses()
@@ -153,7 +153,7 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
 
 
 def _sides(take: ShownTake, side: str) -> list[Any]:
-    """Return the hands of a take that were asked for. Raises RigError without."""
+    """Return the requested hands of a take. Raises RigError if there are none."""
     keyed_sides = {
         take_hand.hand.side
         for armature in take.armatures
@@ -166,7 +166,7 @@ def _sides(take: ShownTake, side: str) -> list[Any]:
 
 
 class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
-    """Take a stretch of another action of this armature, such as another solve of the capture, as a correction. It is
+    """Take a range of another action of this armature, such as another solve of the capture, as a correction. It is
     kept with the take, and outlasts that action"""
 
     bl_idname = "knuckle.take_from"
@@ -176,7 +176,7 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
     action: StringProperty(name="Action", description="The action to take it from", options={"SKIP_SAVE"})
     later: IntProperty(
         name="Frames Later",
-        description="How many frames later the other action shows the same",
+        description="Offset of the other action: number of frames by which it shows the same motion later",
         default=0,
         options={"SKIP_SAVE"},
     )
@@ -188,7 +188,7 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the action and the frames."""
-        return self.ask_for_range(context)
+        return self.open_range_dialog(context)
 
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""
@@ -200,7 +200,7 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
         self.draw_range(layout)
 
     def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
-        """Return a correction for each hand that was asked for and is in the other action."""
+        """Return a correction for each requested hand that is in the other action."""
         action: Action | None = bpy.data.actions.get(self.action)
         if action is None:
             raise RigError(f"there is no action '{self.action}', choose one")

@@ -32,7 +32,7 @@ def blend_property() -> Any:
     """Make the property of the blends of a new correction."""
     return IntProperty(
         name="Blend",
-        description="Frames at each end over which the correction begins and ends",
+        description="Frames at each end over which the correction is blended in and out",
         min=0,
         max=10_000,
         options={"SKIP_SAVE"},
@@ -95,8 +95,8 @@ class OnRange:
             if not operator.properties.is_property_set(name):
                 setattr(operator, name, value)
 
-    def ask_for_range(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Open a dialog with the frames, and what else the operator draws."""
+    def open_range_dialog(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Open a dialog with the frames and the operator's other properties."""
         operator: Any = self
         try:
             self.fill_range(context)

@@ -171,7 +171,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             goal = self._drag.drag.reached(self._step, self._goal, along)
         else:
             if self._padded is None:
-                found = detection_cache.found(named_armature(context, self.armature), self.side)
+                found = detection_cache.usable_hand(named_armature(context, self.armature), self.side)
                 self._padded = padded(self._drag, found)
             self._step, goal = self._padded.lay(surface, self._step)
         SESSION.drag_targets = DragTargets(self.armature, self.side, self._drag.drag.tip_targets(self._step))
@@ -196,7 +196,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         if not self.joint.endswith("-tip"):
             return None
         if self._pinching is None:
-            found = detection_cache.found(named_armature(context, self.armature), self.side)
+            found = detection_cache.usable_hand(named_armature(context, self.armature), self.side)
             self._pinching = pinching(self._drag, found)
         positions = {digit: tip.position for digit, tip in self._pinching.others.items()}
         digit = nearest_on_screen(context, self._goal, positions, PINCH_RADIUS)

@@ -110,7 +110,7 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Grasp the object, key and attach it."""
         (armature, side), chosen = hand_to_pose(context), context.scene.knuckle_grasp
-        found = detection_cache.found(armature, side)
+        found = detection_cache.usable_hand(armature, side)
         obj = object_to_grasp(context, armature)
         grip = None if chosen.grip == "AUTO" else chosen.grip
         if chosen.keyed or context.scene.tool_settings.use_keyframe_insert_auto:

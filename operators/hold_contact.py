@@ -55,7 +55,7 @@ OTHER_ITEMS = [
 ]
 ON_OBJECT_ITEMS = [
     *DIGIT_ITEMS,
-    (PALM, "Palm", "The palm rests on the object: the wrist is moved and turned, and digits give way"),
+    (PALM, "Palm", "The palm rests on the object: the wrist is moved and rotated, and digits give way"),
 ]
 
 
@@ -73,13 +73,13 @@ class FoundContact:
 
     @property
     def name(self) -> str:
-        """What touches what."""
+        """The parts that touch, such as "Thumb on index"."""
         digit, other = self.touch.parts
         return f"{digit_title(digit)} on {digit_title(other).lower()}"
 
 
 def found_contacts(take: ShownTake) -> list[FoundContact]:
-    """Return the performer's contacts that a take does not hold yet, by time; what a report has damaged is left out."""
+    """Return the performer's contacts that a take does not hold yet, by time, without damaged entries of the report."""
     reported = _reported_contacts(str(take.base.get(REPORT_PROPERTY, "")))
     return [contact for contact in reported if not any(_holds(correction, contact) for correction in take.corrections)]
 
@@ -103,7 +103,7 @@ def _found(side: Side, contact: dict[str, Any]) -> FoundContact:
 
 
 def _holds(correction: Correction, contact: FoundContact) -> bool:
-    """Whether a correction holds these parts at that time."""
+    """Return whether a correction holds these parts at that time."""
     same = isinstance(correction.change, HeldTouch) and set(correction.change.parts) == set(contact.touch.parts)
     return (
         same
@@ -114,7 +114,7 @@ def _holds(correction: Correction, contact: FoundContact) -> bool:
 
 
 def objects_to_touch(_operator: Any, context: "Context", typed: str) -> list[str]:
-    """Return the names of the meshes in the scene that have what was typed, those that begin with it first.
+    """Return the names of the meshes in the scene that contain the typed text, those that start with it first.
 
     Without the skin of the take's armatures, and without markers.
     """
@@ -169,7 +169,7 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the parts and the frames, unless a contact that was found is held."""
-        return self.begin(context) if self.found else self.ask_for_range(context)
+        return self.begin(context) if self.found else self.open_range_dialog(context)
 
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""
@@ -191,7 +191,7 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
         self._composed = yield from part_of(CHOOSING, 1.0, "Holding the contact", composing)
 
     def finish(self, context: "Context") -> None:
-        """Write the keys, select the correction, and report what came of it."""
+        """Write the keys, select the correction, and report the result."""
         take, made, before = expected_take(context), self._correction, BeforeMend.of(context)
         notes = take.write((*take.corrections, made), composed=self._composed)
         context.scene.knuckle_correction.selected = made.id
@@ -211,7 +211,7 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
     def _made(self, take: ShownTake, played: dict[str, PlayedFrames]) -> Steps[Correction]:
         """Return the correction. Raises KnuckleError.
 
-        played: what is evaluated for it comes in here, by the armature's name.
+        played: receives the evaluated frames, by the armature's name.
         """
         if self.found:
             return self._of_found(take)

@@ -117,7 +117,7 @@ class KNUCKLE_OT_import_capture(CaptureFileJob, bpy.types.Operator):
     landmarks: landmarks_property()
     angle_of_view: angle_of_view_property()
     hand_length: hand_length_property()
-    start: IntProperty(name="Start Frame", description="Frame of the scene on which the capture begins", default=1)
+    start: IntProperty(name="Start Frame", description="Frame of the scene on which the capture starts", default=1)
     set_rate: BoolProperty(
         name="Set Scene Frame Rate", description="Give the scene the capture's frame rate", default=False
     )

@@ -40,7 +40,7 @@ class KNUCKLE_OT_import_video(CaptureFileJob, bpy.types.Operator):
 
     filepath: StringProperty(name="File", description="The video", subtype="FILE_PATH", options={"SKIP_SAVE", "HIDDEN"})
     filter_glob: StringProperty(default=";".join(f"*{suffix}" for suffix in VIDEO_SUFFIXES), options={"HIDDEN"})
-    start: IntProperty(name="Start Frame", description="Frame of the scene on which the video begins", default=1)
+    start: IntProperty(name="Start Frame", description="Frame of the scene on which the video starts", default=1)
     match_scene: BoolProperty(
         name="Match Scene to Video",
         description="Give the scene the video's frame rate, range and resolution",

@@ -77,7 +77,7 @@ class JobOperator:
             report_message(self, "INFO", cancelled)
             return {"CANCELLED"}
         if event.type != "TIMER":
-            # Between the slices the user may navigate, but not change what is being worked on.
+            # Between the slices the user may navigate, but not change the data that the job works on.
             return {"PASS_THROUGH"} if navigates(event) else {"RUNNING_MODAL"}
         running = False
         try:
@@ -123,8 +123,8 @@ class JobOperator:
 
     def _show_progress(self, context: "Context", progress: Progress) -> None:
         status = context.window_manager.knuckle
-        status.running, status.fraction, status.doing = True, progress.fraction, progress.doing
-        context.workspace.status_text_set(f"Knuckle: {progress.doing}, {progress.fraction:.0%}    ESC: cancel")
+        status.running, status.fraction, status.description = True, progress.fraction, progress.description
+        context.workspace.status_text_set(f"Knuckle: {progress.description}, {progress.fraction:.0%}    ESC: cancel")
         redraw_views(context)
 
     def _clean_up(self, context: "Context") -> None:
@@ -174,7 +174,7 @@ class _JobContext:
 
 
 def release(operator: object) -> None:
-    """Forget what an operator that has ended was working on.
+    """Forget the job of an operator that has ended.
 
     Blender keeps ended operators in its history, until as many as 32 others have followed.
     """
@@ -196,7 +196,7 @@ NAVIGATION_EVENTS = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUP
 
 
 def navigates(event: "Event") -> bool:
-    """Whether an event only navigates a view. Ctrl Numpad 0 does not: it makes the active object the camera."""
+    """Return whether an event only navigates a view. Ctrl Numpad 0 does not: it makes the active object the camera."""
     return event.type in NAVIGATION_EVENTS and not (event.type == "NUMPAD_0" and event.ctrl)
 
 
@@ -209,7 +209,7 @@ def redraw_views(context: "Context", kind: str = "VIEW_3D") -> None:
 
 
 def no_job_runs(operator: type, context: "Context") -> bool:
-    """For poll: whether no job is running."""
+    """Return whether no job is running. For `poll` methods."""
     if context.window_manager.knuckle.running:
         operator.poll_message_set("Another job of Knuckle is running, press ESC to cancel it")
         return False

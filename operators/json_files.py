@@ -45,7 +45,7 @@ class LoadJson(ImportHelper):
 
 
 class SaveJson(ExportHelper):
-    """Mixin that writes what `content` returns to a JSON file."""
+    """Mixin that writes the result of `content` to a JSON file."""
 
     filename_ext = ".json"
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
@@ -60,7 +60,7 @@ class SaveJson(ExportHelper):
         return {"FINISHED"}
 
     def content(self, context: "Context") -> Any:
-        """Return what to write. Raises KnuckleError."""
+        """Return the content of the file. Raises KnuckleError."""
         raise NotImplementedError
 
 

@@ -29,7 +29,7 @@ def begin(run: LiveRun) -> None:
 
 
 def _tick() -> float | None:
-    """The timer that Blender calls on its main thread; s to the next call, None to end."""
+    """Return the timer that Blender calls on its main thread; s to the next call, None to end."""
     run = SESSION.live.run
     if run is None:
         return None
@@ -88,7 +88,7 @@ def _end_by_itself(reason: str) -> None:
 
 
 def update_people(run: LiveRun, scene: "Scene") -> None:
-    """Add a row for each new performer with a name, and drive the armatures that the rows say."""
+    """Add a row for each new performer with a name, and drive the armatures that the rows name."""
     people = scene.knuckle_live.people
     for name in filter(None, run.rigs.performers):
         if name not in people:
@@ -132,7 +132,7 @@ def _close(put_back: bool | None) -> EndedTake | None:
 
 
 def puts_back(run: LiveRun) -> bool:
-    """Whether bones return to their pose before, as the scene says."""
+    """Return whether bones return to their previous pose, by the scene's setting."""
     scene: Scene | None = run.scene.among(bpy.data.scenes)
     return scene is None or bool(scene.knuckle_live.put_back)
 
@@ -172,13 +172,13 @@ def unkeyed(error: KnuckleError) -> str:
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def end_before_load(*_: Any) -> None:
-    """Stop before a file is opened, which removes what is posed. The take is keyed if opening fails."""
+    """Stop before a file is opened, which removes the posed armatures. The take is keyed if opening fails."""
     SESSION.live.unkeyed = end()
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_after_load(*_: Any) -> None:
-    """Forget what belongs to the file before."""
+    """Forget the data of the previous file."""
     SESSION.live = LiveState(run=SESSION.live.run, drawn_at=SESSION.live.drawn_at)
 
 
@@ -236,6 +236,6 @@ class WhileFollowing:
     def poll(cls, context: Any) -> bool:
         """Available while a device is followed."""
         if SESSION.live.run is None:
-            cls.poll_message_set("Nothing is followed, press Start")
+            cls.poll_message_set("No device is followed, press Start")
             return False
         return True

@@ -45,7 +45,7 @@ RECORDED_FRAMES = 16
 
 @dataclass(frozen=True, slots=True)
 class LiveSetup:
-    """The device to follow, and what it drives."""
+    """The device to follow, and the armatures that it drives."""
 
     device: str
     """A key of DEVICES."""
@@ -61,7 +61,7 @@ class LiveSetup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EndedTake:
-    """A take that has ended, with what is needed to key it."""
+    """A take that has ended, with the data needed to key it."""
 
     recorder: Recorder
     buffer: TakeBuffer
@@ -193,7 +193,7 @@ class LiveRun:
 
     def end_recording(self) -> EndedTake | None:
         """End the take with the frames that have arrived, some of them `unread` yet; None if none is recorded."""
-        # What arrives from now on is in the raw take no more.
+        # Packets that arrive from now on are no longer in the raw take.
         recorder, buffer = self.receiver.end_recording(WRITE_TIMEOUT, self.unread), self.session.take
         missed = max(0, self.receiver.stats.overrun - self._missed_before)
         self.session.take = None
@@ -214,7 +214,7 @@ class LiveRun:
             yield Progress(1.0 - len(self.unread) / count)
 
     def _driven(self, hand: str) -> DrivenHand:
-        """Return what a hand drives, for measuring it."""
+        """Return the rig's hand that a hand drives, for measuring it."""
         self.rigs.add_performers(self.session.appeared)
         armature = self.rigs.armature_of(subject_of(hand))
         return DrivenHand(needs_skin=True) if armature is None else DrivenHand(self._limits.get(armature, {}))

@@ -41,7 +41,7 @@ class LiveRigs:
         self.problems: dict[str, str] = {}
         """Hand -> a sentence why it is not posed."""
         self.performers: list[str] = []
-        """In order of appearance; '' if the device names none."""
+        """Names of performers, in order of appearance; '' if the device names none."""
         self.made = False
         """Whether hands were added to the scene since this was last set to False."""
         self._scene, self._first, self._people, self._recipe = scene, first, dict(people), recipe
@@ -153,7 +153,7 @@ class LiveRigs:
         return self._posed[displayed.name]
 
     def _bind(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand | None:
-        """Bind a hand to what it drives. before: what it drove so far. None if its armature has no such hand."""
+        """Bind a hand to the rig's hand that it drives; None if there is none. before: the previous one."""
         chosen = self.armature_of(subject_of(displayed.name))
         if chosen is None and before is not None and before.hand is displayed.pose.hand:
             # The user has edited the bones of a new hand: from now on it is an armature like others.
@@ -200,7 +200,7 @@ class LiveRigs:
 
 
 def _shown_hand(posed: RigHand, displayed: DisplayedHand, device_transform: Floats | None) -> apply_pose.RigHandPose:
-    """Return a hand to pose where its performer is placed."""
+    """Return a hand to pose at its performer's location."""
     pose = (
         displayed.pose
         if device_transform is None
@@ -210,7 +210,7 @@ def _shown_hand(posed: RigHand, displayed: DisplayedHand, device_transform: Floa
 
 
 def _is_unmodified(obj: "Object") -> bool:
-    """Whether a hand is as it was built: no animation, transform, users or children besides its skin."""
+    """Return whether a hand is as it was built: no animation, transform, users or children besides its skin."""
     moved = not np.allclose(np.array(obj.matrix_world), np.eye(4)) or obj.parent or obj.constraints
     return not (moved or obj.users > len(obj.users_collection) or obj.animation_data or len(obj.children) > 1)
 

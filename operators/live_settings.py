@@ -32,7 +32,7 @@ def _usual_port(settings: "KnuckleLive", _context: Any) -> None:
 
 
 class KnucklePerson(bpy.types.PropertyGroup):
-    """A performer and what their hands drive. `name` is the performer's, empty if the device sends none."""
+    """A performer, and the armature that their hands drive. `name` is empty if the device sends none."""
 
     armature: PointerProperty(
         name="Armature",
@@ -52,7 +52,7 @@ class KnuckleTake(bpy.types.PropertyGroup):
 
 
 class KnuckleLive(bpy.types.PropertyGroup):
-    """The device, its address, and what its hands drive and record."""
+    """The device and its address, the armatures that its hands drive, and recording."""
 
     device: EnumProperty(
         name="Device",

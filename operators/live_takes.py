@@ -23,7 +23,7 @@ class KeyingOperator(JobOperator):
     """Mixin of operators that may end a take, whose keys are then made in slices. Escape leaves it without keys."""
 
     def end(self, context: "Context") -> EndedTake | None:
-        """Do what the operator is for; return the take that was being recorded, if it ends."""
+        """Run the operator; return the take that was being recorded, if it ends."""
         raise NotImplementedError
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
@@ -96,7 +96,7 @@ class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator)
 
 
 def _records() -> bool:
-    """Whether a take is being recorded."""
+    """Return whether a take is being recorded."""
     return SESSION.live.run is not None and SESSION.live.run.receiver.recording is not None
 
 

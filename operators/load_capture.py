@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def show_capture(context: "Context", markers: captures.Markers, path: str, found: dict[str, Any]) -> "Object":
     """Show a capture's markers in the object that this file already has, or in a new one.
 
-    found: what describe_hands returned.
+    found: the result of describe_hands.
     """
     scene = context.scene
     markers_obj = capture_object(context, path)
@@ -97,7 +97,7 @@ def _guess_fingertips(recipe: Recipe, markers: captures.Markers) -> dict[str, di
 
 
 def describe_capture(markers: captures.Markers, found: dict[str, Any]) -> str:
-    """Return one line about what was read: frames, rate, seconds, unit and hands."""
+    """Return one line about the capture: frames, rate, seconds, unit and hands."""
     frames = f"{len(markers.times)} frame{'s' * (len(markers.times) != 1)}"
     hands = found["hands"] or "no hand was found, see the sidebar"
     return (
@@ -131,7 +131,7 @@ def remap_after_saving(file: str, *_: object) -> None:
 
 
 def relative_path(path: str) -> str:
-    """Return a path relative to the .blend file, if Blender's preferences say so and the file is saved."""
+    """Return a path relative to the .blend file, if Blender's preferences request that and the file is saved."""
     prefers = bpy.context.preferences.filepaths.use_relative_paths and bpy.data.filepath
     if prefers and Path(path).anchor == Path(bpy.data.filepath).anchor:
         return _relative_to(str(Path(bpy.data.filepath).parent), path)

@@ -85,7 +85,7 @@ def _hidden_in(context: "Context", problem: TakeProblem) -> set[str]:
 
 
 def is_unseen_here(context: "Context") -> bool:
-    """Whether the problem that is shown is that markers were not seen, on the current frame as well."""
+    """Return whether the problem that is shown is that markers were not seen, on the current frame as well."""
     problem = problem_here(context)
     return problem is not None and problem.is_unseen
 

@@ -31,7 +31,7 @@ OVERLAP = 15.0
 def draggable_points(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]]]":
     """Yield each detected hand with its points: joint -> (3,) m in the world. Fast."""
     for armature in in_pose_mode(context):
-        known = detection_cache.known(armature)
+        known = detection_cache.cached(armature)
         if known is not None and armature.is_editable:
             for side in known.usable:
                 yield armature, side, grab_points(armature, known.bindings[side])

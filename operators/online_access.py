@@ -13,7 +13,10 @@ ALLOW = "Allow Online Access in Preferences > System > Network"
 
 
 def is_on_this_computer(host: str) -> bool:
-    """Whether an address is reached from this computer alone. A name other than localhost may be any computer's."""
+    """Return whether an address is reached from this computer alone.
+
+    A name other than localhost may be any computer's.
+    """
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

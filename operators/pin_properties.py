@@ -30,7 +30,7 @@ KINDS = [
     ("DIGIT", "Digit", "Keep the fingertip's position relative to another fingertip"),
 ]
 PIN_FIELDS = ("kind", "other", "place", "corners", "shares", "home", "vertices")
-"""The properties of a KnucklePin that say where it is."""
+"""The properties of a KnucklePin that define its position."""
 PinValues = dict[tuple[str, str], tuple[Any, ...]]
 """(side, digit) -> values of the properties in PIN_FIELDS."""
 OVERRIDABLE: set[str] = {"LIBRARY_OVERRIDABLE"}
@@ -63,7 +63,7 @@ class KnucklePin(bpy.types.PropertyGroup):
     )
     place: FloatVectorProperty(
         name="Place",
-        description="In the world; from the surface, in the axes of its triangle; or from the other tip",
+        description="In the world; relative to the surface, in the axes of its triangle; or relative to the other tip",
         size=3,
         precision=6,
         options=NOT_ANIMATED,
@@ -71,7 +71,7 @@ class KnucklePin(bpy.types.PropertyGroup):
     )
     corners: IntVectorProperty(
         name="Corners",
-        description="The vertices of the triangle, below zero without one",
+        description="Vertices of the triangle, −1 without one",
         size=3,
         default=NOWHERE,
         options=NOT_ANIMATED,
@@ -82,7 +82,7 @@ class KnucklePin(bpy.types.PropertyGroup):
     )
     home: FloatVectorProperty(
         name="Home",
-        description="In the object's own space, what counts where its surface is not seen or another one",
+        description="In the object's local space, for when its surface is hidden or replaced",
         size=3,
         precision=6,
         options=NOT_ANIMATED,
@@ -93,7 +93,7 @@ class KnucklePin(bpy.types.PropertyGroup):
     )
     released: BoolProperty(
         name="Released",
-        description="It holds nothing: a pin of the linked file, which a library override cannot take away",
+        description="Without effect: a pin of the linked file, which a library override cannot remove",
         options=NOT_ANIMATED,
         override=OVERRIDABLE,
     )
@@ -111,7 +111,7 @@ def pin_of(armature: "Object", side: Side, digit: str) -> Any:
 
 
 def has_target(pin: Any) -> bool:
-    """Whether the target of a pin still exists."""
+    """Return whether the target of a pin still exists."""
     return pin.kind != "OBJECT" or is_in_view_layer(pin.target)
 
 

@@ -44,7 +44,7 @@ def touchable_objects(context: "Context", armature: "Object") -> "Iterator[Objec
 
 
 def _belongs_to(obj: "Object", armature: "Object") -> bool:
-    """Whether an object is the armature, its child or deformed by it."""
+    """Return whether an object is the armature, its child or deformed by it."""
     if any(getattr(modifier, "object", None) == armature for modifier in obj.modifiers):
         return True
     above: Object | None = obj
@@ -160,7 +160,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         if self.to == "DIGIT" or self.to in DIGITS:
             beside = {digit: tip for digit, tip in tips.items() if digit != self.digit and self.to in ("DIGIT", digit)}
             if not beside:
-                raise RigError(f"there is no digit beside the {digit_label(self.digit)}, pin it to something else")
+                raise RigError(f"there is no digit besides the {digit_label(self.digit)}, pin it to something else")
             return "DIGIT", min(beside, key=lambda digit: float(np.linalg.norm(beside[digit] - own)))
         if self.to in ("TOUCHED", "OBJECT"):
             found = self._surface(context, armature, frames, rig_hand)

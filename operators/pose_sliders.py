@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 ABOUT = {
     "curl": "Close {digit}: 0 is straight, 1 a fist, below 0 it bends back",
-    "spread": "Spread {digit} away from the others; below 0 it comes to them",
+    "spread": "Spread {digit} away from the others; below 0 it moves towards them",
     "tip": "Bend the last joint of {digit} alone",
-    "oppose": "Bring the thumb across the palm to face the fingers; below 0 it lies flat beside the palm",
-    "cup": "Make the palm hollow, on the little finger's side; below 0 it is flattened",
+    "oppose": "Move the thumb across the palm to face the fingers; below 0 it lies flat beside the palm",
+    "cup": "Cup the palm on the little finger's side; below 0 it is flattened",
 }
 OF_ALL = {"curl": "all digits", "spread": "all digits"}
 
@@ -44,8 +44,8 @@ def forget_values(*_of_handler: Any) -> None:
     SESSION.slider_values = None
 
 
-def forget_values_of_others(known: DetectedHands) -> None:
-    """Have sliders read the hand again where other hands are detected now than when they read it."""
+def clear_stale_values(known: DetectedHands) -> None:
+    """Make sliders read the hand again if hands were detected since they read it."""
     if SESSION.slider_values is not None and SESSION.slider_values.detected is not known:
         forget_values()
 
@@ -59,7 +59,7 @@ def value(context: "Context", slider: Slider) -> float:
     cached = SESSION.slider_values
     if cached is None or cached.hand != chosen:
         hand = chosen_hand(context)
-        known = detection_cache.known(hand[0]) if hand else None
+        known = detection_cache.cached(hand[0]) if hand else None
         if hand is None or known is None:
             return 0.0
         try:
@@ -76,7 +76,7 @@ def _values(rig_hand: RigHand, locked: bool) -> dict[Slider, float]:
 
 
 def _is_shown(group: Any) -> bool:
-    """Whether a property group is that of the open scene, whose hands are seen."""
+    """Return whether a property group is that of the open scene, whose hands are seen."""
     shown: bool = group.id_data == bpy.context.scene
     return shown
 

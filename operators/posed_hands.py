@@ -1,4 +1,4 @@
-"""The hands that posing works on: those of the active armature and of others that are selected or in Pose Mode."""
+"""Find the hands to pose: those of the active armature, and of others that are selected or in Pose Mode."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bpy.types import Context, Object
 
 MODES = ("OBJECT", "POSE")
-"""Modes in which hands are posed. In others undo covers only what is being edited."""
+"""Modes in which hands can be posed. In other modes, undo covers only the data that is being edited."""
 
 
 def posed_armatures(context: "Context") -> "list[Object]":
@@ -34,7 +34,7 @@ def posed_armatures(context: "Context") -> "list[Object]":
 
 
 def posed_armature(context: "Context") -> "Object | None":
-    """Return the first of posed_armatures, or None. Faster, since it is called whenever sliders are drawn."""
+    """Return the first of posed_armatures, or None. Fast enough to be called while drawing."""
     return _active(context) or next(iter(posed_armatures(context)), None)
 
 
@@ -46,7 +46,7 @@ def _active(context: "Context") -> "Object | None":
 
 
 def in_pose_mode(context: "Context") -> "list[Object]":
-    """Return the armatures in Pose Mode, the active one first. Their hands can be dragged by the mouse."""
+    """Return the armatures in Pose Mode, whose hands can be dragged; the active one first."""
     if context.mode != "POSE":
         return []
     active = context.view_layer.objects.active
@@ -55,20 +55,24 @@ def in_pose_mode(context: "Context") -> "list[Object]":
 
 
 def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
-    """Return side -> the first armature with a detected hand of it, preferring hands that can be posed. Fast."""
-    answers = [(armature, known) for armature in armatures if (known := detection_cache.known(armature)) is not None]
+    """Return side -> the first armature with a detected hand on that side; hands that can be posed come first.
+
+    Fast enough to be called while drawing.
+    """
+    detected = [(armature, known) for armature in armatures if (known := detection_cache.cached(armature)) is not None]
     armature_of: dict[Side, Object] = {}
     for side in SIDES:
-        candidates = [(side not in known.usable, armature) for armature, known in answers if side in known.hands]
+        candidates = [(side not in known.usable, armature) for armature, known in detected if side in known.hands]
         if candidates:
             armature_of[side] = min(candidates, key=lambda candidate: candidate[0])[1]
     return armature_of
 
 
 def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":
-    """Return the hand that the panel poses: the chosen one, or the only one that is detected. Fast.
+    """Return the armature and side of the hand that the panel poses; None without an armature.
 
-    Its armature may have no such hand. None without an armature.
+    That is the side chosen in the panel, or else the only side that is detected. The armature may have no such hand.
+    Fast enough to be called while drawing.
     """
     armatures = posed_armatures(context)
     if not armatures:
@@ -80,39 +84,39 @@ def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":
 
 
 def hand_to_pose(context: "Context") -> "tuple[Object, Side]":
-    """The same for what poses it: hands that are not known yet are looked for.
+    """Return chosen_hand for operators, after detecting the hands of armatures that are not in the cache.
 
-    Raises RigError where there is no armature, or one that cannot be posed.
+    Raises RigError if there is no armature, or if it cannot be posed.
     """
     for armature in posed_armatures(context):
-        detection_cache.now(armature)
+        detection_cache.detected(armature)
     hand = chosen_hand(context)
     if hand is None:
-        raise RigError("no armature is active or selected, choose the one of the hand")
+        raise RigError("no armature is active or selected, select the hand's armature")
     check_posable(hand[0])
     return hand
 
 
 def requested_hands(context: "Context", side: str) -> list[RigHand]:
-    """Return the hand of a side, or all hands for BOTH. Raises RigError if there is none."""
+    """Return the first hand of a side, or all hands for BOTH. Raises RigError if there is none."""
     armatures = posed_armatures(context)
     sides = [requested for requested in SIDES if side in ("BOTH", requested)]
     hands = [
         (armature, requested)
         for armature in armatures
         for requested in sides
-        if requested in detection_cache.now(armature).usable
+        if requested in detection_cache.detected(armature).usable
     ]
-    # Without a hand, posable_hand raises the reason.
-    first = detection_cache.now(armatures[0])
-    hands = hands or [(armatures[0], next(filter(first.why_not, sides), sides[0]))]
+    # Without a hand, posable_hand raises an error that says why.
+    first = detection_cache.detected(armatures[0])
+    hands = hands or [(armatures[0], next(filter(first.problem_of, sides), sides[0]))]
     return [posable_hand(*hand) for hand in (hands if side == "BOTH" else hands[:1])]
 
 
 def named_armature(context: "Context", name: str) -> "Object":
-    """Return the armature in Pose Mode of this name; the active one if the name is empty.
+    """Return the armature with this name that is in Pose Mode; the active one if the name is empty.
 
-    Raises RigError if there is none, or if it cannot be posed visibly.
+    Raises RigError if there is none, or if it cannot be posed.
     """
     for armature in in_pose_mode(context):
         if name in ("", armature.name):
@@ -122,22 +126,22 @@ def named_armature(context: "Context", name: str) -> "Object":
 
 
 def check_posable(armature: "Object") -> None:
-    """Raise RigError for an armature that cannot be posed, or whose pose is not shown."""
+    """Raise RigError if an armature cannot be posed, or is displayed in its rest position."""
     check_keyable(armature)
-    check_shown(armature)
+    check_pose_displayed(armature)
 
 
-def check_shown(armature: "Object") -> None:
-    """Do the part of check_posable that is fast enough while drawing."""
+def check_pose_displayed(armature: "Object") -> None:
+    """Do the part of check_posable that is fast enough to be done while drawing."""
     check_changeable(armature)
     if armature.data.pose_position == "REST":
         raise RigError(
-            f"armature '{armature.name}' is shown at rest, choose Pose Position in its Object Data properties first"
+            f"armature '{armature.name}' is in Rest Position, choose Pose Position in its Object Data properties first"
         )
 
 
 def can_pose(operator: type, context: "Context") -> bool:
-    """For poll: whether there is an armature whose bones can be posed."""
+    """Return whether there is an armature whose bones can be posed. For `poll` methods."""
     return _can_pose(
         operator,
         posed_armatures(context),
@@ -146,13 +150,13 @@ def can_pose(operator: type, context: "Context") -> bool:
 
 
 def can_drag(operator: type, context: "Context") -> bool:
-    """For poll: whether an editable armature is in Pose Mode."""
+    """Return whether an editable armature is in Pose Mode. For `poll` methods."""
     return _can_pose(operator, in_pose_mode(context), "Only available in Pose Mode")
 
 
-def _can_pose(operator: Any, armatures: "list[Object]", none: str) -> bool:
+def _can_pose(operator: Any, armatures: "list[Object]", message_if_none: str) -> bool:
     if not armatures:
-        operator.poll_message_set(none)
+        operator.poll_message_set(message_if_none)
     elif not any(armature.is_editable for armature in armatures):
         operator.poll_message_set("The armature is linked from another file, make a library override of it first")
     else:

@@ -35,7 +35,7 @@ COLORS: Mapping[str, tuple[str, tuple[float, float, float, float]]] = {
     "picked": ("Picked Bone", (1.0, 0.55, 0.0, 1.0)),
     "uncertain": ("Uncertain Digit", (1.0, 0.45, 0.1, 1.0)),
 }
-"""What the axes overlay draws -> its name and default RGBA. Digits are spelled as identifiers."""
+"""Element of the axes overlay -> its name and default RGBA. Digits are spelled as identifiers."""
 
 
 def port_setting(device: str) -> str:

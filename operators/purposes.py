@@ -1,4 +1,4 @@
-"""Choosing a solver and smoothing by purpose: what most people set, with the algorithms under Advanced."""
+"""Choose solver and smoothing by purpose, for most users; the algorithms are under Advanced."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ PURPOSES = {
         "Best", "For takes: uses all frames before and after, so that nothing jitters or lags", "fabrik", "whole"
     ),
     "FAST": Purpose("Fast", "For a quick look, or clean captures: no smoothing", "fabrik", "off"),
-    "LIVE": Purpose("Live", "For a device that is followed: waits for one frame at most", "fabrik", "live"),
+    "LIVE": Purpose("Live", "For live devices: waits for one frame at most", "fabrik", "live"),
 }
 ADVANCED = "ADVANCED"
 _CHOICES = (*PURPOSES, ADVANCED)

@@ -1,4 +1,4 @@
-"""Properties that say how a capture's file is read: the same in the sidebar and in the import dialogue."""
+"""Properties for reading a capture's file, shared by the sidebar and the import dialog."""
 
 from math import degrees as degrees_of
 from math import radians
@@ -16,16 +16,16 @@ from .setting_properties import UNITS, plain
 
 UNIT_NAMES = {"m": "meters", "dm": "decimeters", "cm": "centimeters", "mm": "millimeters", "inch": "inches"}
 CAMERA_PROPERTIES = ("landmarks", "angle_of_view", "hand_length")
-"""The properties that say how a camera's landmarks are read."""
+"""Properties for reading a camera's landmarks."""
 
 
 def unit_property() -> Any:
     """Make the property that overrides a file's unit of length."""
     return EnumProperty(
         name="Unit",
-        description="Unit of length of the file, if it names a wrong one or none",
-        items=[("auto", "Auto", "As the file says; otherwise guessed from the size of its content")]
-        + [(unit, unit, f"The file is in {UNIT_NAMES[unit]}, whatever it says") for unit in METRES],
+        description="Unit of length of the file, if the file states none or the wrong one",
+        items=[("auto", "Auto", "The unit that the file states, otherwise guessed from the size of its content")]
+        + [(unit, unit, f"The file is in {UNIT_NAMES[unit]}, whatever it states") for unit in METRES],
         options=set(),
     )
 
@@ -35,7 +35,7 @@ def up_property() -> Any:
     return EnumProperty(
         name="Up Axis",
         description="Which axis of the file points up",
-        items=[("auto", "Auto", "As the file says; otherwise the usual axis of its format")]
+        items=[("auto", "Auto", "The axis that the file states, otherwise the usual one of its format")]
         + [(axis, axis.upper(), f"{axis.upper()} points up in the file") for axis in UPS],
         options=set(),
     )
@@ -54,7 +54,7 @@ def rate_property() -> Any:
     """Make the property that overrides a file's times; 0 overrides nothing."""
     return FloatProperty(
         name="Capture Rate",
-        description="Frames per second of the capture, for files without times or with wrong ones. 0 goes by the file",
+        description="Frames per second of the capture, for files without times or with wrong ones. 0 uses the file's",
         default=0.0,
         min=0.0,
         max=MAX_RATE_HZ,
@@ -67,7 +67,7 @@ def landmarks_property() -> Any:
     """Make the property that chooses which of a camera's landmarks are used."""
     return EnumProperty(
         name="Camera Landmarks",
-        description="How the landmarks of a hand before a camera are used",
+        description="Use of the landmarks of a hand in front of a camera",
         items=LANDMARKS_ITEMS,
         options=set(),
     )
@@ -77,7 +77,7 @@ def angle_of_view_property() -> Any:
     """Make the property of the camera's angle of view; 0 assumes one."""
     return FloatProperty(
         name="Angle of View",
-        description=f"Angle of view of the camera across the picture's longer side. 0 assumes {ANGLE_OF_VIEW:g}°",
+        description=f"Angle of view of the camera along the picture's longer side. 0 assumes {ANGLE_OF_VIEW:g}°",
         subtype="ANGLE",
         default=0.0,
         min=0.0,
@@ -91,7 +91,7 @@ def hand_length_property() -> Any:
     scale = UNITS["m"]
     return FloatProperty(
         name="Hand Length",
-        description="Length of the hand before the camera, from the wrist to the tip of the straight middle finger. "
+        description="Length of the hand in the picture, from the wrist to the tip of the straight middle finger. "
         "0 assumes an adult's",
         subtype="DISTANCE_CAMERA",
         default=0.0,

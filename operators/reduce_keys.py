@@ -59,7 +59,7 @@ class _OnKeys:
 
 
 class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
-    """Reduce the keys of the hands to few with handles, in a copy of the action. The dense action is kept"""
+    """Reduce the keys of the hands to few keys with handles, in a copy of the action. The dense action is kept"""
 
     bl_idname = "knuckle.reduce_keys"
     bl_label = "Reduce Keys"

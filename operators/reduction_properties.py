@@ -1,4 +1,4 @@
-"""How keys are reduced, as properties of the scene and of the operator."""
+"""Properties of key reduction, for the scene and the operator."""
 
 from math import radians
 from typing import Any
@@ -30,7 +30,7 @@ def reduction_distance_property() -> Any:
 
 
 def reduction_angle_property() -> Any:
-    """Make the property of how far joints may turn."""
+    """Make the property for the maximum rotation of joints by reduction."""
     return FloatProperty(
         name="Angle",
         description="Largest angle by which reducing keys may rotate a joint on any frame",

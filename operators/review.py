@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class KnuckleReview(bpy.types.PropertyGroup):
-    """The state of a review: the current problem and what is drawn."""
+    """The state of a review: the current problem and overlays."""
 
     current: StringProperty(name="Problem", description="The problem that is shown", options=NOT_ANIMATED)
     show_errors: BoolProperty(
@@ -37,7 +37,7 @@ class KnuckleReview(bpy.types.PropertyGroup):
     )
     show_heat: BoolProperty(
         name="Heat Strips",
-        description="Draw in the Dope Sheet and the Timeline how bad each digit of the take is over time",
+        description="Draw the errors of each digit over time in the Dope Sheet and the Timeline",
         default=True,
         options=NOT_ANIMATED,
         update=lambda _review, context: redraw_views(context, "DOPESHEET_EDITOR"),
@@ -53,7 +53,7 @@ def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> in
 
 @dataclass(frozen=True, slots=True)
 class BeforeMend:
-    """What was wrong before a mend."""
+    """The problems of a take before a correction is made."""
 
     problems: tuple[TakeProblem, ...]
     """The take's problems."""
@@ -62,17 +62,17 @@ class BeforeMend:
 
     @classmethod
     def of(cls, context: "Context") -> "BeforeMend":
-        """Return what is wrong now with the take that is shown."""
+        """Return the current problems of the displayed take."""
         armature, current = result_armature(context), problem_here(context)
-        is_left = current is not None and armature is not None and current in problems_left(context, armature)
+        is_left = current is not None and armature is not None and current in remaining_problems(context, armature)
         return cls(problems_of(armature), current if is_left else None)
 
     def report_remains(self, operator: "Operator", context: "Context") -> None:
-        """Report what is left of the problem that was shown, how many problems there are, and how many are new."""
+        """Report the rest of the problem that was shown, the number of problems, and how many are new."""
         armature = result_armature(context)
         if self.displayed is None or armature is None:
             return
-        left = problems_left(context, armature)
+        left = remaining_problems(context, armature)
         still = next((problem for problem in remains_of(self.displayed, self.problems, left)), None)
         if still is not None:
             report_message(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
@@ -84,7 +84,7 @@ class BeforeMend:
 
 
 def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) -> None:
-    """Show what a mend has left of the problem that is shown, which is visited then as well.
+    """Show the rest of the current problem after a mend, and count it as visited.
 
     before: the problems of the take before the mend.
     """
@@ -102,10 +102,10 @@ def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) ->
 def remains_of(
     displayed: TakeProblem, before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]
 ) -> list[TakeProblem]:
-    """Return the problems after a mend that are what it has left of one of those before it."""
+    """Return the problems after a mend that are remainders of one of those before it."""
     others = [problem for problem in before if problem != displayed]
     beside = [problem for problem in after if problem.is_beside(displayed)]
-    return [problem for problem in beside if not any(problem.is_same_place(unchanged) for unchanged in others)]
+    return [problem for problem in beside if not any(problem.is_same_problem(unchanged) for unchanged in others)]
 
 
 def problem_here(context: "Context") -> TakeProblem | None:
@@ -118,7 +118,7 @@ def problem_here(context: "Context") -> TakeProblem | None:
     )
 
 
-def problems_left(context: "Context", armature: "Object") -> tuple[TakeProblem, ...]:
+def remaining_problems(context: "Context", armature: "Object") -> tuple[TakeProblem, ...]:
     """Return the problems of the take that an armature plays that are neither mended nor marked as seen."""
     return Reviewed.of(action_with_report(armature), context.scene).left
 
@@ -153,11 +153,13 @@ class _GoTo(_Review):
         problems, visits = problems_of(armature), visits_of(armature)
         seen, current = seen_problems(armature), context.scene.knuckle_review.current
         unseen = tuple(problem for problem in problems if problem.key not in seen)
-        # A mend may have left nothing of what is shown; its visit says where that was.
+        # A mend may have removed the current problem entirely; its visit still has the frames.
         displayed = next(
             (candidate for candidate in (*problems, *reversed(visits.order)) if candidate.key == current), None
         )
-        problem, visited = self.step(_Progress(problems, unseen, problems_left(context, armature), displayed), visits)
+        problem, visited = self.step(
+            _Progress(problems, unseen, remaining_problems(context, armature), displayed), visits
+        )
         if problem is None:
             report_message(self, "INFO", self.nothing)
             return {"CANCELLED"}
@@ -202,7 +204,7 @@ class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
     bl_label = "Next Problem"
 
     def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
-        """Return what was visited after the problem that is shown, else the worst that was not, else the worst."""
+        """Return the problem visited after the current one, else the worst that was not visited, else the worst."""
         again = state.first_of(visits.later(state.displayed, state.problems))
         if again is not None:
             return again, visits
@@ -230,7 +232,7 @@ class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
 
     bl_idname = "knuckle.show_problem"
     bl_label = "Show Problem"
-    nothing = "This take does not have that problem any more"
+    nothing = "This take no longer has that problem"
 
     problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
@@ -242,7 +244,7 @@ class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
 
 
 class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
-    """Mark this problem as seen, so that Next Problem leaves it out, or take the mark away"""
+    """Mark this problem as seen, so that Next Problem skips it, or remove the mark"""
 
     bl_idname = "knuckle.mark_seen"
     bl_label = "Mark as Seen"
@@ -254,11 +256,11 @@ class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
         armature = result_armature(context)
         assert armature is not None, "poll"
         if self.problem not in {problem.key for problem in problems_of(armature)}:
-            report_message(self, "ERROR", "This take does not have that problem any more")
+            report_message(self, "ERROR", "This take no longer has that problem")
             return {"CANCELLED"}
         action = action_with_report(armature)
         if action is None or not action.is_editable:
-            report_message(self, "ERROR", "The take's action is linked, expected one of this file to keep the mark in")
+            report_message(self, "ERROR", "The take's action is linked, expected one of this file to store the mark")
             return {"CANCELLED"}
         mark_seen(playing_with(armature, context.scene), seen_problems(armature) ^ {self.problem})
         return {"FINISHED"}
@@ -267,7 +269,7 @@ class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
 def _select(context: "Context", armature: "Object", problem: TakeProblem) -> bool:
     """Select the bones of a problem's parts in Pose Mode. Return False if they are hidden or not known."""
     for candidate in playing_with(armature, context.scene):
-        found = detection_cache.now(candidate).hands.get(problem.hand)
+        found = detection_cache.detected(candidate).hands.get(problem.hand)
         if found is not None and candidate.visible_get():
             # The palm moves with its wrist.
             select_in_pose_mode(

@@ -40,7 +40,7 @@ def driven_armature(scene: "Scene") -> "Object | None":
 
 
 def armature_chosen(operator: type, context: "Context") -> bool:
-    """For poll: whether an armature is chosen."""
+    """Return whether an armature is chosen. For `poll` methods."""
     if driven_armature(context.scene) is not None:
         return True
     operator.poll_message_set("Choose a target armature")
@@ -48,7 +48,7 @@ def armature_chosen(operator: type, context: "Context") -> bool:
 
 
 def armature_editable(operator: type, context: "Context") -> bool:
-    """For poll: whether an editable armature is chosen."""
+    """Return whether an editable armature is chosen. For `poll` methods."""
     armature = driven_armature(context.scene)
     if armature is None:
         return armature_chosen(operator, context)
@@ -62,7 +62,7 @@ def armature_editable(operator: type, context: "Context") -> bool:
 def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]) -> None:
     """Change the mapping of a hand, which becomes the user's own. Raises RigError, and then nothing has changed."""
     # Detected again, since constraints and locks may have changed.
-    known = detection_cache.look(armature)
+    known = detection_cache.detect(armature)
     before = mapping_to_correct(armature, side, known.hands.get(side))
     mapping = change(before)
     check_unassigned(known.hands, side, set(mapping.bones.values()) - set(before.bones.values()))
@@ -74,15 +74,15 @@ def rotate_curl_plane(armature: "Object", side: Side, digit: str, degrees: float
 
     A hand whose mapping is already the user's own is not detected again, so that the angle can be dragged.
     """
-    known = detection_cache.known(armature)
-    found = known.hands.get(side) if known and not known.why_not(side) else None
+    known = detection_cache.cached(armature)
+    found = known.hands.get(side) if known and not known.problem_of(side) else None
     if known is None or found is None or not found.corrected:
         correct(armature, side, lambda mapping: with_curl_rotated(mapping, digit, degrees))
         return
     mapping = with_curl_rotated(user_mapping(found), digit, degrees)
     answer = detection_cache.with_curl_angles(armature, known, side, mapping.curl_angles)
     save_mapping(armature, mapping)
-    detection_cache.remember(armature, answer)
+    detection_cache.store(armature, answer)
     redraw_views(bpy.context)
 
 
@@ -90,7 +90,7 @@ def store_mapping(armature: "Object", mapping: Mapping) -> None:
     """Store a mapping on an armature and show it. Raises RigError, and then nothing has changed."""
     check_bones(armature, mapping)
     save_mapping(armature, with_carrier(armature, mapping))
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     # Blender redraws nothing by itself when only the mapping changes.
     redraw_views(bpy.context)
 
@@ -153,7 +153,7 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Swap the sides of the hands."""
-        known = detection_cache.look(armature)
+        known = detection_cache.detect(armature)
         if not known.hands:
             raise RigError(f"armature '{armature.name}' has no hand to mirror, pick its bones first")
         swapped = [mirrored_mapping(mapping_to_correct(armature, side, found)) for side, found in known.hands.items()]
@@ -161,7 +161,7 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
             forget_mapping(armature, side)
         for mapping in swapped:
             save_mapping(armature, mapping)
-        detection_cache.look(armature)
+        detection_cache.detect(armature)
         redraw_views(bpy.context)
 
 
@@ -185,11 +185,11 @@ class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
     bl_label = "Detect Again"
 
     def change(self, armature: "Object") -> None:
-        """Detect both sides: what was picked on one affects the other."""
+        """Detect both sides: bones picked on one affect the other."""
         for side in SIDES:
             forget_mapping(armature, side)
-        detection_cache.forget()
-        detection_cache.look(armature)
+        detection_cache.clear()
+        detection_cache.detect(armature)
         redraw_views(bpy.context)
 
 
@@ -205,7 +205,7 @@ class KNUCKLE_OT_import_mapping(_Correction, ImportHelper, bpy.types.Operator):
     def change(self, armature: "Object") -> None:
         """Store the preset for its side."""
         preset = read_preset(Path(self.filepath))
-        # A preset replaces what was only detected, not what the user corrected.
+        # A preset replaces a detected mapping, but not one that the user corrected.
         mappings = {side: mapping_to_correct(armature, side, None) for side in SIDES}
         check_unassigned(mappings, preset.side, preset.bones.values(), "detect again before this mapping is imported")
         store_mapping(armature, preset)
@@ -224,7 +224,7 @@ class KNUCKLE_OT_export_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Write the mapping of the requested side. The armature is not changed."""
-        known = detection_cache.look(armature)
+        known = detection_cache.detect(armature)
         if self.side not in known.hands:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand to save, pick its bones first")
         write_preset(Path(self.filepath), _checked_whole(user_mapping(known.hands[self.side])))
@@ -246,7 +246,7 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Select the bones and make the armature the active object."""
-        known = detection_cache.now(armature)
+        known = detection_cache.detected(armature)
         found = known.hands.get(self.side)
         if found is None:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand, pick its bones first")

@@ -36,7 +36,7 @@ def _scene(group: "PropertyGroup") -> "Scene":
 
 def _found(group: "PropertyGroup", side: Side) -> FoundHand | None:
     armature = driven_armature(_scene(group))
-    known = detection_cache.known(armature) if armature else None
+    known = detection_cache.cached(armature) if armature else None
     return known.hands.get(side) if known else None
 
 
@@ -48,8 +48,8 @@ def _change(group: "PropertyGroup", change: Callable[["Object"], None]) -> None:
         change(armature)
     except RigError as error:
         # A property cannot report errors: its value stays the same, and the panel shows the reason.
-        known = detection_cache.now(armature)
-        detection_cache.remember(armature, replace(known, refused=str(error)))
+        known = detection_cache.detected(armature)
+        detection_cache.store(armature, replace(known, refused=str(error)))
 
 
 def _bone(side: Side, joint: str) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".json"
 MAX_POSES = 500
-"""The most saved poses that are shown."""
+"""Maximum saved poses that are shown."""
 _PUNCTUATION = str.maketrans(dict.fromkeys('<>:"/\\|?*.', "_"))
 
 

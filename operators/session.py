@@ -31,7 +31,7 @@ from .pin_properties import PinValues
 Floats = NDArray[np.float64]
 
 MOUSE_JITTER = 3
-"""Pixels by which the mouse may move between two clicks in the same place."""
+"""Pixels by which the mouse may move between two clicks at the same position."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +52,7 @@ class LiveState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DragTargets:
-    """What the solver is given for the hand that is dragged, for the algebra overlay."""
+    """The targets of the drag's current step, for the algebra overlay."""
 
     armature: str
     """The armature object's name."""
@@ -143,7 +143,7 @@ class Session:
 
     live: LiveState = field(default_factory=LiveState)
     solved: SolvedCapture | None = None
-    """What the last solve found, so that a range of the take is solved again without the rest. May be forgotten at any
+    """Results of the last solve, so that a range of the take can be solved again on its own. May be discarded at any
     time."""
     drag_targets: DragTargets | None = None
     picked_tip: PickedTip | None = None
@@ -151,18 +151,18 @@ class Session:
     picked_bone: PickedBone | None = None
     assigning_markers: AssigningMarkers | None = None
     slider_drag: SliderDrag | None = None
-    """May be forgotten at any time, as what follows: the next drag starts afresh."""
+    """May be discarded at any time, like the following fields: the next drag starts afresh."""
     slider_values: SliderValues | None = None
     algebra_shown: bool = False
     """Whether the algebra overlay is on, in all files until Blender is closed."""
     draw_algebra: Callable[[bool], None] = lambda _on: None
     """Switches its drawing on and off."""
     algebra: TraceCache = field(default_factory=TraceCache)
-    """What it drew last."""
+    """The shapes that it drew last."""
     heat: HeatCache = field(default_factory=HeatCache)
     """The heat strips that were drawn last."""
     algebra_names: list[tuple[Shape, Floats]] = field(default_factory=list)
-    """The names of what it drew last and their positions, for the same view right after."""
+    """The names of the shapes that it drew last and their positions, to be drawn in the same view right after."""
     previews: Any = None
     """Blender's collection of the pictures of poses."""
     pose_icons: dict[str, int] = field(default_factory=dict)

@@ -24,7 +24,7 @@ DRIVE_ITEMS = (
     (
         "wrist",
         "Wrist",
-        "The hand also turns as it was captured. If a recording shows the elbow, its wrist bends against the "
+        "The hand also rotates as it was captured. If a recording shows the elbow, its wrist bends against the "
         "character's forearm as the performer's did. A hand without an arm is also where it was captured",
     ),
     ("arm", "Arm", "The arm also moves, so that the wrist is where it was captured"),
@@ -43,7 +43,7 @@ SCALE_ITEMS = (
 
 PLACEMENT_ITEMS = (
     ("auto", "Auto", "As the marker set defines"),
-    ("joints", "Joints", "On the joints: the solver's result is used, which meets the fingertips"),
+    ("joints", "Joints", "On the joints: the solver's result is used, which reaches the fingertips"),
     ("skin", "Skin", "On the skin: the performer is fitted with the markers, and all of them count equally"),
 )
 

@@ -37,7 +37,7 @@ def angles_property() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class DisplayScale:
-    """How a number is displayed: its property holds `factor` times the setting."""
+    """Display of a number: its property holds `factor` times the setting."""
 
     factor: float = 1.0
     subtype: str = "NONE"
@@ -90,13 +90,13 @@ def property_of(name: str, default: Any, allowed: SettingRange) -> Any:
     if isinstance(default, str):
         return EnumProperty(items=_items(allowed), **common)
     if isinstance(default, int):
-        return IntProperty(min=int(allowed.least), max=min(int(allowed.most), MAX_INT), **common)
+        return IntProperty(min=int(allowed.minimum), max=min(int(allowed.maximum), MAX_INT), **common)
     scale = display_scale(default, allowed)
     common |= {
         "name": common["name"] + scale.suffix,
         "default": scale.factor * default,
-        "min": scale.factor * allowed.least,
-        "max": scale.factor * allowed.most,
+        "min": scale.factor * allowed.minimum,
+        "max": scale.factor * allowed.maximum,
         "subtype": scale.subtype,
     }
     return FloatProperty(precision=3, step=1, **common)
@@ -124,7 +124,7 @@ def changed(group: Any, ranges: SettingRanges) -> dict[str, Any]:
         if isinstance(default, float):
             value, unchanged = plain(value / display_scale(default, allowed).factor), plain(default)
         if value != unchanged:
-            values[name] = min(max(value, allowed.least), allowed.most) if isinstance(default, float) else value
+            values[name] = min(max(value, allowed.minimum), allowed.maximum) if isinstance(default, float) else value
     return values
 
 

@@ -166,7 +166,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     fragments: BoolProperty(
         name="Remove Fragments",
-        description="Remove positions of one to three frames between gaps that do not fit what was before and after",
+        description="Remove positions of one to three frames between gaps that do not fit the marker's path",
         default=Cleaning().fragments,
         options=NOT_ANIMATED,
     )
@@ -199,7 +199,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     purpose: purpose_property()
     advanced: BoolProperty(
-        name="Advanced", description="Show the algorithms, whatever is chosen", default=False, options=NOT_ANIMATED
+        name="Advanced", description="Show the algorithms, whatever the purpose", default=False, options=NOT_ANIMATED
     )
     solver: kind_property("solver", "How the joint angles are found", Recipe("").solver)
     solvers: all_settings_property("solver")
@@ -239,7 +239,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     digits: EnumProperty(
         name="Digits",
-        description="Digits to key. Unless all are, the wrist and the arm stay",
+        description="Digits to key. The wrist and the arm are keyed only with all digits",
         items=[
             (digit, digit_label(digit).split()[0].capitalize(), f"Key the {digit_label(digit)}", 2**bit)
             for bit, digit in enumerate(DIGITS)
@@ -254,14 +254,12 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     blend_in: blend_property(
-        "Blend In", "Frames over which this take's keys go over to the new ones", Recipe("").blend_in
+        "Blend In", "Frames of the blend from this take's keys to the new ones", Recipe("").blend_in
     )
-    blend_out: blend_property(
-        "Blend Out", "Frames over which the new keys go over to this take's", Recipe("").blend_out
-    )
+    blend_out: blend_property("Blend Out", "Frames of the blend from the new keys to this take's", Recipe("").blend_out)
     reduce: BoolProperty(
         name="Reduce Keys",
-        description="Reduce the keys of a new take to few with handles, and keep the dense take beside it",
+        description="Reduce the keys of a new take to few keys with handles, and keep the dense take as well",
         options=NOT_ANIMATED,
     )
     reduce_distance: reduction_distance_property()
@@ -274,7 +272,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     keep_apart: BoolProperty(
         name="Keep Digits Apart",
-        description="Part digits and palm where they are more than 1 mm deep in each other, with the least motion",
+        description="Separate digits and palm that intersect by more than 1 mm, with as little motion as possible",
         options=NOT_ANIMATED,
     )
     rig_limits: BoolProperty(
@@ -306,17 +304,17 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     corrections: StringProperty(
         name="Corrections",
-        description="Corrections of a loaded recipe, which lie on what is solved next, as JSON",
+        description="Corrections of a loaded recipe, which are applied to the next solve, as JSON",
         options=NOT_ANIMATED,
     )
     align: StringProperty(
         name="Align",
-        description="How a recipe places the capture at the character when it is solved next, as JSON",
+        description="Alignment of the capture with the character by a recipe, for the next solve, as JSON",
         options=NOT_ANIMATED,
     )
     transform: StringProperty(
         name="Transform",
-        description="Where a loaded recipe has a capture that is not imported yet, as JSON",
+        description="Location of the capture of a loaded recipe before it is imported, as JSON",
         options=NOT_ANIMATED,
     )
     result: PointerProperty(
@@ -338,7 +336,7 @@ class KnuckleStatus(bpy.types.PropertyGroup):
     fraction: FloatProperty(
         name="Progress", description="How far the job is", subtype="FACTOR", min=0, max=1, options={"SKIP_SAVE"}
     )
-    doing: StringProperty(name="Doing", description="What the job does now", options={"SKIP_SAVE"})
+    description: StringProperty(name="Description", description="What the job is doing", options={"SKIP_SAVE"})
 
 
 CLASSES = (

@@ -17,7 +17,7 @@ from ..rig.posing.pin_reach import pins_at_fingertips
 from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.rig_hand import HandState, RigHand
 from .auto_key import bones_of, key_hand
-from .auto_key_undo import keys_before, keys_now, restore_keys
+from .auto_key_undo import keys_before, keys_fingerprint, restore_keys
 from .pin_properties import pin_values, pins_of, restore_pins, update_pins
 from .posed_hands import hand_to_pose
 from .session import SESSION, SliderDrag
@@ -60,7 +60,7 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     if drag is None or drag.slider != slider or drag.fingerprint != _fingerprint(context, armature, rig_hand):
         drag = _start_drag(context, armature, rig_hand, slider)
     elif to == drag.start_value:
-        # Escape sets the first value again: Blender says nothing else of it.
+        # Escape sets the first value again; Blender does not notify otherwise.
         channel_diff.restore_channels(armature, drag.channels)
         restore_pins(armature, drag.pins)
         if drag.keys is not None:
@@ -122,9 +122,9 @@ def _pinned(
 
 
 def _fingerprint(context: "Context", armature: "Object", rig_hand: RigHand) -> Hashable:
-    """Return what differs once somebody else has changed the hand: its bones, pins, frame or keys."""
+    """Return a fingerprint of the hand's bones, pins, frame and keys. It shows if something else changes the hand."""
     names = bones_of(rig_hand, rig_hand.binding.mapped)[0]
     bases = np.array([armature.pose.bones[name].matrix_basis for name in names]).tobytes()
-    keys = keys_now(armature, names) if context.scene.tool_settings.use_keyframe_insert_auto else None
+    keys = keys_fingerprint(armature, names) if context.scene.tool_settings.use_keyframe_insert_auto else None
     pins = tuple(sorted(pin_values(armature).items()))
     return armature.session_uid, rig_hand.hand.side, context.scene.frame_current_final, bases, pins, keys

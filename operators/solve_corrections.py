@@ -45,7 +45,7 @@ UNSEEN = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeEdits:
-    """The frames of a take that were edited by hand, and what is solved again anyway."""
+    """The frames of a take that were edited by hand, and those that are solved again anyway."""
 
     frames: NDArray[np.float64]
     ranges: tuple[tuple[float, float], ...]
@@ -122,7 +122,7 @@ class _AddsRange(_SolvesAgain, OnRange):
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
-        return self.ask_for_range(context)
+        return self.open_range_dialog(context)
 
     def draw_range(self, layout: "UILayout") -> None:
         """Draw the frames in a dialog, and which of the user's edits are replaced."""

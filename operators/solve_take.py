@@ -15,7 +15,7 @@ from ..pipeline.take import Take
 from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
-from ..rig.keys.corrections.written_take import left_behind
+from ..rig.keys.corrections.written_take import left_corrections_note
 from ..rig.keys.drive import check_drive
 from ..rig.keys.take_report import notes_of_keying
 from ..rig.keys.take_scene import TakeTiming, target_armatures, write_take
@@ -79,7 +79,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         assert take is not None
         scene = context.scene
         armature = self._armature(scene)
-        left = left_behind(armature, take.recipe) if armature else ""
+        left = left_corrections_note(armature, take.recipe) if armature else ""
         with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
             armatures = write_take(take, own, scene, context.collection, take_timing(context, take))
         if armature is not None and (notes := notes_of_keying(own, take)):
@@ -92,7 +92,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             report_message(self, "INFO", message)
         markers_obj = markers_of_take(context, take)
         if take.recipe.align != "off":
-            # The markers stand there now; what is solved next goes with them.
+            # The markers have this transform now, and the next solve uses it, too.
             markers_object.set_transform(markers_obj, take.recipe.transform, mirror=take.recipe.mirror)
             scene.knuckle.align = ""
         markers_object.show_solved(markers_obj, take.markers)
@@ -109,9 +109,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             return None
         armature = self._target.find()
         if armature is None or not is_in_scene(armature, scene):
-            raise RigError(
-                f"armature '{self._target.name}' is not in scene '{scene.name}' any more: nothing was changed"
-            )
+            raise RigError(f"armature '{self._target.name}' is no longer in scene '{scene.name}': nothing was changed")
         return armature
 
 
@@ -144,7 +142,7 @@ def take_timing(context: "Context", take: Take) -> TakeTiming:
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_solve(*_: Any) -> None:
-    """Forget what the last solve found: the next file has other captures."""
+    """Forget the last solve: the next file has other captures."""
     SESSION.solved = None
 
 

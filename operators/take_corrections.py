@@ -93,9 +93,9 @@ class ShownTake:
     def composing(
         self, corrections: tuple[Correction, ...], played: Mapping[str, PlayedFrames]
     ) -> Steps[list[dict[Side, Composed]]]:
-        """Return what corrections make of each armature that plays the take, and change nothing.
+        """Compose the corrected action of each armature that plays the take, without changing anything.
 
-        played: what was evaluated of armatures of some names. Raises KnuckleError; see composing_take.
+        played: evaluated frames, by the armature's name. Raises KnuckleError; see composing_take.
         """
         armatures, found = self.armatures, list[dict[Side, Composed]]()
         for number, armature in enumerate(armatures):
@@ -112,7 +112,7 @@ class ShownTake:
     ) -> tuple[str, ...]:
         """Give the take these corrections, and show them; return notes. Raises KnuckleError; see correct_take.
 
-        composed: what `composing` has returned for them.
+        composed: the result of `composing` for them.
         """
         armatures = self.armatures
         for armature in armatures:
@@ -146,7 +146,7 @@ def expected_take(context: "Context") -> ShownTake:
 
 
 def has_take(operator: Any, context: "Context") -> bool:
-    """For poll: whether there is a take that can be corrected."""
+    """Return whether there is a take that can be corrected. For `poll` methods."""
     if context.mode not in ("OBJECT", "POSE"):
         operator.poll_message_set("Takes are corrected in Object Mode and Pose Mode")
     elif base_of(result_armature(context)) is None:
@@ -265,7 +265,9 @@ class KnuckleCorrection(bpy.types.PropertyGroup):
         "reach": _frame_count(
             "Reach", "Frames before and after the current one that a new correction changes", 12, 100
         ),
-        "blend": _frame_count("Blend", "Frames at each end of its range over which a new one begins and ends", 6, 50),
+        "blend": _frame_count(
+            "Blend", "Frames at each end of its range over which a new one is blended in and out", 6, 50
+        ),
         "name": _field(
             StringProperty,
             lambda correction, _clock: correction.name,
@@ -276,15 +278,15 @@ class KnuckleCorrection(bpy.types.PropertyGroup):
         ),
         "start": _frame_field("start", "First", "First frame that it changes"),
         "end": _frame_field("end", "Last", "Last frame that it changes"),
-        "blend_in": _blend_field("blend_in", "Blend In", "Frames over which it begins, inside its range"),
-        "blend_out": _blend_field("blend_out", "Blend Out", "Frames over which it ends, inside its range"),
+        "blend_in": _blend_field("blend_in", "Blend In", "Frames over which it is blended in, inside its range"),
+        "blend_out": _blend_field("blend_out", "Blend Out", "Frames over which it is blended out, inside its range"),
         "factor": _field(
             FloatProperty,
             _factor,
             _with_factor,
             0.0,
             name="Factor",
-            description="How much of the correction counts; if its factor has keys, that of this frame",
+            description="Influence of the correction; if it has keys, that on this frame",
             subtype="FACTOR",
             min=0.0,
             max=1.0,

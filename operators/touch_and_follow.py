@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import RigError
 from ..hand.joints import DIGITS, digit_label, digit_of
-from ..posing.following import FollowedPath, HandPath, Tool, along_line, along_points, around_ball
+from ..posing.following import FollowedPath, HandPath, Tool, along_line, along_points, around_sphere
 from ..rig import detection_cache
 from ..rig.posing import guides
 from ..rig.posing.channel_diff import channels_of
@@ -32,7 +32,7 @@ CASE_WORDS = {
     "outside": "out of reach",
     "near": "too near to the shoulder",
 }
-AROUND = {"SPHERE": guides.ball_of, "VERTICES": guides.ball_through_selected}
+AROUND = {"SPHERE": guides.sphere_of_object, "VERTICES": guides.sphere_through_selected}
 """Functions that return the sphere of a path around one."""
 END_ITEMS = [
     ("wrist", "Wrist", "The wrist"),
@@ -115,7 +115,7 @@ class _Follows(PosesHands):
     def change(self, context: "Context") -> str:
         """Move the hand, and return a warning if it misses the path."""
         armature, side = hand_to_pose(context)
-        return miss_warning(self.move_hand(context, hand_arm_of(armature, detection_cache.found(armature, side))))
+        return miss_warning(self.move_hand(context, hand_arm_of(armature, detection_cache.usable_hand(armature, side))))
 
     def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedPath:
         """Pose or key the hand. Raises KnuckleError, and then nothing has changed."""
@@ -185,10 +185,10 @@ def path_for(chosen: Any, frames: Floats) -> Callable[[Tool], HandPath]:
         return lambda tool: HandPath(positions, _wrists_at(tool, positions))
     if chosen.kind in AROUND:
         ball, rotation = AROUND[chosen.kind](target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
-        return lambda tool: around_ball(tool, ball, rotation, parts, gap=chosen.gap, aim=chosen.aim)
+        return lambda tool: around_sphere(tool, ball, rotation, parts, gap=chosen.gap, aim=chosen.aim)
     if second_target is not None and second_target != target:
-        return lambda tool: along_line(tool, *guides.line_between(target, second_target, tool.position), parts)
-    points = guides.path_of(target)
+        return lambda tool: along_line(tool, *guides.segment_between(target, second_target, tool.position), parts)
+    points = guides.path_along(target)
     return lambda tool: along_points(tool, points, parts)
 
 

@@ -33,7 +33,7 @@ LINE_WIDTHS = {"strong": 2.0, "thin": 1.0}
 THIN_OPACITY = 0.35
 FAINT_OPACITY = 0.4
 HIDDEN_OPACITY = 0.45
-"""Opacity of thin lines, of faint shapes, and of what is behind other objects."""
+"""Opacity of thin lines, of faint shapes, and of shapes behind other objects."""
 FILL_OPACITY = {"plane": 0.10, "arc": 0.18, "point": 1.0, "pair": 1.0}
 TEXT_BOTTOM = 70
 """Pixels from the bottom, to stay clear of the panel of the last operator."""
@@ -54,7 +54,7 @@ def unregister() -> None:
 
 
 def is_drawn() -> bool:
-    """Whether draw handlers are registered."""
+    """Return whether draw handlers are registered."""
     return OVERLAY in SESSION.draw_handlers
 
 
@@ -133,7 +133,7 @@ def draw_names() -> None:
 
 
 def _traces(context: "Context") -> tuple[Trace, ...]:
-    """Return what to draw in this view."""
+    """Return the shapes to draw in this view."""
     hand, space = chosen_hand(context), context.space_data
     assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"
     if hand is None or not space.overlay.show_overlays or not hand[0].visible_in_viewport_get(space):

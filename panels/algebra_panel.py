@@ -33,7 +33,7 @@ class KNUCKLE_PT_algebra(bpy.types.Panel):
         self.layout.prop(context.window_manager.knuckle_algebra, "show", text="")
 
     def draw(self, context: "Context") -> None:
-        """Draw the choice of digits and step, and what the step does."""
+        """Draw the choice of digits and step, and the description of the step."""
         layout, chosen = self.layout, context.window_manager.knuckle_algebra
         layout.active = chosen.show
         column = layout.column(align=True)

@@ -98,7 +98,7 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
 
 
 def _draw_names(context: "Context", state: AssigningMarkers, markers: "Object", scale: float) -> None:
-    """Mark the markers of the view: assigned ones by their place, the one of this step, and the one under the mouse."""
+    """Mark the markers of the view: assigned ones by their spot, the one of this step, and the one under the mouse."""
     labels = list(markers[markers_object.CAPTURE_PROPERTY]["names"])
     words = {label: STEPS[step].words.removeprefix("the ") for step, (label, _) in state.hand.chosen.items()}
     positions = markers_object.positions_at(markers, context.scene.frame_current_final)

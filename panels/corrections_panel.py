@@ -1,4 +1,4 @@
-"""The Corrections panel: what lies on the take, in its order."""
+"""The Corrections panel lists the corrections of the take in the order in which they are applied."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
 ROWS = 12
-"""Corrections that are listed at a time, around the selected one."""
-TAKEN = 170
-"""Pixels of a row that are not its text's: eye, icon, lock, buttons beside the list, margins, and tabs."""
+"""Corrections listed at a time, around the selected one."""
+RESERVED_WIDTH = 170
+"""Pixels of a row that its text cannot use: eye, icon, lock, buttons beside the list, margins, and tabs."""
 CONTACTS = 5
-"""Contacts that are offered at a time, those nearest to the current frame."""
+"""Contacts offered at a time, nearest to the current frame."""
 ICONS: dict[Kind, str] = {
     "difference": "POSE_HLT",
     "pose": "VIEW_PAN",
@@ -46,7 +46,7 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: "Context") -> None:
-        """Draw what makes corrections, the list, and the selected one."""
+        """Draw buttons that add corrections, the list, and the settings of the selected one."""
         layout = self.layout
         try:
             take = shown_take(context)
@@ -58,11 +58,12 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
             paragraph(layout, context, "No take yet")
             return
         if is_alone(take.base):
-            paragraph(layout, context, "The take below no longer exists: these wait for the next solve", "ERROR")
-        made = context.scene.knuckle_correction
+            text = "The take without corrections no longer exists: they are applied after the next solve"
+            paragraph(layout, context, text, "ERROR")
+        settings = context.scene.knuckle_correction
         row = layout.row(align=True)
-        row.prop(made, "reach")
-        row.prop(made, "blend")
+        row.prop(settings, "reach")
+        row.prop(settings, "blend")
         column = layout.column(align=True)
         column.operator("knuckle.correct_pose", icon="POSE_HLT")
         column.operator("knuckle.snap_to_pose", icon="VIEW_PAN")
@@ -70,14 +71,14 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
         column.operator("knuckle.hold_contact", icon="LINKED")
         column = layout.column(align=True)
         hide = column.row(align=True)
-        # It can be pressed, and says why it does not help there.
+        # Greyed out but not disabled: pressed, it explains why it cannot hide anything in this frame.
         hide.active = not is_unseen_here(context)
         hide.operator("knuckle.hide_marker", icon="HIDE_ON")
         column.operator("knuckle.swap_labels", icon="UV_SYNC_SELECT")
         column.operator("knuckle.solve_range", icon="FILE_REFRESH")
-        _found_contacts(layout, take)
+        _draw_found_contacts(layout, take)
         if take.corrections:
-            _list(layout, context, take)
+            _draw_list(layout, context, take)
         if is_unsolved(take.base, take.corrections):
             layout.operator("knuckle.solve_corrections", icon="ERROR")
         row = layout.row(align=True)
@@ -87,14 +88,14 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
         saving.operator("knuckle.save_corrections", text="Save", icon="FILE_TICK")
 
 
-def _found_contacts(layout: "UILayout", take: ShownTake) -> None:
-    """Draw the performer's contacts that no correction holds; a click holds one."""
+def _draw_found_contacts(layout: "UILayout", take: ShownTake) -> None:
+    """Draw a button for each of the performer's contacts that is not held yet; it adds a correction that holds it."""
     found = found_contacts(take)
     if not found:
         return
     spans = [take.clock.frames([contact.start, contact.end]).tolist() for contact in found]
-    away = [max(first - take.frame, take.frame - last, 0.0) for first, last in spans]
-    nearest = sorted(sorted(range(len(found)), key=away.__getitem__)[:CONTACTS])
+    distances = [max(first - take.frame, take.frame - last, 0.0) for first, last in spans]
+    nearest = sorted(sorted(range(len(found)), key=distances.__getitem__)[:CONTACTS])
     column = layout.column(align=True)
     column.label(text=f"Contacts found: {len(found)}", icon="LINKED")
     box = column.box().column(align=True)
@@ -107,55 +108,60 @@ def _found_contacts(layout: "UILayout", take: ShownTake) -> None:
         button.found = row + 1
 
 
-def _list(layout: "UILayout", context: "Context", take: ShownTake) -> None:
-    """Draw the corrections, and the selected one."""
-    action, made = composed_of(take.armature) or take.base, context.scene.knuckle_correction
+def _draw_list(layout: "UILayout", context: "Context", take: ShownTake) -> None:
+    """Draw the list of corrections, its buttons, and the settings of the selected correction."""
+    action, settings = composed_of(take.armature) or take.base, context.scene.knuckle_correction
     waiting, shortened = waiting_of(action), shortened_of(action)
-    selected = take.find(made.selected)
-    at = take.corrections.index(selected) if selected else 0
-    first = max(0, min(at - ROWS // 2, len(take.corrections) - ROWS))
+    selected = take.find(settings.selected)
+    index = take.corrections.index(selected) if selected else 0
+    first = max(0, min(index - ROWS // 2, len(take.corrections) - ROWS))
     row = layout.row()
     column = row.box().column(align=True)
     for correction in take.corrections[first : first + ROWS]:
-        _row(
+        _draw_row(
             column,
             context,
             take,
             correction,
             is_selected=correction is selected,
-            status=(correction.id in waiting, correction.id in shortened),
+            is_waiting=correction.id in waiting,
+            is_shortened=correction.id in shortened,
         )
     if selected is None:
         return
     buttons = row.column(align=True)
-    for what, icon in (("UP", "TRIA_UP"), ("DOWN", "TRIA_DOWN"), ("DELETE", "X")):
-        _button(buttons, selected, what, icon)
+    for change, icon in (("UP", "TRIA_UP"), ("DOWN", "TRIA_DOWN"), ("DELETE", "X")):
+        _button(buttons, selected, change, icon)
     note = f"waits: {waiting[selected.id]}" if selected.id in waiting else shortened.get(selected.id, "")
-    _selected(layout.column(), context, selected, note)
+    _draw_settings(layout.column(), context, selected, note)
 
 
-def _row(
+def _draw_row(
     layout: "UILayout",
     context: "Context",
     take: ShownTake,
     correction: Correction,
     *,
     is_selected: bool,
-    status: tuple[bool, bool],
+    is_waiting: bool,
+    is_shortened: bool,
 ) -> None:
-    """Draw a correction: its eye, its name and frames, which select it, and its lock.
+    """Draw a correction: its eye, a button with its name and frames that selects it, and its lock.
 
-    status: whether it waits, and whether it is held shorter than its range.
+    is_waiting: it has no effect. is_shortened: a contact that is held for less than its range.
     """
     row = layout.row(align=True)
     _button(row, correction, "MUTE", "HIDE_ON" if correction.muted else "HIDE_OFF", emboss=False)
     name = row.row(align=True)
     name.alignment = "LEFT"
-    name.active = not correction.muted and not status[0]
+    name.active = not correction.muted and not is_waiting
     first, last = take.clock.frames([correction.range.start, correction.range.end])
-    icon = "ERROR" if any(status) else ICONS[correction.kind]
+    icon = "ERROR" if is_waiting or is_shortened else ICONS[correction.kind]
     text = shortened_text(
-        context, f"{correction.hand[0].upper()}  {correction.name}", f"  {first:.0f}–{last:.0f}", taken=TAKEN
+        context,
+        f"{correction.hand[0].upper()}  {correction.name}",
+        f"  {first:.0f}–{last:.0f}",
+        reserved_width=RESERVED_WIDTH,
     )
     _button(name, correction, "SELECT", icon, text=text, emboss=is_selected)
     end = row.row(align=True)
@@ -164,26 +170,26 @@ def _row(
 
 
 def _button(
-    layout: "UILayout", correction: Correction, what: str, icon: Any, *, text: str = "", emboss: bool = True
+    layout: "UILayout", correction: Correction, change: str, icon: Any, *, text: str = "", emboss: bool = True
 ) -> None:
     button: Any = layout.operator("knuckle.change_correction", text=text, icon=icon, emboss=emboss)
-    button.correction, button.what = correction.id, what
+    button.correction, button.what = correction.id, change
 
 
-def _selected(layout: "UILayout", context: "Context", correction: Correction, note: str) -> None:
-    """Draw the settings of the selected correction, and its note."""
-    made = context.scene.knuckle_correction
+def _draw_settings(layout: "UILayout", context: "Context", correction: Correction, note: str) -> None:
+    """Draw the settings of the selected correction, below a note about it if there is one."""
+    settings = context.scene.knuckle_correction
     if note:
         paragraph(layout, context, sentence(note), "ERROR")
     layout.enabled = not correction.locked
-    layout.prop(made, "name", text="")
+    layout.prop(settings, "name", text="")
     column = layout.column(align=True)
     for names in (("start", "end"), ("blend_in", "blend_out")):
         row = column.row(align=True)
         for name in names:
-            row.prop(made, name)
+            row.prop(settings, name)
     row = layout.row(align=True)
-    row.prop(made, "factor", slider=True)
+    row.prop(settings, "factor", slider=True)
     _button(row, correction, "KEY", "KEYFRAME_HLT" if correction.factor_keys else "KEYFRAME")
     if correction.factor_keys:
         _button(row, correction, "UNKEY", "X")

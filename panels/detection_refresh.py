@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def detected_hands(armature: "Object") -> DetectedHands | None:
     """Return the detected hands of an armature. If none are cached yet, return None, detect them and redraw."""
-    known = detection_cache.known(armature)
+    known = detection_cache.cached(armature)
     if known is None:
         SESSION.armatures_to_detect.add(DataReference.of(armature))
         if not bpy.app.timers.is_registered(_look):
@@ -35,6 +35,6 @@ def stop() -> None:
 def _look() -> None:
     while SESSION.armatures_to_detect:
         armature: Object | None = SESSION.armatures_to_detect.pop().among(bpy.data.objects)
-        if is_armature(armature) and detection_cache.known(armature) is None:
-            detection_cache.look(armature)
+        if is_armature(armature) and detection_cache.cached(armature) is None:
+            detection_cache.detect(armature)
     redraw_views(bpy.context)

@@ -76,7 +76,7 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
         gizmo.scale_basis = SIZES[kind_of(joint)]
         gizmo.line_width = 3.0
         gizmo.use_draw_modal = False
-        # Of overlapping rings Blender may choose the one behind, so the operator itself finds what is under the mouse.
+        # Of overlapping rings Blender may choose the one behind, so the operator itself finds the one under the mouse.
         gizmo.target_set_operator(KNUCKLE_OT_drag_hand.bl_idname)
         self.made[armature, side, joint] = gizmo
         return gizmo

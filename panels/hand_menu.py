@@ -1,4 +1,4 @@
-"""The Hand menu in the menus Pose and Object, where F3 finds what is in it, and a pie menu."""
+"""The Hand menu in the menus Pose and Object, where F3 finds its operators, and a pie menu."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any

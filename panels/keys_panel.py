@@ -23,7 +23,7 @@ class KNUCKLE_PT_keys(bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: "Context") -> None:
-        """Draw the settings, the operators and what was done."""
+        """Draw the settings, the operators and the result."""
         layout, armature = self.layout, keyed_armature(context)
         if armature is None or played_action(armature) is None:
             paragraph(layout, context, "No keys yet")

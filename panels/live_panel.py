@@ -79,7 +79,7 @@ def _draw_device(layout: "UILayout", context: "Context", chosen: Any) -> None:
 
 
 def _draw_driven_rig(layout: "UILayout", chosen: Any) -> None:
-    """Draw what the first performer drives: the same setting as for a capture."""
+    """Draw the target of the first performer: the same setting as for a capture."""
     layout.row().prop(chosen, "drive", expand=True)
     layout.prop(chosen, "rig")
     if chosen.rig == "ARMATURE":
@@ -87,7 +87,7 @@ def _draw_driven_rig(layout: "UILayout", chosen: Any) -> None:
 
 
 def _draw_performers(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
-    """Draw the named performers of the device, and what each drives."""
+    """Draw the named performers of the device, and their targets."""
     if not chosen.people:
         return
     column = layout.column(heading="Performers")
@@ -186,7 +186,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
     bl_parent_id = "KNUCKLE_PT_live"
 
     def draw(self, context: "Context") -> None:
-        """Draw what is being recorded, the list of takes, and the settings of recording."""
+        """Draw the current recording, the list of takes, and the settings of recording."""
         layout, chosen, run = self.layout, context.scene.knuckle_live, SESSION.live.run
         layout.use_property_split = True
         layout.use_property_decorate = False

@@ -64,7 +64,7 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
 
 
 def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: str) -> None:
-    """Draw a digit, a menu of what to pin it to, and a button to unpin it."""
+    """Draw a digit, a menu of pin targets, and a button to unpin it."""
     pin = pin_of(armature, side, digit)
     split = layout.split(factor=0.36, align=True)
     split.enabled = armature.is_editable
@@ -79,7 +79,7 @@ def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: s
 
 
 def pin_text(pin: Any) -> str:
-    """Describe what a fingertip is pinned to."""
+    """Describe the target of a fingertip's pin."""
     if pin.kind == "DIGIT":
         return digit_label(pin.other).capitalize()
     if pin.kind == "OBJECT":

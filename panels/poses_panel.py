@@ -29,7 +29,7 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
     bl_parent_id = KNUCKLE_PT_posing.__name__
 
     def draw(self, context: "Context") -> None:
-        """Draw the search, the pictures of the poses that it finds, and what makes poses."""
+        """Draw the search field, the pictures of the poses found, and the buttons that save poses."""
         hand = chosen_hand(context)
         if hand is None:
             return
@@ -45,7 +45,7 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
 
 
 def matches(pose: NamedPose, sought: str) -> bool:
-    """Whether each word that is sought begins a word of the pose's name, group or tags."""
+    """Return whether each word that is sought begins a word of the pose's name, group or tags."""
     words = " ".join((pose.label, pose.name, GROUPS.get(pose.group, SAVED), *pose.tags)).lower()
     known = words.replace("-", " ").replace(":", " ").split()
     return all(any(word.startswith(part) for word in known) for part in sought.lower().split())

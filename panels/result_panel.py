@@ -18,7 +18,7 @@ Icon = Literal["STRIP_COLOR_04", "STRIP_COLOR_03", "STRIP_COLOR_01", "BLANK1"]
 
 
 GRADES: tuple[Icon, ...] = ("BLANK1", "STRIP_COLOR_04", "STRIP_COLOR_03", "STRIP_COLOR_01")
-"""From unknown through green to red."""
+"""Icons of grades: unknown, then green to red."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,15 @@ ANGLES = Column("Bone Angle Error", "direction_off_deg", 5.0, 10.0, angle=True)
 TIPS = Column("Tip Error", "tip_off_mm", 2.0, 5.0)
 CONTACTS = Column("Contact Error", "gap_off_mm", 2.0, 5.0)
 RIG_COLUMNS = {"directions": (ANGLES, TIPS), "fingertips": (TIPS, ANGLES), "pinches": (CONTACTS, ANGLES)}
-"""What is matched on a rig -> the columns of its errors. The first is what is matched."""
+"""What is matched on a rig -> the columns of its errors, the matched one first."""
 GRADED = {"directions": (ANGLES,), "fingertips": (TIPS,), "pinches": (CONTACTS, ANGLES)}
-"""What is matched on a rig -> the errors that a digit may be graded by, the first that is known. Where proportions
+"""What is matched on a rig -> the errors that grade a digit, of which the first that is known is used. If proportions
 differ, the others cannot be small: a long thumb whose bones point as the performer's ends elsewhere. A digit without
 contacts matches rotations."""
 
 
 class KNUCKLE_PT_result(bpy.types.Panel):
-    """How far the take is off"""
+    """Errors of the take"""
 
     bl_label = "Result"
     bl_space_type = "VIEW_3D"

@@ -63,7 +63,7 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
 
 @dataclass(frozen=True)
 class _Hand:
-    """What is drawn for one side."""
+    """The hand of one side, for drawing."""
 
     armature: "Object"
     side: Side

@@ -194,7 +194,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         if status.running:
             row = self.layout.split(factor=0.88, align=True)
             row.scale_y = 1.4
-            row.progress(factor=status.fraction, text=f"{status.doing}  {status.fraction:.0%}")
+            row.progress(factor=status.fraction, text=f"{status.description}  {status.fraction:.0%}")
             row.label(text="Esc")
             return
         row = self.layout.row(align=True)
@@ -204,7 +204,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
 
 
 def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
-    """Draw what is keyed, and what a rig keeps of the capture."""
+    """Draw the target that is keyed, and how the capture is matched to it."""
     layout.prop(chosen, "rig")
     if chosen.rig == "ARMATURE":
         layout.prop(chosen, "armature")

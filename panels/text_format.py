@@ -34,15 +34,15 @@ def paragraph(
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE")
 
 
-def shortened_text(context: "Context", text: str, end: str = "", *, taken: int) -> str:
+def shortened_text(context: "Context", text: str, end: str = "", *, reserved_width: int) -> str:
     """Return a text and its end, shortened to fit the region: Blender leaves buttons out of rows that are too wide.
 
-    taken: width of everything else in the row, in pixels at a scale of 1.
+    reserved_width: width of everything else in the row, in pixels at a scale of 1.
     """
     preferences = context.preferences
     scale = preferences.system.ui_scale
     blf.size(0, preferences.ui_styles[0].widget.points * scale)
-    room = context.region.width - taken * scale
+    room = context.region.width - reserved_width * scale
     if blf.dimensions(0, text + end)[0] <= room:
         return text + end
     lengths = range(len(text) - 1, 0, -1)

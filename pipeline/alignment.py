@@ -67,7 +67,7 @@ def align(recipe: Recipe, hands: Sequence[SolvedHand], markers: Markers, rig: Ri
 
 
 def captured_frames(recipe: Recipe, hands: Sequence[SolvedHand], markers: Markers, matrix: Floats) -> Frames:
-    """Return what of a capture comes to the character: wrists, or forearms where the wrists are.
+    """Return the frames of a capture to align with the character: wrists, or forearms at the wrists.
 
     Each is (4, 4) in the first frame in which its hand is seen, of a capture moved by a similarity `matrix` (4, 4).
     Raises MarkerMapError as _elbow does.

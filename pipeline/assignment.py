@@ -40,14 +40,14 @@ from .recipe import Recipe
 Floats = NDArray[np.float64]
 
 MIN_MAP_LABELS = 3
-"""How many of a marker map's labels a capture must have, at least."""
+"""Minimum number of a marker map's labels that a capture must have."""
 MIN_PALM_MARKERS, MIN_FOUND_MARKERS = 3, 8
-"""How many markers on the palm, and in all, a map must have for its hand to be found by shape."""
+"""Minimum markers on the palm, and in total, of a map whose hand can be found by shape."""
 MAX_JOINT_STRETCH_M = 0.004
 """m by which the distance of two markers on a bone may change, noise apart, if they are on its joints. In captures,
 joints of devices change theirs by up to 1 mm, markers on the skin by 8 to 12 mm."""
 MIN_SIDE_CONFIDENCE = 0.15
-"""Confidence from which the side that the hand's shape suggests overrules the one that its label claims."""
+"""Confidence from which the side that the hand's shape suggests overrides the one that its label claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _found_groups(groups: Groups, markers: Markers) -> Groups:
 
 
 def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
-    """Find the hands that the recipe asks for by the labels of the markers.
+    """Find the requested hands by the labels of the markers.
 
     Raises MarkerMapError if there is no hand, or not the requested one.
     """
@@ -227,7 +227,7 @@ def _drop_missing_labels(groups: Groups, markers: Markers, warnings: list[str]) 
 
 
 def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
-    """Positions (F, T, 3) in m of the markers with these labels, NaN where not seen."""
+    """Return positions (F, T, 3) in m of the markers with these labels, NaN where not seen."""
     return _columns(markers, markers.positions, spots)
 
 
@@ -267,7 +267,7 @@ def _sides_by_shape(groups: Groups, markers: Markers, warnings: list[str]) -> di
 def _decide_side(
     recipe: Recipe, group: str, clear_side: Side | None, markers: Markers, warnings: list[str], *, alone: bool
 ) -> Side:
-    """Decide between left and right, and note what disagrees.
+    """Decide between left and right, and note contradictions.
 
     The hand's shape decides if it is clear, unless a marker map, or the recipe and a name, say otherwise; then the
     label; then the file's name if the hand is `alone` in it; else it is right.
@@ -296,7 +296,7 @@ def side_of_file(name: str) -> Side | None:
 def _requested_hands(
     recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]
 ) -> dict[Side, dict[str, Spot]]:
-    """Select the hands that the recipe asks for. Raises MarkerMapError if the capture lacks one of them."""
+    """Select the hands that the recipe requests. Raises MarkerMapError if the capture lacks one of them."""
     wanted = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
     for side in wanted:
         if side not in hands:
@@ -316,7 +316,7 @@ def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None
 
 
 def _is_on_first_bone(spot: Spot) -> bool:
-    """Whether a marker sits on a digit's first moving bone, away from its knuckle."""
+    """Return whether a marker sits on a digit's first moving bone, away from its knuckle."""
     return any(spot.offset) and spot.joint in {joints[0] for joints in CHAIN_JOINTS.values()}
 
 
@@ -359,7 +359,7 @@ def measure_performer(
 
 
 def _has_usable_skin_fit(measured: MeasuredHand, spots: dict[str, Spot], warnings: list[str]) -> bool:
-    """Whether a hand was fitted with most of a capture's markers; warns of those that it was fitted without."""
+    """Return whether a hand was fitted with most of a capture's markers; warns of those that it was fitted without."""
     if measured.skin_fit is None:
         return False
     side = measured.proportions.side

@@ -287,7 +287,7 @@ def _measured_value(measurements: list[Measurement], kind: str, name: str) -> fl
 
 
 def _positions_at(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:
-    """Positions (F, M, 3) in m of the markers at these spots, NaN where the clip has none."""
+    """Return positions (F, M, 3) in m of the markers at these spots, NaN where the clip has none."""
     positions = np.full((len(clip.markers.times), len(spots), 3), np.nan)
     for label, spot in clip.assignment.hands[side].items():
         if spot in spots:
@@ -296,7 +296,7 @@ def _positions_at(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:
 
 
 def _in_palm_frame(hand: Proportions, spots: tuple[Spot, ...], positions: Floats) -> Floats:
-    """Positions (F, M, 3) in m in the wrist's frame, of the frames in which the palm is seen."""
+    """Return positions (F, M, 3) in m in the wrist's frame, of the frames in which the palm is seen."""
     return to_wrist_frame(hand, spots, positions[palm_visible(spots, positions)])
 
 

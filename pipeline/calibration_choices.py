@@ -16,7 +16,7 @@ from .performer import MAX_RADIUS_MM
 Floats = NDArray[np.float64]
 
 FRAME_RANGE = r"(\d*)-(\d*)"
-"""How users write a range of frames."""
+"""Pattern of a range of frames, as users write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def unknown_per_bone() -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationChoices:
-    """Which clips to use and what is known of the hand."""
+    """The clips to use, and facts known about the hand."""
 
     still: FrameRange | None = None
     """The still clip; None takes the 30 frames with the least movement."""

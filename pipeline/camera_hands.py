@@ -58,7 +58,7 @@ def fit_camera_hands(recipe: Recipe, markers: Markers) -> Steps[Markers]:
 
 
 def camera_settings(recipe: Recipe) -> CameraSettings:
-    """The camera and the hand as the recipe describes them, or as assumed."""
+    """Return the camera and the hand as the recipe describes them, or as assumed."""
     return CameraSettings(
         ANGLE_OF_VIEW if recipe.angle_of_view is None else recipe.angle_of_view,
         adult("right").size if recipe.hand_length is None else recipe.hand_length,
@@ -66,7 +66,7 @@ def camera_settings(recipe: Recipe) -> CameraSettings:
 
 
 def camera_up(recipe: Recipe) -> str:
-    """The axis of the camera's space that points up."""
+    """Return the axis of the camera's space that points up."""
     return CAMERA_UP if recipe.up == "auto" else recipe.up
 
 
@@ -77,7 +77,7 @@ def _positions(hand: CameraHand, up: str) -> Floats:
 
 
 def _notes(recipe: Recipe, settings: CameraSettings) -> tuple[str, ...]:
-    """What was fitted, and what was assumed for it."""
+    """Return a note about the camera and the hand length that were assumed."""
     view = f"a camera of {settings.angle_of_view:g} degrees" + (" (assumed)" if recipe.angle_of_view is None else "")
     length = f"a hand of {1000 * settings.length:.0f} mm" + (" (an adult's)" if recipe.hand_length is None else "")
     return (f"hands were fitted to the landmarks in the picture, for {view} and {length}",)

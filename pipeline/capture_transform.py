@@ -12,7 +12,7 @@ from ..hand.similarity import factor_and_rotation
 Floats = NDArray[np.float64]
 
 UNEVEN = 1e-3
-"""A scale whose axes differ by more than this share is uneven."""
+"""A scale whose axes differ by more than this fraction is uneven."""
 
 
 @dataclass(frozen=True, slots=True)

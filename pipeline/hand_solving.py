@@ -1,4 +1,4 @@
-"""Solve one hand to its markers, and smooth what was solved."""
+"""Solve one hand to its markers, and smooth the angles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ class SolveMethods:
 
     @classmethod
     def of(cls, recipe: Recipe) -> "SolveMethods":
-        """Return those of a recipe. Raises KnuckleError for what is unknown."""
+        """Return the methods of a recipe. Raises KnuckleError for unknown names."""
         smoothing = make_smoothing(recipe.smoothing, recipe.smoothing_settings)
         return cls(make(recipe.solver, recipe.settings), smoothing, recipe.angles)
 

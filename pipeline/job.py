@@ -61,7 +61,7 @@ class SolveJob:
         """Solved instead of the recipe's capture, if given."""
         self.reader = reader
         self.prepared = prepared
-        """What was found on the whole take of which these markers are a piece; None for a whole take."""
+        """Facts about the whole take if these markers are a piece of one; None for a whole take."""
         self.piece = piece
         self.cached = cached
         """The results of the last solve, used as far as they would be the same; after `steps`, those of this solve."""
@@ -71,7 +71,7 @@ class SolveJob:
         self.labelled: LabelledMarkers | None = None
         self.cleaned: CleanedMarkers | None = None
         self.solved_frames: tuple[SolvedFrames, ...] = ()
-        """What the evidence of each hand was computed from."""
+        """The inputs of each hand's evidence."""
 
     def steps(self) -> Steps[None]:
         """Read, label, clean, assign, measure, smooth, solve in pieces, and retarget. Raises KnuckleError."""

@@ -1,7 +1,7 @@
-"""What a solve finds that the next one of the same capture finds again: kept, it need not be computed again.
+"""Results of a solve that the next solve of the same capture can reuse.
 
-A correction changes nothing of it, so solving its range again takes about as long as that range. Another solver finds
-the same hands.
+Corrections do not change them, so solving a correction's range again takes about as long as that range alone. Another
+solver can reuse the hands that were found.
 """
 
 import json
@@ -32,13 +32,13 @@ class FoundHands:
     """The hands of a capture, before they are solved."""
 
     key: str
-    """What they were found by; empty if that is more than a recipe and a file."""
+    """Key of the inputs; empty if these are more than a recipe and a file."""
     labels: LabelledMarkers
     """Assignment with the labelled markers of the recipe's frames, not cleaned."""
     cleaned: CleanedMarkers
     assigned: Assignment
     performer: Performer
-    """As measured, without the rig's limits."""
+    """The performer as measured, without the rig's limits."""
 
     @property
     def raw(self) -> Markers:
@@ -52,7 +52,7 @@ class SolvedCapture:
 
     found: FoundHands
     key: str
-    """What the hands were solved by, beside what was found."""
+    """Key of the solver's inputs, in addition to those of `found`."""
     markers: Markers
     """Cleaned, at the rate of the solved frames."""
     solved: tuple[SolvedHand, ...]
@@ -61,7 +61,7 @@ class SolvedCapture:
 
 
 def finding_key(recipe: Recipe) -> str:
-    """Return what the hands of a capture are found by: the recipe's choices, and the state of its file.
+    """Return the key of the hands found in a capture: the recipe's choices, and the state of its file.
 
     Empty for a capture that is not one file alone: an armature may have moved since, and files beside it changed.
     """
@@ -77,7 +77,7 @@ def finding_key(recipe: Recipe) -> str:
 
 
 def solving_key(recipe: Recipe, performer: Performer) -> str:
-    """Return what found hands are solved by; performer: with the rig's limits."""
+    """Return the key of a solve of hands that were found; performer: with the rig's limits."""
     limits = [
         [
             side,

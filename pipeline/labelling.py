@@ -85,7 +85,7 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
 
 
 def _swap_warnings(group: str, labels: list[str], found: tuple[Swap, ...]) -> list[str]:
-    """One sentence about the clear swaps of a hand, and one about the doubtful ones."""
+    """Return one sentence about the clear swaps of a hand, and one about the doubtful ones."""
     warnings = []
     for kind, result in SWAP_RESULTS.items():
         swaps_of_kind = [swap for swap in found if swap.clear == (kind == "mended")]
@@ -147,7 +147,7 @@ def _doubt(markers: Markers, found: Labelling, labels: list[list[str]]) -> Float
 
 
 def _layouts(worn: Groups) -> list[SidedLayout]:
-    """The marker sets of a map; a map of one hand is worn by either."""
+    """Return the marker sets of a map; a map of one hand is worn by either."""
     return [
         (MarkerLayout(MAP_LAYOUT, spots), SIDES if len(worn) == 1 else (side,))
         for side in SIDES

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..capture.cleaning import clean, remove_spikes, runs
-from ..capture.fragments import LONGEST, Body, drop_fragments
+from ..capture.fragments import MAX_FRAGMENT_FRAMES, Body, drop_fragments
 from ..capture.markers import Markers
 from ..hand.generators import Steps
 from ..hand.marker_sets import on_palm
@@ -16,7 +16,7 @@ from .recipe import Recipe
 Bools = NDArray[np.bool_]
 
 MAX_NAMED_LABELS = 5
-"""How many labels a warning names."""
+"""Maximum labels that a warning names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,7 @@ def cleaning_warnings(fragments: dict[str, int], spikes: int) -> list[str]:
 
 
 def _warnings(fragments: dict[str, int]) -> list[str]:
-    """A sentence about dropped fragments, if there are any; the labels with most of them first."""
+    """Return a sentence about dropped fragments, if there are any; the labels with most of them first."""
     if not fragments:
         return []
     labels = sorted(fragments, key=lambda label: -fragments[label])
@@ -73,6 +73,6 @@ def _warnings(fragments: dict[str, int]) -> list[str]:
     count = sum(fragments.values())
     what = "1 fragment was" if count == 1 else f"{count} fragments were"
     return [
-        f"{what} dropped, up to {LONGEST} frames between gaps that did not fit what was before and after: {named}"
+        f"{what} dropped, up to {MAX_FRAGMENT_FRAMES} frames between gaps that did not fit their marker's path: {named}"
         + (f" and {more} more labels" if more > 0 else "")
     ]

@@ -29,6 +29,6 @@ def learn_markers(recipe: Recipe, reader: Reader = read_file) -> Groups:
 
 
 def _rounded(spot: Spot) -> Spot:
-    """A spot to a tenth of a millimetre. The map's offset points to the little finger on both hands."""
+    """Return a spot to a tenth of a millimetre. The map's offset points to the little finger on both hands."""
     x, y, z = np.round(spot.offset, 4).tolist()
     return Spot(spot.joint, (x, y, z))

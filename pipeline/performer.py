@@ -92,7 +92,7 @@ def _labels_in_capture(measured: dict[str, Spot], spots: dict[str, Spot]) -> dic
 
 
 def _on_same_bone(found: Spot, said: Spot) -> bool:
-    """Whether a measured spot and the capture's own lie on the same bone."""
+    """Return whether a measured spot and the capture's own lie on the same bone."""
     return found.joint == said.joint or (found.joint == "wrist" and on_palm(said))
 
 
@@ -245,7 +245,7 @@ def _limits(group: dict[str, Any], where: str) -> AngleLimits:
 
 
 def _movements(hand: MeasuredHand) -> list[str]:
-    """Names of the hand model's angles, such as 'index-finger-phalanx-distal flexion'."""
+    """Return names of the hand model's angles, such as 'index-finger-phalanx-distal flexion'."""
     joints = [hand.model.joints[joint] for joint in hand.model.axis_joint]
     return [f"{joint} {movement}" for joint, movement in zip(joints, hand.model.movements, strict=True)]
 

@@ -45,7 +45,7 @@ def to_json(worn: SkinFit) -> dict[str, Any]:
 
 
 def from_json(data: object, proportions: Proportions, limits: AngleLimits, where: str) -> SkinFit:
-    """Decode what `to_json` made. Raises RecipeError naming `where` and what is wrong."""
+    """Decode the result of `to_json`. Raises RecipeError naming `where` and what is wrong."""
     if not isinstance(data, dict) or not all(isinstance(data.get(name), dict) for name in ("markers", "habits")):
         raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with 'markers' and 'habits'")
     entries = data["markers"]
@@ -78,7 +78,7 @@ def from_json(data: object, proportions: Proportions, limits: AngleLimits, where
 
 
 def _digit_and_bone(entry: dict[str, Any], where: str) -> tuple[int, int]:
-    """Indices of a marker's digit and bone."""
+    """Return indices of a marker's digit and bone."""
     on, bone = entry.get("on"), entry.get("bone")
     if on not in (*DIGITS, PALM_NAME) or bone not in (1, 2, 3):
         raise RecipeError(

@@ -1,4 +1,4 @@
-"""What holds for all frames of a take: which markers belong to which hand, and the performer who wears them.
+"""Facts about all frames of a take: which markers belong to which hand, and the performer who wears them.
 
 A long take is measured on stretches of frames, evenly spread, so that measuring takes as long as for a short one, and
 so that a take that is solved in pieces is measured like one that is solved as a whole.
@@ -24,9 +24,9 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
 MAX_MEASURED = 20_000
-"""Frames of a take that is measured on all of them."""
-STRETCHES, STRETCH = 40, 250
-"""How many stretches a longer take is measured on, and the frames of each."""
+"""Maximum frames of a take that is measured on all of its frames."""
+SAMPLED_RANGES, RANGE_FRAMES = 40, 250
+"""Number of ranges on which a longer take is measured, and the frames of each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,11 +43,11 @@ class Prepared:
 
 
 def measured_frames(frames: int) -> Ints:
-    """Return the frames (N,) of a take that its performer is measured on."""
+    """Return the frames (N,) of a take on which its performer is measured."""
     if frames <= MAX_MEASURED:
         return np.arange(frames)
-    starts = np.linspace(0, frames - STRETCH, STRETCHES).astype(int)
-    return (starts[:, None] + np.arange(STRETCH)).reshape(-1)
+    starts = np.linspace(0, frames - RANGE_FRAMES, SAMPLED_RANGES).astype(int)
+    return (starts[:, None] + np.arange(RANGE_FRAMES)).reshape(-1)
 
 
 def solvable_hands(recipe: Recipe, raw: Markers) -> Steps[tuple[Performer, Assignment]]:

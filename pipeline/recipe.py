@@ -54,7 +54,7 @@ MIN_REDUCE_ANGLE, MAX_REDUCE_ANGLE = 0.01, 90.0
 """Degrees."""
 
 MAX_BLEND = 10_000
-"""The most frames that blending may take."""
+"""Maximum frames of a blend."""
 
 MarkerMap = dict[str, dict[str, Any]]
 """side -> label -> a joint's name, or {"joint": name, "offset": [x, y, z]} in metres in the joint's frame."""
@@ -62,7 +62,7 @@ MarkerMap = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What to read, how to interpret it, how to solve it and what to drive. Paths are strings, as the user wrote them.
+    """All choices that lead from a capture to a take. Paths are strings, as the user wrote them.
 
     Raises RecipeError for a value that is not allowed.
     """
@@ -104,7 +104,7 @@ class Recipe:
     performer: dict[str, Any] | None = None
     """A performer, as `calibrate` saves it; null measures the capture itself."""
     cleaning: Cleaning = field(default_factory=Cleaning)
-    """How markers are cleaned before they are solved."""
+    """Settings for the cleaning of markers."""
     solver: str = "fabrik"
     """Name of a solver; `knuckle solvers` lists them."""
     settings: dict[str, Any] = field(default_factory=dict)
@@ -140,9 +140,9 @@ class Recipe:
     reduce: bool = False
     """Reduce the keys of a new take to few with handles; the dense take is kept beside it."""
     reduce_distance: float = 0.001
-    """Most that reducing keys may move a fingertip, in m."""
+    """Maximum distance by which reducing keys may move a fingertip, in m."""
     reduce_angle: float = 1.0
-    """Most that reducing keys may turn a joint, in degrees."""
+    """Maximum rotation of a joint by reducing keys, in degrees."""
     reduce_shared: bool = False
     """Key all bones of a digit on each of its frames; if not, each has only the keys that it needs, on some of them."""
     hold_contacts: bool = False
@@ -150,7 +150,7 @@ class Recipe:
     keep_apart: bool = False
     """Keep digits and palm from being deeper in each other than 1 mm, on the hand that is keyed."""
     corrections: list[dict[str, Any]] | None = None
-    """Corrections that lie on the take, as `Save Recipe` and the action of a take have them."""
+    """Corrections that are applied to the take, as `Save Recipe` and the action of a take store them."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"
@@ -158,7 +158,7 @@ class Recipe:
     keep_scale: ScaleChoice = "hand"
     """Scale of positions and distances that are kept: of the rig's `hand`, or metres of the `world`."""
     transform: CaptureTransform = NO_TRANSFORM
-    """Where the capture stands in the scene; it is mirrored first."""
+    """Transform of the capture in the scene; it is mirrored first."""
     fps: float | None = None
     """Frames per second of the keys; null takes the capture's own frames."""
 
@@ -189,7 +189,7 @@ class Recipe:
         if self.start is not None and self.end is not None and self.end < self.start:
             raise RecipeError(f"end is {self.end}, before start at {self.start}")
         if self.rate is not None and not 0 < self.rate <= MAX_RATE_HZ:
-            raise RecipeError(f"rate is {self.rate}, it must be above 0 and at most {MAX_RATE_HZ:g} Hz")
+            raise RecipeError(f"rate is {self.rate}, expected more than 0 and at most {MAX_RATE_HZ:g} Hz")
         for name, frames in (("blend_in", self.blend_in), ("blend_out", self.blend_out)):
             if not 0 <= frames <= MAX_BLEND:
                 raise RecipeError(f"{name} is {frames}, expected 0 to {MAX_BLEND} frames")
@@ -202,12 +202,12 @@ class Recipe:
         for digit in self.digits or ():
             _check_choice("digit", digit, DIGITS)
         if self.fps is not None and not 0 < self.fps <= 10_000:
-            raise RecipeError(f"fps is {self.fps}, it must be above 0 and at most 10000")
+            raise RecipeError(f"fps is {self.fps}, expected more than 0 and at most 10000")
 
 
-def _check_range(name: str, found: float | None, least: float, most: float, unit: str) -> None:
-    if found is not None and not least <= found <= most:
-        raise RecipeError(f"{name} is {found:g}, expected {least:g} to {most:g} {unit}")
+def _check_range(name: str, found: float | None, minimum: float, maximum: float, unit: str) -> None:
+    if found is not None and not minimum <= found <= maximum:
+        raise RecipeError(f"{name} is {found:g}, expected {minimum:g} to {maximum:g} {unit}")
 
 
 def _check_choice(name: str, found: object, allowed: tuple[str, ...]) -> None:
@@ -256,12 +256,12 @@ def _check_fields(data: object, kind: type, where: str) -> dict[str, Any]:
         if name not in hints:
             raise RecipeError(f"{where}: '{name}' is not known, expected {', '.join(hints)}")
         if not _matches_type(value, hints[name]):
-            raise RecipeError(f"{where}: '{name}' is {value!r}, which is not of the kind it takes")
+            raise RecipeError(f"{where}: '{name}' is {value!r}, which has the wrong type")
     return dict(data)
 
 
 def _matches_type(value: object, hint: Any) -> bool:
-    """Whether a decoded JSON value matches a type hint; an integer matches float."""
+    """Return whether a decoded JSON value matches a type hint; an integer matches float."""
     origin = get_origin(hint)
     if origin is UnionType:
         return any(_matches_type(value, part) for part in get_args(hint))
@@ -277,7 +277,7 @@ def _matches_type(value: object, hint: Any) -> bool:
 
 
 def _matches_items(value: object, hints: tuple[Any, ...], *, any_number: bool) -> bool:
-    """Whether a decoded JSON value is a list of items of these types, or of any number of the only type."""
+    """Return whether a decoded JSON value is a list of items of these types, or of any number of the only type."""
     if not isinstance(value, list | tuple) or not (any_number or len(value) == len(hints)):
         return False
     return all(_matches_type(item, hint) for item, hint in zip(value, hints * len(value), strict=False))
@@ -309,14 +309,14 @@ def decode_json(text: str, where: str) -> Any:
     except json.JSONDecodeError as error:
         raise RecipeError(f"{where}, line {error.lineno}: not JSON ({error.msg})") from error
     except UnicodeEncodeError as error:
-        raise RecipeError(f"{where}: holds half a character ({error.object[error.start]!r})") from error
+        raise RecipeError(f"{where}: contains half a character ({error.object[error.start]!r})") from error
     except (ValueError, RecursionError) as error:
         raise RecipeError(f"{where}: not a JSON text") from error
     return data
 
 
 def _integer(text: str) -> int:
-    """An integer of 64 bits. Raises ValueError."""
+    """Return an integer of 64 bits. Raises ValueError."""
     if len(text) > MAX_DIGITS:
         raise ValueError(text[:MAX_DIGITS])
     return int(text)

@@ -28,7 +28,7 @@ LIMIT_VIOLATION_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandFigures:
-    """What the figures of a hand are computed from: F frames, T targets, J joints, D angles."""
+    """The inputs of a hand's figures: F frames, T targets, J joints, D angles."""
 
     hand: HandModel
     sites: Ints
@@ -46,7 +46,7 @@ class HandFigures:
 
     @classmethod
     def of(cls, solved: SolvedFrames, labels: tuple[str, ...]) -> "HandFigures":
-        """Return what the figures of solved frames are computed from."""
+        """Return the inputs of the figures of solved frames."""
         hand, angles = solved.pose.hand, solved.pose.angles
         beyond = limit_excess(hand, angles) > LIMIT_VIOLATION_TOLERANCE
         limit_hits = at_limit(solved.pose)

@@ -82,7 +82,7 @@ class Take:
     """(F,) s, times of the solved frames on the capture's clock."""
     hands: tuple[SolvedHand, ...]
     evidence: Evidence
-    """How reliable each frame is."""
+    """Reliability of each frame."""
     problems: tuple[Problem, ...]
     """Ranges where something is wrong, the worst first."""
     report: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Versions of what a take was made with, for its report."""
+"""Versions of the software with which a take was made, for its report."""
 
 import sys
 import tomllib

@@ -4,5 +4,5 @@ sliders.py        curl, spread, oppose, cup: read from a hand's angles, and writ
 dragging/         dragging a fingertip, a knuckle or the palm, with fingertips pinned
 following/        touching a point, and following a line or a sphere with a fingertip or the wrist (CGA-arm 5)
 grasping/         grasps of an object: candidates, closing the fingers, the path there
-algebra_shapes/   what the solvers compute in conformal geometric algebra, as shapes to draw
+algebra_shapes/   the solvers' objects of conformal geometric algebra, as shapes to draw
 """

@@ -89,7 +89,7 @@ CUP_PATHS: tuple[tuple[AnglePath, Movement], ...] = (
         "twist",
     ),
 )
-"""How a palm is cupped: by the metacarpals of ring and little finger or, if the palm is rigid, by their knuckles, which
+"""Angles that cup a palm: the metacarpals of ring and little finger or, if the palm is rigid, their knuckles, which
 flex and twist towards the thumb. With each path, the movement from which the value is read: curl flexes a knuckle too,
 but only cup twists it."""
 

@@ -109,7 +109,7 @@ def _overrides(constraint: "Constraint") -> bool:
 
 
 def is_in_use(constraint: "Constraint") -> bool:
-    """Whether a constraint has an effect now."""
+    """Return whether a constraint has an effect now."""
     return not constraint.mute and constraint.influence > MIN_INFLUENCE
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FoundHand:
-    """A hand of an armature, with what `binding.bind` needs, and how reliable it is."""
+    """A hand of an armature, with the inputs of `binding.bind`, and its confidence."""
 
     side: Side
     bones: dict[str, str]

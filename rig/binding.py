@@ -68,7 +68,7 @@ class RigBinding:
 
 
 def is_armature(obj: "Object | None") -> "TypeGuard[Object]":
-    """Whether an object is an armature."""
+    """Return whether an object is an armature."""
     return obj is not None and obj.type == "ARMATURE"
 
 

@@ -61,7 +61,7 @@ DEFAULT_CHOICE = RigChoice()
 
 @dataclass(frozen=True, slots=True)
 class TakeInScene:
-    """Names of what new_scene_with_take made."""
+    """Names of the data-blocks that new_scene_with_take made."""
 
     armatures: tuple[str, ...]
     markers: str
@@ -194,7 +194,7 @@ def armatures_in_scene() -> "list[Object]":
 
 
 def in_background() -> bool:
-    """Whether Blender runs without windows, and so has no user's session that a new file would replace."""
+    """Return whether Blender runs without windows, and so has no user's session that a new file would replace."""
     return bool(bpy.app.background)
 
 

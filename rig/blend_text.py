@@ -2,5 +2,5 @@
 
 
 def is_storable(text: str) -> bool:
-    """Whether Blender stores a string unchanged: it cuts strings at NUL and rejects what UTF-8 cannot encode."""
+    """Return whether Blender stores a string unchanged: it cuts strings at NUL and rejects what UTF-8 cannot encode."""
     return "\0" not in text and text.encode("utf-8", "replace").decode() == text

@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MIN_DEPTH = 1e-6
-"""Points nearer to the eye than this share of the farthest depth count as behind it."""
+"""Points nearer to the eye than this fraction of the farthest depth count as behind it."""
 PIXEL_TOLERANCE = 1.5
 """pixels; of bones whose distances from the mouse differ by less than this, the one in front is picked."""
 COINCIDENT = 0.15
-"""Bones coincide if they are nearer to the front bone than this share of its length."""
+"""Bones coincide if they are nearer to the front bone than this fraction of its length."""
 
 
 def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, within: float) -> int:

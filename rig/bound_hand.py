@@ -1,4 +1,4 @@
-"""A found hand, bound with all that is known of it: the one way from `armature_hands.find_hands` to a binding."""
+"""A found hand, bound with all that is known of it: the only path from `armature_hands.find_hands` to a binding."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def bound_hand(armature: "Object", found: FoundHand, hand: HandModel, *, limited: bool = True) -> RigBinding:
-    """Binds a hand that was found on an armature: what carries it, how its person turned it, what the rig lets it do.
+    """Bind a hand that was found on an armature, with its carrier, the user's curl angles, and the rig's limits.
 
     limited: whether the rig's own limits are read. Raises RigError for a bone that is gone and for limits that
     contradict themselves.

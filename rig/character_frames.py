@@ -1,4 +1,4 @@
-"""Where the hands and forearms of a character are, to place a performer at them."""
+"""Frames of a character's hands and forearms, to align a performer with them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -59,7 +59,7 @@ def _arm(armature: "Object", found: FoundHand) -> ArmBones:
 def between_points(hands: Sequence[SolvedHand], names: Sequence[str]) -> Frames:
     """Return the frame (4, 4) of a wrist at an object that points to another.
 
-    names: of both objects. Raises RigError for two hands, and for objects that are not there or in the same place.
+    names: of both objects. Raises RigError for two hands, and for objects that do not exist or have the same location.
     """
     first, last = positions_of(names, len(hands))
     (hand,) = hands

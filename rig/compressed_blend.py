@@ -18,7 +18,7 @@ CHECKSUMS = 0x80
 
 
 def is_whole(path: Path) -> bool:
-    """Whether the file has all the frames that its table lists, each where it must begin, and nothing else."""
+    """Return whether the file has all the frames that its table lists, each where it must begin, and nothing else."""
     with path.open("rb") as file:
         try:
             sizes = _frame_sizes(file, path.stat().st_size)
@@ -34,7 +34,7 @@ def is_whole(path: Path) -> bool:
 
 
 def _frame_sizes(file: BinaryIO, size: int) -> list[int]:
-    """The compressed sizes of all frames, in bytes; none if they and the table are not all of the file."""
+    """Return the compressed sizes of all frames, in bytes; none if they and the table are not all of the file."""
     file.seek(-FOOTER.size, 2)
     count, descriptor, magic = FOOTER.unpack(file.read(FOOTER.size))
     entry = struct.Struct("<III" if descriptor & CHECKSUMS else "<II")

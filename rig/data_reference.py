@@ -1,4 +1,4 @@
-"""What finds a data-block again, whatever is done meanwhile: called otherwise, taken away and brought back by undo."""
+"""References to data-blocks that survive undo, renaming and loading of files."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ class DataReference:
 
     uid: int
     name: str = field(compare=False)
-    """What it was called when it was referred to, for sentences, and to look for first."""
+    """Its name when the reference was made: used in messages, and looked up first."""
 
     @classmethod
     def of(cls, block: "ID") -> "DataReference":
@@ -21,7 +21,7 @@ class DataReference:
         return cls(block.session_uid, block.name)
 
     def among(self, blocks: Any) -> Any:
-        """The data-block among those of bpy.data of its kind; None where it is gone."""
+        """Return the data-block among those of bpy.data of its kind; None where it is gone."""
         named = blocks.get(self.name)
         if named is not None and named.session_uid == self.uid:
             return named

@@ -1,7 +1,7 @@
-"""What is known of an armature's hands, remembered for what is drawn all the time: looking for them takes too long.
+"""A cache of the hands detected on armatures. Detection is too slow to be repeated whenever a panel is drawn.
 
-An answer is remembered under all that it depends on (names, places, constraints in use, mapping), and not under the
-armature itself: an undo or another file finds its own again, and nothing of Blender's is kept.
+The key contains all that detection depends on (names, rest positions, active constraints, mapping) instead of a
+reference to the armature, so entries stay valid after undo and in other files, and no Blender data is kept alive.
 """
 
 from collections import OrderedDict
@@ -25,102 +25,102 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 CACHE_SIZE = 16
-"""Answers that are remembered, the most recently used ones."""
-STRETCH = 0.05
-"""An armature that the world stretches by less than this share is bound as before: one whose size is animated unevenly
-is looked at now and then, and not in each frame."""
+"""Armatures whose hands are kept, the most recently used ones."""
+STRETCH_TOLERANCE = 0.05
+"""Relative change of an armature's proportions by its world matrix that is ignored. Without a tolerance, an animated
+non-uniform scale would need detection in every frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class DetectedHands:
-    """The hands of an armature, or why there are none."""
+    """The hands of an armature, or the reasons why they cannot be used."""
 
     hands: Mapping[Side, FoundHand] = field(default_factory=dict)
-    """What was found or picked; of those with a problem, what was picked so far."""
+    """The hands that were detected or picked. A hand with a problem has the bones picked so far."""
     bindings: Mapping[Side, RigBinding] = field(default_factory=dict)
-    """How a mean hand is bound to each."""
+    """Bindings of a mean hand to each of them."""
     problem: str = ""
-    """Why no hand can be keyed, a sentence."""
+    """A sentence that says why neither hand can be keyed; empty if there is no such reason."""
     problems: Mapping[Side, str] = field(default_factory=dict)
-    """Why a hand cannot be keyed, a sentence; the other one may be."""
+    """Side -> a sentence that says why the hand on that side cannot be keyed."""
     refused: str = ""
-    """Why the last change of them was refused, a sentence; shown until they are detected again."""
+    """A sentence that says why the last change was refused; shown until hands are detected again."""
 
     @property
     def usable(self) -> tuple[Side, ...]:
-        """The sides of the hands that can be keyed, left before right."""
-        return tuple(side for side in SIDES if side in self.hands and not self.why_not(side))
+        """Sides of the hands that can be keyed, left before right."""
+        return tuple(side for side in SIDES if side in self.hands and not self.problem_of(side))
 
-    def why_not(self, side: Side) -> str:
-        """Why the hand of a side cannot be keyed, a sentence; empty where nothing is wrong with it."""
+    def problem_of(self, side: Side) -> str:
+        """Return a sentence that says why the hand of a side cannot be keyed; empty if it can."""
         return self.problem or self.problems.get(side, "")
 
 
-_remembered: OrderedDict[Hashable, DetectedHands] = OrderedDict()
+_cache: OrderedDict[Hashable, DetectedHands] = OrderedDict()
 
 
-def known(armature: "Object") -> DetectedHands | None:
-    """Return the cached hands of an armature in its present state; None if they have not been detected. Fast."""
-    key = _depends_on(armature)
-    if key not in _remembered:
+def cached(armature: "Object") -> DetectedHands | None:
+    """Return the cached hands of an armature in its current state; None if they have not been detected. Fast."""
+    key = _cache_key(armature)
+    if key not in _cache:
         return None
-    _remembered.move_to_end(key)
-    return _remembered[key]
+    _cache.move_to_end(key)
+    return _cache[key]
 
 
-def now(armature: "Object") -> DetectedHands:
-    """Return the hands of an armature in its present state; detect them if they are not cached."""
-    return known(armature) or look(armature)
+def detected(armature: "Object") -> DetectedHands:
+    """Return the hands of an armature in its current state; detect them if they are not cached."""
+    return cached(armature) or detect(armature)
 
 
-def found(armature: "Object", side: Side, known: DetectedHands | None = None) -> FoundHand:
-    """The hand of a side; known: what is known of the armature as it is now.
+def usable_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> FoundHand:
+    """Return the hand of a side.
 
-    Raises RigError where there is none that can be posed.
+    known: the armature's hands in its current state, if the caller has them. Raises RigError if it cannot be posed.
     """
-    known = known or now(armature)
-    if known.why_not(side):
-        raise RigError(known.why_not(side))
+    known = known or detected(armature)
+    if known.problem_of(side):
+        raise RigError(known.problem_of(side))
     if side not in known.hands:
         raise RigError(
-            f"armature '{armature.name}' has no {side} hand, select the armature that has it as well or pick its bones"
+            f"armature '{armature.name}' has no {side} hand, also select the armature that has it or pick its bones"
         )
     return known.hands[side]
 
 
-def look(armature: "Object") -> DetectedHands:
-    """Finds the hands of an armature and remembers them."""
-    return remember(armature, _looked(armature))
+def detect(armature: "Object") -> DetectedHands:
+    """Detect the hands of an armature, whether cached or not, store and return them."""
+    return store(armature, _detected_hands(armature))
 
 
-def remember(armature: "Object", answer: DetectedHands) -> DetectedHands:
-    """Store the detected hands of an armature in its present state."""
-    key = _depends_on(armature)
-    _remembered[key] = answer
-    _remembered.move_to_end(key)
-    while len(_remembered) > CACHE_SIZE:
-        _remembered.popitem(last=False)
-    return answer
+def store(armature: "Object", hands: DetectedHands) -> DetectedHands:
+    """Store and return the hands of an armature in its current state."""
+    key = _cache_key(armature)
+    _cache[key] = hands
+    _cache.move_to_end(key)
+    while len(_cache) > CACHE_SIZE:
+        _cache.popitem(last=False)
+    return hands
 
 
 def with_curl_angles(
     armature: "Object", known: DetectedHands, side: Side, curl_angles: Mapping[str, float]
 ) -> DetectedHands:
-    """What is known once the curl planes of a corrected hand are turned: no bone is found or lost by that.
+    """Return an armature's hands with other curl planes of a corrected hand. This needs no new detection.
 
-    Raises RigError for limits that contradict themselves.
+    Raises RigError for contradictory limits.
     """
     found = replace(known.hands[side], curl_angles=dict(curl_angles))
     bindings = {**known.bindings, side: _bound(armature, found)}
     return replace(known, hands={**known.hands, side: found}, bindings=bindings, refused="")
 
 
-def forget() -> None:
-    """Forget all detected hands: limits and locks, on which some results depend, may have changed."""
-    _remembered.clear()
+def clear() -> None:
+    """Empty the cache, for instance after limits or locks have changed, which are not part of the key."""
+    _cache.clear()
 
 
-def _looked(armature: "Object") -> DetectedHands:
+def _detected_hands(armature: "Object") -> DetectedHands:
     problem = ""
     hands: dict[Side, FoundHand] = {}
     problems: dict[Side, str] = {}
@@ -140,12 +140,12 @@ def _looked(armature: "Object") -> DetectedHands:
 
 
 def _bound(armature: "Object", found: FoundHand) -> RigBinding:
-    # The performer may be unknown yet; a mean hand shows how a digit curls as well.
+    # The performer may not be known yet; a mean hand is enough to find how digits curl.
     return bound_hand(armature, found, proportions.build(proportions.adult(found.side)))
 
 
 def _partial_hand(armature: "Object", side: Side) -> FoundHand | None:
-    """What the person has picked so far, of a mapping that is not whole or does not fit."""
+    """Return the bones that the user has picked so far, from a mapping that is incomplete or does not fit."""
     mapping = mapping_to_correct(armature, side, None)
     if not mapping.bones:
         return None
@@ -159,9 +159,10 @@ def _partial_hand(armature: "Object", side: Side) -> FoundHand | None:
     )
 
 
-def _depends_on(armature: "Object") -> Hashable:
-    """All that an answer depends on but limits and locks: the bones at rest and their parents, which constraints
-    bring them elsewhere, how the world stretches them, what the person said.
+def _cache_key(armature: "Object") -> Hashable:
+    """Return all that detection depends on, except limits and locks.
+
+    That is the bones at rest and their parents, active constraints, the world matrix's stretch, and the user's mapping.
     """
     bones = armature.data.bones
     positions = np.empty((2, 3 * len(bones)), np.float32)
@@ -170,16 +171,21 @@ def _depends_on(armature: "Object") -> Hashable:
     flags = np.empty((2, len(bones)), bool)
     bones.foreach_get("use_deform", flags[0])
     bones.foreach_get("use_inherit_rotation", flags[1])
-    hung = tuple(above.name if (above := bone.parent) else "" for bone in bones)
-    rest = (tuple(bones.keys()), hung, positions.tobytes(), flags.tobytes())
-    said = tuple(str(saved_text(armature, side)) for side in PROPERTIES)
-    return armature.name, rest, constraint_states(armature), _stretch(armature), said
+    parents = tuple(parent.name if (parent := bone.parent) else "" for bone in bones)
+    rest = (tuple(bones.keys()), parents, positions.tobytes(), flags.tobytes())
+    mappings = tuple(str(saved_text(armature, side)) for side in PROPERTIES)
+    return armature.name, rest, constraint_states(armature), _stretch(armature), mappings
 
 
 def _stretch(armature: "Object") -> Hashable:
-    """The same wherever an armature is, however it is turned and whatever its size; another where it is mirrored."""
+    """Return a key of how the world matrix stretches and mirrors an armature.
+
+    It does not depend on location, rotation and uniform scale.
+    """
     world = np.array(armature.matrix_world, float)[:3, :3]
     metric = world.T @ world
     size = float(np.trace(metric))
-    # Zero is added since -0.0 has other bytes than 0.0.
-    return (np.round(metric / size / STRETCH) + 0.0).tobytes() if size > 0 else b"", bool(np.linalg.det(world) < 0)
+    # Adding zero turns -0.0 into 0.0, which has different bytes.
+    return (np.round(metric / size / STRETCH_TOLERANCE) + 0.0).tobytes() if size > 0 else b"", bool(
+        np.linalg.det(world) < 0
+    )

@@ -47,7 +47,7 @@ def drawn_flesh(scene: "Scene", armature: "Object", joints: Floats) -> Iterator[
 
 
 def has_body(scene: "Scene", armature: "Object") -> bool:
-    """Whether a mesh that an armature deforms or carries is rendered in a scene."""
+    """Return whether a mesh that an armature deforms or carries is rendered in a scene."""
     return any(
         obj.type == "MESH" and not obj.hide_render and armature in (obj.parent, obj.find_armature())
         for obj in scene.objects

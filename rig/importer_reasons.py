@@ -1,16 +1,16 @@
-"""The reason that one of Blender's importers gives for refusing a file."""
+"""Extract the reason for which one of Blender's importers refused a file."""
 
-LONGEST = 300
-"""Characters of a reason."""
+MAX_CHARACTERS = 300
+"""Maximum length of a reason."""
 
 
 def importer_reason(error: str) -> str:
-    """Return an importer's reason from the text of its RuntimeError, in brackets after a space; empty if it gives none.
+    """Return the reason in an importer's RuntimeError, as " (reason)" to append to a sentence; empty if there is none.
 
-    Of a traceback of an importer in Python, the exception is the reason.
+    The reason in a traceback, which importers written in Python raise, is its exception.
     """
     lines = [line for line in error.strip().splitlines() if line.strip() and not line.startswith("Location: ")]
     if not lines:
         return ""
     reason = lines[-1] if "Traceback" in error else lines[0].removeprefix("Error: ")
-    return f" ({reason.strip()[:LONGEST]})"
+    return f" ({reason.strip()[:MAX_CHARACTERS]})"

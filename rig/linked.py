@@ -42,7 +42,7 @@ def library_of(obj: "Object") -> str | None:
 
 
 def is_in_scene(armature: "Object", scene: "Scene") -> bool:
-    """Whether an armature is in a scene, as an object of its own or in a collection instance."""
+    """Return whether an armature is in a scene, as an object of its own or in a collection instance."""
     return _is_scene_object(armature, scene) or bool(_instances_of(armature, scene))
 
 
@@ -86,7 +86,7 @@ def editable(armature: "Object", scene: "Scene", layer: "ViewLayer") -> "Iterato
 
 
 def _is_scene_object(armature: "Object", scene: "Scene") -> bool:
-    """Whether an object is in a scene, compared by identity because names are not unique across files."""
+    """Return whether an object is in a scene, compared by identity because names are not unique across files."""
     return any(obj == armature for obj in scene.objects)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 READABLE_VERSIONS = (1, 2)
-"""Versions that can be read; version 1 has no curl turns."""
+"""Versions that can be read; version 1 has no rotations of curl planes."""
 MAX_BYTES = 64 * 1024
 LONGEST_NAME = 255
 NO_MAPPING = ""
@@ -36,7 +36,7 @@ PROPERTIES: dict[Side, str] = {side: f"knuckle_mapping_{side}" for side in SIDES
 class Mapping:
     """Which bone of an armature is which joint of a hand; it may be incomplete (`check_whole`).
 
-    Raises RigError for an invalid side, joint, bone name or turn, and for a bone mapped to two joints.
+    Raises RigError for an invalid side, joint, bone name or rotation, and for a bone mapped to two joints.
     """
 
     side: Side

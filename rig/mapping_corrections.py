@@ -111,7 +111,7 @@ def _next_bone(armature: "Object", bone: "Bone") -> "Bone | None":
 
 
 def is_bone_visible(armature: "Object", name: str) -> bool:
-    """Whether a bone is visible in Pose Mode: not hidden, and in a visible bone collection, if in any."""
+    """Return whether a bone is visible in Pose Mode: not hidden, and in a visible bone collection, if in any."""
     bone, pose_bone = armature.data.bones[name], armature.pose.bones[name]
     # Since Blender 5, pose bones have a hide flag of their own.
     if getattr(pose_bone, "hide", bone.hide):

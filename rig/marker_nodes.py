@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 NAME = "Knuckle Markers"
 
 INPUTS: tuple[tuple[str, str, float, str], ...] = (
-    ("Markers", "NodeSocketInt", 0, "How many markers a row holds"),
-    ("Start", "NodeSocketFloat", 1.0, "The frame on which the first row is shown"),
-    ("Rows per Frame", "NodeSocketFloat", 1.0, "How many rows of the capture pass in a frame of the scene"),
+    ("Markers", "NodeSocketInt", 0, "Number of markers in a row"),
+    ("Start", "NodeSocketFloat", 1.0, "Frame on which the first row is shown"),
+    ("Rows per Frame", "NodeSocketFloat", 1.0, "Rows of the capture per frame of the scene"),
     ("Size", "NodeSocketFloat", 0.008, "Diameter of a marker in metres"),
 )
 MATERIALS = ("Measured", "Predicted")
@@ -72,7 +72,7 @@ def marker_nodes() -> "GeometryNodeTree":
 
 
 def shows_markers(tree: "NodeTree") -> bool:
-    """Whether a node group has the inputs of this one, so that a person has not changed it beyond use."""
+    """Return whether a node group has the inputs of this one, so that a person has not changed it beyond use."""
     return {name for name, *_ in INPUTS} | set(MATERIALS) <= input_identifiers(tree).keys()
 
 

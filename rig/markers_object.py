@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 CAPTURE_PROPERTY = "knuckle_capture"
-"""Custom property that makes an object a capture's markers; it holds what the panel shows about them."""
+"""Custom property that makes an object a capture's markers; it holds the data that the panel shows about them."""
 
 DESCRIBED = frozenset(
     ("source", "format", "frames", "rate", "unit", "first", "duration", "names", "gaps", "warnings", "row_rate")
@@ -68,7 +68,7 @@ def set_markers(obj: "Object", markers: Markers, rows: MarkerRows | None = None)
 
 
 def describe(markers: Markers) -> dict[str, Any]:
-    """Return what the panel shows about a capture, as a custom property."""
+    """Return the data about a capture that the panel shows, as a custom property."""
     return {
         "source": markers.source,
         "format": markers.format,
@@ -102,7 +102,7 @@ def set_transform(obj: "Object", transform: CaptureTransform, *, mirror: bool) -
 
 def transform_in_scene(obj: "Object") -> CaptureTransform:
     """Return where a markers object is on the scene's frame. Raises RecipeError if it is scaled unevenly."""
-    # What was moved since the last redraw, by a script or by an operator, is not evaluated yet.
+    # Objects moved since the last redraw, by a script or an operator, are not evaluated yet.
     bpy.context.view_layer.update()
     matrix = np.array(obj.matrix_world, float)
     if np.linalg.det(matrix[:3, :3]) < 0:  # it is shown mirrored
@@ -185,13 +185,13 @@ def _row(obj: "Object", row: int, count: int) -> Floats:
 
 
 def _modifier(obj: "Object") -> "Modifier | None":
-    """The modifier that shows the markers, None if it was removed or has other nodes."""
+    """Return the modifier that shows the markers, None if it was removed or has other nodes."""
     nodes = (modifier for modifier in obj.modifiers if modifier.type == "NODES" and modifier.node_group)
     return next((modifier for modifier in nodes if shows_markers(modifier.node_group)), None)
 
 
 def _shown_by(obj: "Object", name: str) -> "tuple[Modifier, str]":
-    """The modifier of an object that is_markers, and the identifier of an input."""
+    """Return the modifier of an object that is_markers, and the identifier of an input."""
     modifier = _modifier(obj)
     assert modifier is not None
     return modifier, input_identifiers(modifier.node_group)[name]

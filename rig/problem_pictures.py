@@ -67,7 +67,7 @@ def _shown_hand(armature: "Object", scene: "Scene", side: Side) -> "tuple[Object
     Frames are NaN for joints without a bone.
     """
     for candidate in playing_with(armature, scene):
-        binding = detection_cache.now(candidate).bindings.get(side)
+        binding = detection_cache.detected(candidate).bindings.get(side)
         if binding is not None and candidate.visible_get():
             frames: Floats = np.array(candidate.matrix_world) @ posed_frames(candidate, binding)
             return candidate, frames

@@ -189,7 +189,7 @@ def _render_settings(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
         (scene.render, "resolution_y", picture.height),
         (scene.render, "resolution_percentage", 100),
         (scene.render, "use_file_extension", False),
-        # Of a user's scene: what the camera sees, and nothing else.
+        # In a user's scene, render only objects that the camera sees.
         (scene.render, "use_sequencer", False),
         (scene.render, "use_compositing", False),
         (scene.render, "use_border", False),

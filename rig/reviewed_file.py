@@ -27,7 +27,7 @@ def open_take(path: Path, name: str | None = None) -> "tuple[Object, ReviewedTak
         (armature, action) for armature in armatures_in_scene() if (action := action_with_report(armature)) is not None
     ]
     if not playing:
-        raise RigError(f"{path}: there is no take in it, expected a file in which a capture was solved")
+        raise RigError(f"{path}: it contains no take, expected a file in which a capture was solved")
     for armature, action in playing:
         if name in (None, armature.name):
             return armature, marked_take(action, bpy.context.scene, path.stem)

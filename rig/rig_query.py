@@ -86,7 +86,7 @@ class RigQuery:
 def _found(name: ObjectName) -> "Object":
     found = name.find()
     if found is None:
-        raise RigError(f"armature '{name.name}' is not in this file any more: nothing was changed")
+        raise RigError(f"armature '{name.name}' is no longer in this file: nothing was changed")
     return found
 
 

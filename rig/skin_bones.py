@@ -1,4 +1,4 @@
-"""The meshes that an armature deforms, and what moves their vertices: joints of a hand, and how thick that makes it."""
+"""The meshes that an armature deforms: which joints move their vertices, and the thickness of the hand by them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 ABOUT = 0.2
 """Fraction of the extent of a hand's joints: skin farther from them is not the hand's."""
 MOSTLY = 0.5
-"""Minimum share of the hand in a vertex's weights; vertices with less are the arm's."""
+"""Minimum fraction of the hand in a vertex's weights; vertices with less are the arm's."""
 BEHIND = 0.1
 """Hand lengths behind the wrist, beyond which a bone is the arm's."""
 
@@ -79,7 +79,7 @@ def skins(armature: "Object") -> "list[Object]":
 
 
 def is_skin(obj: "Object", armature: "Object") -> bool:
-    """Whether an armature deforms an object in the viewport."""
+    """Return whether an armature deforms an object in the viewport."""
     return any(
         modifier.type == "ARMATURE" and modifier.object == armature and modifier.show_viewport
         for modifier in obj.modifiers
@@ -87,7 +87,7 @@ def is_skin(obj: "Object", armature: "Object") -> bool:
 
 
 def preserves_volume(obj: "Object", armature: "Object") -> bool:
-    """Whether an armature deforms an object by dual quaternions, its modifier's *Preserve Volume*."""
+    """Return whether an armature deforms an object by dual quaternions, its modifier's *Preserve Volume*."""
     return any(
         modifier.type == "ARMATURE" and modifier.object == armature and modifier.use_deform_preserve_volume
         for modifier in obj.modifiers

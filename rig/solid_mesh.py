@@ -26,9 +26,9 @@ single precision, for small triangles too."""
 TOUCHING = 1e-6
 """m from a surface, below which the direction out of it is that of its faces."""
 ACROSS = 0.9
-"""Minimum cosine between the way to an open surface and its normal: beside its edge nothing is in it."""
+"""Minimum cosine between the direction to an open surface and its normal: beside its edge nothing is inside it."""
 MAX_SHELLS = 8
-"""The most separate shells; further pieces of a surface count as one."""
+"""Maximum number of separate shells; further pieces of a surface count as one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +144,7 @@ def solid_of(obj: "Object") -> Solid:
     if not len(triangles):
         raise RigError(f"'{obj.name}' has no surface to hold, choose a mesh object with faces")
     if not np.isfinite(vertices).all():
-        raise RigError(f"'{obj.name}' has vertices whose places are not finite numbers, nothing can hold it")
+        raise RigError(f"'{obj.name}' has vertices whose positions are not finite, so that it cannot be held")
     size = float(np.ptp(vertices, axis=0).max())
     if size > 0:
         vertices, triangles = _merged(vertices, triangles, 1e-7 * size)
@@ -196,7 +196,7 @@ def _pieces(triangles: Ints, count: int) -> Ints:
 
 
 def _is_hollow_in(vertices: Floats, inner: Ints, outer: Ints) -> bool:
-    """Whether a closed piece is inside the bounding box of a larger one and has reversed normals."""
+    """Return whether a closed piece is inside the bounding box of a larger one and has reversed normals."""
     within, around = vertices[np.unique(inner)], vertices[np.unique(outer)]
     boxed = bool(np.all(within.min(axis=0) > around.min(axis=0)) and np.all(within.max(axis=0) < around.max(axis=0)))
     return boxed and _volume(vertices, inner) * _volume(vertices, outer) < 0

@@ -23,18 +23,18 @@ class VideoTiming:
     """When the frames of a video are shown."""
 
     start: int
-    """Frame of the scene on which the video begins."""
+    """Frame of the scene on which the video starts."""
     times: Sequence[float]
     """(F,) s of the video's frames, ascending."""
 
     def video_frame(self, frame: int, rate: float) -> int:
-        """The number of the video's frame, from 0, that is shown on a frame of a scene of `rate` Hz."""
+        """Return the number of the video's frame, from 0, that is shown on a frame of a scene of `rate` Hz."""
         # Half a millisecond: times are rounded in the file.
         seconds = (frame - self.start) / rate + self.times[0] + 5e-4
         return min(max(bisect_right(self.times, seconds) - 1, 0), len(self.times) - 1)
 
     def last(self, rate: float) -> int:
-        """The frame of a scene of `rate` Hz on which the video ends."""
+        """Return the frame of a scene of `rate` Hz on which the video ends."""
         return self.start + round((self.times[-1] - self.times[0]) * rate)
 
 

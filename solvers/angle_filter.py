@@ -37,7 +37,7 @@ class AngleMeasurement:
     """(F, D) 1/rad, of the log-likelihood at `angles`."""
 
     def weighted(self, share: float) -> "AngleMeasurement":
-        """Return the measurement with a share of its information."""
+        """Return the measurement with a fraction of its information."""
         return AngleMeasurement(self.angles, share * self.information, share * self.gradient)
 
 
@@ -67,7 +67,7 @@ class _Process:
     """(D,) 1/s, variances of the coordinates' changes per second."""
 
     def decays(self, intervals: Floats) -> Floats:
-        """(F, D) factors from a coordinate to its expected value after an interval (F,) s.
+        """Return the factors (F, D) from a coordinate to its expected value after an interval (F,) s.
 
         With them the variance 1 stays the stationary one.
         """
@@ -82,7 +82,7 @@ class _Process:
 
 @lru_cache(maxsize=16)
 def _process_of(prior: PosePrior) -> _Process:
-    """The modes in which both the covariance and its change per second are diagonal.
+    """Return the modes in which both the covariance and its change per second are diagonal.
 
     A mode whose rate is above MAX_RATE gets a greater stationary variance instead: it wanders as far in a
     frame, and keeps what it was for longer.
@@ -122,7 +122,7 @@ def filter_angles(
     """Filter measurements at times (F,) s by those before them (Kalman 1960).
 
     Args:
-        state: what the previous piece returned; None at the start of a take.
+        state: the state that the previous piece returned; None at the start of a take.
 
     Returns:
         The filtered angles, and the state for the next piece.
@@ -149,7 +149,7 @@ def filter_angles(
 
 
 def _measured_in_modes(process: _Process, measured: AngleMeasurement) -> tuple[Floats, Floats]:
-    """The information (F, D, D), and its product with the coordinates that each frame alone has (F, D)."""
+    """Return the information (F, D, D), and its product with the coordinates that each frame alone has (F, D)."""
     modes, gap = process.modes, measured.angles - process.mean
     towards = measured.gradient + (measured.information @ gap[..., None])[..., 0]
     return modes.T @ (measured.information @ modes), towards @ modes

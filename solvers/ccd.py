@@ -21,7 +21,9 @@ class Ccd:
 
     mode: str = ccd_mode_setting()
     tolerance: float = tolerance_setting()
-    plane_sweeps: int = setting(200, "Most sweeps in a digit's plane from one starting pose", least=1, most=10_000)
+    plane_sweeps: int = setting(
+        200, "Maximum sweeps in a digit's plane from one starting pose", minimum=1, maximum=10_000
+    )
     sweeps: int = sweeps_setting()
 
     def __post_init__(self) -> None:

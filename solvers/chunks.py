@@ -7,18 +7,17 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-CHUNK = 16384
-"""Frames in a chunk."""
-THREADS = 8
-"""Upper bound: more threads would only wait for the interpreter's lock."""
+CHUNK_FRAMES = 16384
+MAX_THREADS = 8
+"""More threads would only wait for the interpreter's lock."""
 
 
-def in_chunks(frames: int, work: Callable[[slice], None]) -> None:
-    """Call `work` with slices that cover all frames; exceptions of `work` propagate."""
-    chunks = [slice(start, start + CHUNK) for start in range(0, frames, CHUNK)]
+def for_each_chunk(frames: int, work: Callable[[slice], None]) -> None:
+    """Call `work` with slices that together cover all frames, in threads. Exceptions of `work` propagate."""
+    chunks = [slice(start, start + CHUNK_FRAMES) for start in range(0, frames, CHUNK_FRAMES)]
     if len(chunks) < 2:
         for chunk in chunks:
             work(chunk)
         return
-    with ThreadPoolExecutor(min(THREADS, len(chunks), os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(MAX_THREADS, len(chunks), os.cpu_count() or 1)) as pool:
         list(pool.map(work, chunks))

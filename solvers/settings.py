@@ -15,12 +15,12 @@ MAX_DEFAULT = 1e6
 
 @dataclass(frozen=True, slots=True)
 class SettingRange:
-    """The allowed values of a setting, and what it does."""
+    """The allowed values of a setting, and its description."""
 
     about: str
     """One sentence for the tooltip, without a full stop."""
-    least: float = 0.0
-    most: float = MAX_DEFAULT
+    minimum: float = 0.0
+    maximum: float = MAX_DEFAULT
     choices: tuple[str, ...] | Mapping[str, str] = ()
     """Allowed names, with a description for each that needs one; empty for a number."""
     unit: Unit = ""
@@ -31,13 +31,13 @@ def setting(
     default: Any,
     about: str,
     *,
-    least: float = 0.0,
-    most: float = MAX_DEFAULT,
+    minimum: float = 0.0,
+    maximum: float = MAX_DEFAULT,
     choices: tuple[str, ...] | Mapping[str, str] = (),
     unit: Unit = "",
 ) -> Any:  # As dataclasses.field: the default decides the type.
     """Declare a setting as a dataclass field: a bool, an int, a float or a name (str, with choices)."""
-    return field(default=default, metadata={"range": SettingRange(about, least, most, choices, unit)})
+    return field(default=default, metadata={"range": SettingRange(about, minimum, maximum, choices, unit)})
 
 
 def settings_of(kind: type[Any]) -> dict[str, tuple[Any, SettingRange]]:
@@ -70,7 +70,7 @@ def _fits(entry: "Field[Any]", value: Any, allowed: SettingRange) -> bool:
         return value in tuple(allowed.choices)
     number = isinstance(value, int if isinstance(entry.default, int) else (int, float))
     # Ranges are finite, so infinity and NaN are outside of them.
-    return number and allowed.least <= value <= allowed.most
+    return number and allowed.minimum <= value <= allowed.maximum
 
 
 def describe_range(default: Any, allowed: SettingRange) -> str:
@@ -80,4 +80,4 @@ def describe_range(default: Any, allowed: SettingRange) -> str:
     if isinstance(default, str):
         return f"one of {', '.join(allowed.choices)}"
     kind = "a whole number" if isinstance(default, int) else "a number"
-    return f"{kind} from {allowed.least:g} to {allowed.most:g} {allowed.unit}".rstrip()
+    return f"{kind} from {allowed.minimum:g} to {allowed.maximum:g} {allowed.unit}".rstrip()

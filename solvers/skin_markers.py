@@ -89,7 +89,7 @@ class SkinSolver:
             hand: the calibrated hand and its M markers.
             times: (F,) s.
             positions: (F, M, 3) m in the world, in the order of hand.markers, NaN where a marker is not seen.
-            state: what the previous piece returned; None at the start of a take.
+            state: the state that the previous piece returned; None at the start of a take.
             start_angles: (F, D) rad, angles from another solver as a further start pose. Each frame starts from the
                 pose of lowest cost.
 
@@ -171,7 +171,7 @@ class _FrameEstimates:
 
 
 def side_signs(hand: SkinFit) -> Floats:
-    """(3,) factors that make the hand a right one."""
+    """Return the factors (3,) that make the hand a right one."""
     return POINT_SIGNS if hand.side == "left" else np.ones(3)
 
 

@@ -60,7 +60,7 @@ class TrackerState(SkinState):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prediction:
-    """What is expected of a frame's angles."""
+    """Predicted angles of a frame."""
 
     mean: Floats
     """(D,) rad"""
@@ -72,7 +72,7 @@ class _Prediction:
         return replace(model, mean=self.mean, precision=invert(self.covariance))
 
     def forgetting(self, digit: int, usual: "_Prediction") -> "_Prediction":
-        """Return what would be expected if a digit had not been seen before."""
+        """Return the prediction as if a digit had not been seen before."""
         own = COLUMNS[digit, HAS[digit]]
         mean, covariance = self.mean.copy(), self.covariance.copy()
         mean[own] = usual.mean[own]
@@ -105,7 +105,7 @@ class SkinTracker:
         Args:
             time: s.
             positions: (M, 3) m in the world, in the order of hand.markers, NaN where a marker is not seen.
-            state: what the previous frame returned; None at the start.
+            state: the state that the previous frame returned; None at the start.
 
         Returns:
             The pose of the frame, and the state for the next one.

@@ -40,7 +40,7 @@ class Solver(Protocol[S]):
         Args:
             hand: the hand model; its limits always hold.
             targets: F frames of targets for the hand's sites.
-            state: what the previous piece returned; None at the start of a take.
+            state: the state that the previous piece returned; None at the start of a take.
 
         Returns:
             The pose of each frame, and the state for the next piece.
@@ -53,12 +53,12 @@ class UsesMeasurements(Protocol):
     """A solver that uses measurements of the performer beyond the hand model."""
 
     def initial_state(self, measured: MeasuredHand) -> State:
-        """The state before this hand's first frame. Raises HandError."""
+        """Return the state before this hand's first frame. Raises HandError."""
         ...
 
 
 def initial_state(solver: Solver[S], measured: MeasuredHand) -> State | None:
-    """The state before a measured hand's first frame; None for a solver that needs only the hand model."""
+    """Return the state before a measured hand's first frame; None for a solver that needs only the hand model."""
     return solver.initial_state(measured) if isinstance(solver, UsesMeasurements) else None
 
 
@@ -74,7 +74,7 @@ def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
 
 
 def limit_excess(hand: HandModel, angles: Floats) -> Floats:
-    """How far each angle lies outside its limits.
+    """Return by how much each angle exceeds its limits.
 
     Args:
         hand: the hand model of D degrees of freedom.

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FINGERS = DIGITS[1:]
-"""Without the thumb, which moves independently of the fingers."""
+"""The fingers without the thumb, which moves independently of them."""
 FOLLOWED_MOTION = 0.8
 """Fraction of the outermost visible finger's motion from rest that a finger beyond it follows."""
 

@@ -30,18 +30,18 @@ class PalmTargets:
     """(R, 3, 3) in the wrist's frame."""
 
     def has_positions(self, targets: Targets) -> bool:
-        """Whether any frame has a position target on the palm."""
+        """Return whether any frame has a position target on the palm."""
         return bool(self.markers.columns) and bool(np.any(targets.weights[:, self.markers.columns] > 0))
 
     def has_rotations(self, targets: Targets) -> bool:
-        """Whether any frame has a rotation target on the palm."""
+        """Return whether any frame has a rotation target on the palm."""
         weights = targets.rotation_weights
         return (
             bool(self.rotation_columns) and weights is not None and bool(np.any(weights[:, self.rotation_columns] > 0))
         )
 
     def seen(self, targets: Targets) -> Bools:
-        """(F,) whether the frame has a target on the palm, position or rotation."""
+        """Return (F,) whether the frame has a target on the palm, position or rotation."""
         seen: Bools = np.any(targets.weights[:, self.markers.columns] > 0, axis=1)
         if targets.rotation_weights is not None:
             seen = seen | np.any(targets.rotation_weights[:, self.rotation_columns] > 0, axis=1)

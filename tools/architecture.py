@@ -115,7 +115,7 @@ def cycle(left: Mapping[str, Room]) -> Iterator[str]:
 
 
 def drawn_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
-    """From each room to those that use it, without arrows that follow from others (transitive reduction)."""
+    """Return pairs of a room and one that uses it, without arrows that follow from others (transitive reduction)."""
 
     def below(name: str) -> set[str]:
         return set(rooms[name].imports).union(*map(below, rooms[name].imports))
@@ -147,7 +147,7 @@ def drawing(rooms: Mapping[str, Room], rows: list[list[str]]) -> str:
 
 
 def arrow(first: tuple[float, float], second: tuple[float, float]) -> str:
-    """An arrow from the bottom of a box to the top of another."""
+    """Return an arrow from the bottom of a box to the top of another."""
     x, y = first[0] + BOX / 2, first[1] + HEIGHT
     to_x, to_y = second[0] + BOX / 2, second[1]
     # Around the boxes of a row between them.
@@ -159,7 +159,7 @@ def arrow(first: tuple[float, float], second: tuple[float, float]) -> str:
 
 
 def box(room: Room, x: float, y: float) -> str:
-    """A room's box: name, description and folders."""
+    """Return a room's box: name, description and folders."""
     lines = textwrap.wrap(room.about, 33, max_lines=3, placeholder=" …")
     words = [f'<text class="name" x="{x + 10}" y="{y + 22}">{escape(room.name)}/</text>']
     words += [f'<text x="{x + 10}" y="{y + 40 + 15 * k}">{escape(line)}</text>' for k, line in enumerate(lines)]

@@ -68,7 +68,7 @@ def cell(text: str) -> str:
 
 
 def rig_message(folder: Path, make: Callable[[], object], options: tuple[str, ...]) -> str:
-    """The message of `knuckle solve` about a rig, without its leading path."""
+    """Return the message of `knuckle solve` about a rig, without its leading path."""
     file, written = folder / "rig.blend", io.BytesIO()
     with suppressed_output():
         bpy.ops.wm.read_factory_settings(use_empty=True)

@@ -1,4 +1,4 @@
-"""What solvers/cga/generated.py is generated from: the types of G(4,1) in use, and the functions by formula.
+"""Definitions from which solvers/cga/generated.py is generated: the types of G(4,1) in use, and functions by formula.
 
 A formula is Python over multivectors. Its names are the function's arguments and
 

@@ -49,7 +49,7 @@ MARKERS = (KNUCKLES[0], KNUCKLES[3], "wrist", *TIPS)
 
 
 def spheres() -> str:
-    """The palm's plane from above, with each case of the intersection as the solver handles it."""
+    """Return the palm's plane from above, with each case of the intersection as the solver handles it."""
     parts: list[str] = []
     for column, (caption, lengths, before) in enumerate(CASES):
         left = CELL * (column + 0.5) * 1.3
@@ -114,12 +114,12 @@ def _hand(origin: Point, joints: Floats, seen: Floats, parents: Sequence[int]) -
 
 
 def dot(at: Point, colour: str) -> str:
-    """A filled dot."""
+    """Return a filled dot."""
     return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="3" fill="{colour}"/>'
 
 
 def ring(at: Point, colour: str) -> str:
-    """A ring around a point."""
+    """Return a ring around a point."""
     return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="6" fill="none" stroke="{colour}" stroke-width="1.5"/>'
 
 

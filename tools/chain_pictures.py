@@ -35,7 +35,7 @@ CELL = 180
 
 
 def passes() -> str:
-    """One pass over a chain in a plane: before, inwards from the goal, outwards from the root."""
+    """Return one pass over a chain in a plane: before, inwards from the goal, outwards from the root."""
     before = np.array([[0.0, 0.0], [0.2, 0.8], [0.9, 1.2], [1.7, 1.1]])
     goal = np.array([2.3, 0.2])
     lengths = np.linalg.norm(np.diff(before, axis=0), axis=1)
@@ -58,7 +58,7 @@ def passes() -> str:
 
 
 def _laid(points: Floats, lengths: Floats, first: Floats) -> Floats:
-    """(N, 2) the points with the first one moved, and each next one at its length towards its old position."""
+    """Return the points (N, 2) with the first one moved, and each next one at its length towards its old position."""
     laid = [first]
     for point, length in zip(points[1:], lengths, strict=True):
         along = point - laid[-1]
@@ -113,7 +113,7 @@ def trees() -> str:
 
 
 def _rest(skeleton: Skeleton) -> Floats:
-    """(J, 3) joint positions at rest."""
+    """Return the joint positions (J, 3) at rest."""
     nothing, _ = solve(skeleton, goals_by_name(skeleton, {}, root=np.eye(4)[None]))
     positions: Floats = nothing.positions[0]
     return positions
@@ -125,7 +125,7 @@ def _bones(skeleton: Skeleton, points: Floats) -> list[Floats]:
 
 
 def cones() -> str:
-    """An irregular cone in the angles of the swing: four quarter ellipses, and swings outside clamped to it."""
+    """Return an irregular cone in the angles of the swing: four quarter ellipses, and swings outside clamped to it."""
     widths = np.deg2rad([90.0, 30.0, 25.0, 55.0])
     around = np.linspace(0, 2 * np.pi, 181)
     edge = np.stack([np.cos(around), np.sin(around)], -1)
@@ -145,7 +145,7 @@ def cones() -> str:
 
 
 def swivel() -> str:
-    """An arm with a fixed wrist: the circle of its elbow, and the arm at some swivels, from two sides."""
+    """Return an arm with a fixed wrist: the circle of its elbow, and the arm at some swivels, from two sides."""
     arm = arms.Arm(0.30, 0.25)
     wrist = np.tile(np.eye(4), (61, 1, 1))
     wrist[:, :3, 3] = [0.05, 0.3, 0.25]

@@ -59,7 +59,7 @@ def still(angles: hand_pictures.Floats, measures: Proportions) -> Pose:
 
 
 def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:
-    """(2 · PIXELS, PIXELS, 3) the middle frame of a hand from two sides."""
+    """Return the middle frame (2 · PIXELS, PIXELS, 3) of a hand from two sides."""
     scene = hand_pictures.empty_scene()
     armature = add_hand(measures, "Hand", scene.collection)
     hand_pictures.pose_hand(armature, pose.rotations[len(pose) // 2])

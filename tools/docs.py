@@ -69,7 +69,7 @@ def collect_pages() -> None:
 
 
 def with_links(original: Path, page: Path, moved: dict[Path, Path]) -> str:
-    """A page's text with its links adapted to the layout of the site."""
+    """Return a page's text with its links adapted to the layout of the site."""
 
     def link(match: re.Match[str]) -> str:
         target = (ROOT / original.parent / match[1]).resolve()
@@ -108,7 +108,7 @@ def check_nav() -> None:
 
 
 def nav_pages(entry: Any) -> set[str]:
-    """The pages below a part of the nav."""
+    """Return the pages below a part of the nav."""
     if isinstance(entry, str):
         return {entry}
     return set().union(*map(nav_pages, entry.values() if isinstance(entry, dict) else entry))

@@ -36,7 +36,7 @@ SHORTEST, LONGEST = 150, 3000
 
 @dataclass(frozen=True, slots=True)
 class MadeTake:
-    """What a take is made from."""
+    """Parameters of a simulated take."""
 
     name: str
     performer: str

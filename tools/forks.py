@@ -16,7 +16,7 @@ MEMORY = 6 << 30
 
 
 def forked(work: Callable[[], Any], seconds: float, wait: float, quiet: bool = True) -> Any:
-    """What the work returns, as JSON has it; None if it ends otherwise or takes too long.
+    """Return the work's result, as JSON stores it; None if it crashes or takes too long.
 
     seconds: of the processor; wait: s on the clock; quiet: what it prints is lost.
     """

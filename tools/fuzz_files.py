@@ -47,7 +47,7 @@ EXTREME_CELLS = [
     "é",
 ]
 HAND_SIZE_MM, RATE = (100.0, 260.0), (1.0, 2000.0)
-"""What a person's hand and a device's frames are; outside it something must be said."""
+"""Plausible sizes of a hand and rates of a device. Anything outside them must be reported by a warning."""
 
 
 @cache
@@ -121,7 +121,7 @@ def mutate_json(dice: random.Random, content: bytes) -> bytes:
 
 
 def mutate(dice: random.Random, name: str, content: bytes, others: list[bytes]) -> bytes:
-    """A mutated capture."""
+    """Return a mutated capture."""
     if name.endswith(".json") and dice.random() < 0.6:
         return mutate_json(dice, content)
     if not name.endswith((".c3d", ".handpose", ".rawtake")) and dice.random() < 0.6:
@@ -130,7 +130,7 @@ def mutate(dice: random.Random, name: str, content: bytes, others: list[bytes]) 
 
 
 def command(dice: random.Random, capture: Path) -> list[str]:
-    """What is done with a capture; what is written goes beside it."""
+    """Return a random command line for a capture; files are written beside it."""
     out = capture.parent
     choice = dice.random()
     if choice < 0.3:
@@ -143,7 +143,7 @@ def command(dice: random.Random, capture: Path) -> list[str]:
 
 
 def attempt(arguments: list[str], folder: Path) -> tuple[int, str]:
-    """The exit status, and what is wrong with how the command ended, empty if nothing."""
+    """Return the exit status, and what is wrong with how the command ended, empty if nothing."""
     printed, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
@@ -161,7 +161,7 @@ def attempt(arguments: list[str], folder: Path) -> tuple[int, str]:
 
 
 def read_back(stream: io.TextIOWrapper) -> str:
-    """What was written."""
+    """Return the text that was written to a stream."""
     stream.flush()
     buffer = stream.buffer
     assert isinstance(buffer, io.BytesIO)
@@ -169,7 +169,7 @@ def read_back(stream: io.TextIOWrapper) -> str:
 
 
 def implausible(folder: Path, said: str) -> str:
-    """What is odd about a result and was not said."""
+    """Return what is implausible about a result and was not reported."""
     report = json.loads((folder / "r.json").read_text())
     with np.load(folder / "j.npz") as joints:
         for name, values in joints.items():

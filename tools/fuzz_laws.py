@@ -1,4 +1,4 @@
-"""Tries random examples of every law for as long as one says; prints what reproduces a failure, and goes on.
+"""Try random examples of every law for a given time, print how to reproduce each failure, and continue.
 
     python tools/fuzz_laws.py --seconds 3600 [TESTS ...]        # or: make fuzz FOR=3600 ARGS=tests/pure/solvers
     python tools/fuzz_laws.py --seed 4711 TESTS ...             # the same examples again
@@ -26,7 +26,7 @@ GRACE = 60.0
 
 
 class Outcome(Enum):
-    """How a run of pytest ended."""
+    """Outcome of a run of pytest."""
 
     PASSED = "passed"
     FAILED = "found something"
@@ -35,12 +35,12 @@ class Outcome(Enum):
 
 
 def pytest(tests: list[str], *options: str) -> list[str]:
-    """The command that runs the laws among tests."""
+    """Return the command that runs the laws among tests."""
     return [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis", "-p", "no:xdist", *options, *tests]
 
 
 def files(tests: list[str]) -> list[str]:
-    """The files among tests that have laws; tests that are named one by one stay as they are."""
+    """Return the files among tests that have laws; tests that are named one by one stay as they are."""
     if any("::" in test for test in tests):
         return tests
     done = subprocess.run(pytest(tests, "--collect-only"), cwd=ROOT, check=False, capture_output=True, text=True)
@@ -48,7 +48,7 @@ def files(tests: list[str]) -> list[str]:
 
 
 def run(command: list[str], seconds: float) -> tuple[Outcome, str]:
-    """How pytest ended and what it printed. After `seconds` it is interrupted, and reports what had failed by then."""
+    """Return pytest's exit status and output. After `seconds` it is interrupted, and reports the failures so far."""
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             printed, _ = process.communicate(timeout=seconds)

@@ -44,7 +44,7 @@ COUNTED = ("objects", "meshes", "armatures", "actions", "materials", "node_group
 
 @dataclass(slots=True)
 class Run:
-    """A run: its dice, and whom it tells what it does."""
+    """A run: its random numbers, and the function that logs its steps."""
 
     dice: random.Random
     tell: Callable[[str], None]
@@ -100,12 +100,12 @@ class Run:
 
 
 def _of_extension(file: Path) -> bool:
-    """Whether a file is Knuckle's own, and neither one of these tools nor of an environment in the checkout."""
+    """Return whether a file is Knuckle's own, and neither one of these tools nor of an environment in the checkout."""
     return file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] not in ("tools", "tests", ".venv")
 
 
 def counts() -> dict[str, int]:
-    """How many data-blocks of each kind there are."""
+    """Return the number of data-blocks of each kind."""
     return {kind: len(getattr(bpy.data, kind)) for kind in COUNTED}
 
 

@@ -29,22 +29,22 @@ FOUND = Path(__file__).resolve().parents[1] / "build" / "fuzz"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a run ended."""
+    """Result of a run."""
 
     wrong: str
-    """What is wrong, empty if nothing."""
+    """A problem that was found; empty if none was."""
     outcome: str
-    """What runs are counted by."""
+    """Name under which runs are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fuzzing:
-    """What is tried, and within which bounds."""
+    """A target of fuzzing, and its bounds."""
 
     runs: str
-    """What runs are called."""
+    """Name of the runs."""
     attempt: Callable[[random.Random, Path, Callable[[str], None]], Result]
-    """A run, of these dice, in an empty folder; it tells whatever it does before it does it."""
+    """Runs once, with given random numbers, in an empty folder; logs each step before it takes it."""
     batch: int
     """Runs of one process."""
     seconds: int
@@ -64,7 +64,7 @@ class Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def summary(self, runs: str, seed: int) -> str:
-        """The last line that is printed."""
+        """Return the last line that is printed."""
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes.items()))
         return (
             f"fuzz: {self.tried} {runs} with seed {seed}: {counts}, {self.found} found something; "

@@ -44,13 +44,13 @@ I = E1 * E2 * E3 * PLUS * MINUS  # noqa: E741
 
 
 def blades() -> list[str]:
-    """The 32 blades of the null basis, e23 e31 e12 in the order that makes them the duals of e1 e2 e3."""
+    """Return the 32 blades of the null basis, e23 e31 e12 in the order that makes them the duals of e1 e2 e3."""
     space = ["", "1", "2", "3", "23", "31", "12", "123"]
     return ["e" + s + "".join(n) if s or n else "s" for s in space for k in range(3) for n in combinations("oi", k)]
 
 
 def blade(name: str) -> MultiVector:
-    """A blade of the null basis as a multivector of the orthonormal one."""
+    """Return a blade of the null basis as a multivector of the orthonormal one."""
     product = ALGEBRA.multivector(keys=(0,), values=[sympy.Integer(1)])
     for letter in name.lstrip("se"):
         product = product ^ BASIS[letter]
@@ -67,19 +67,19 @@ def to_null() -> dict[int, list[tuple[str, sympy.Rational]]]:
 
 
 def fields(kind: str) -> list[str]:
-    """The coefficients that a type keeps; a scalar's only one has no name."""
+    """Return the coefficients that a type keeps; a scalar's only one has no name."""
     return TYPES[kind][0].split() if kind in TYPES else ["s"]
 
 
 def symbols(letter: str, kind: str) -> list[sympy.Symbol]:
-    """One symbol for each coefficient of an argument: a23 is the coefficient of e23 in a."""
+    """Return one symbol for each coefficient of an argument: a23 is the coefficient of e23 in a."""
     if kind == "T":
         return [sympy.Symbol(letter, real=True)]
     return [sympy.Symbol(letter + (field.lstrip("e") if field != "s" else "0"), real=True) for field in fields(kind)]
 
 
 def argument(letter: str, kind: str) -> MultiVector:
-    """An argument with a symbol for each of its coefficients."""
+    """Return an argument with a symbol for each of its coefficients."""
     parts = [symbol * blade(field) for symbol, field in zip(symbols(letter, kind), fields(kind), strict=True)]
     if kind in ONES:
         parts.append(blade(ONES[kind]))
@@ -87,7 +87,7 @@ def argument(letter: str, kind: str) -> MultiVector:
 
 
 def up(x: MultiVector) -> MultiVector:
-    """The point of a vector of space."""
+    """Return the point of a vector of space."""
     return x + (x * x) * BASIS["i"] * sympy.Rational(1, 2) + BASIS["o"]
 
 
@@ -130,7 +130,7 @@ SAMPLES = {
 
 
 def evaluate(function: Function) -> list[sympy.Expr]:
-    """The result's coefficients. Those that its type does not store must be 0, or 1 for a type of weight 1."""
+    """Return the result's coefficients. Those that its type does not store must be 0, or 1 for a type of weight 1."""
     found = null_coefficients(function, {letter: argument(letter, kind) for letter, kind in lettered(function)})
     kept = [found.pop(field) for field in fields(function.result)]
     # Symbolically the others need not vanish, as no symbol knows that a circle is a blade or that a motor has length 1.
@@ -142,7 +142,7 @@ def evaluate(function: Function) -> list[sympy.Expr]:
 
 
 def null_coefficients(function: Function, arguments: dict[str, MultiVector]) -> dict[str, sympy.Expr]:
-    """The value of a formula, by blade of the null basis."""
+    """Return the value of a formula, by blade of the null basis."""
     found = dict.fromkeys(blades(), sympy.Integer(0))
     for key, coefficient in eval(function.formula, {**NAMES, **arguments}).items():
         for name, share in to_null()[key]:
@@ -151,7 +151,7 @@ def null_coefficients(function: Function, arguments: dict[str, MultiVector]) -> 
 
 
 def sample(letter: str, kind: str) -> MultiVector:
-    """An exact example of a type: a true blade, or a unit versor."""
+    """Return an exact example of a type: a true blade, or a unit versor."""
     if kind in SAMPLES:
         names = {name: sample(letter + name, part) for name, part in zip("xyz", SAMPLES[kind][0].split(), strict=False)}
         return eval(SAMPLES[kind][1], {**NAMES, **names, **BLADES})
@@ -161,7 +161,7 @@ def sample(letter: str, kind: str) -> MultiVector:
 
 
 def lettered(function: Function) -> list[tuple[str, str]]:
-    """The arguments' names and types."""
+    """Return the arguments' names and types."""
     return list(zip("abcd", function.arguments.split(), strict=False))
 
 
@@ -179,7 +179,7 @@ class Arithmetic(StrPrinter):
 
 
 def written(expression: sympy.Expr) -> str:
-    """An expression as Python source."""
+    """Return an expression as Python source."""
     return ast.unparse(ast.parse(Arithmetic().doprint(expression), mode="eval"))
 
 
@@ -191,7 +191,7 @@ def nested(expression: sympy.Expr, arguments: list[list[sympy.Symbol]]) -> sympy
 
 
 def body(function: Function) -> Iterator[str]:
-    """The lines of a function, indented."""
+    """Yield the lines of a function, indented."""
     parts = [symbols(letter, kind) for letter, kind in lettered(function)]
     shared, results = sympy.cse([nested(e, parts) for e in evaluate(function)], order="canonical")
     used = set().union(*(e.free_symbols for e in (*results, *(e for _, e in shared))))
@@ -208,7 +208,7 @@ def body(function: Function) -> Iterator[str]:
 
 
 def assigned(name: str, expression: sympy.Expr) -> Iterator[str]:
-    """One assignment; a long sum takes several."""
+    """Yield one assignment; a long sum takes several."""
     terms = expression.as_ordered_terms()
     line = f"    {name} = {written(expression)}"
     if len(line) <= WIDTH:
@@ -238,19 +238,19 @@ def returned(kind: str, results: list[sympy.Expr], zero: str) -> Iterator[str]:
 
 
 def by_term(expression: sympy.Expr) -> Iterator[str]:
-    """A sum with a line for each term."""
+    """Yield a sum with a line for each term."""
     first, *others = (written(term) for term in expression.as_ordered_terms())
     yield f"        {first}"
     yield from (f"        - {term[1:]}" if term.startswith("-") else f"        + {term}" for term in others)
 
 
 def typed(kind: str) -> str:
-    """A type as an annotation."""
+    """Return a type as an annotation."""
     return "T" if kind == "T" else f"{kind}[T]"
 
 
 def module() -> Iterator[str]:
-    """The lines of the file."""
+    """Yield the lines of the file."""
     yield from HEADER.splitlines()
     for kind, (_, doc) in TYPES.items():
         yield from ("", "", f"class {kind}(NamedTuple, Generic[T]):", f'    """{doc}"""', "")

@@ -134,7 +134,7 @@ def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixe
 
 
 def hand_frames(done: Grasped, root: Doubles, angles: Doubles) -> Doubles:
-    """(1, J, 4, 4) joint frames of a hand."""
+    """Return the joint frames (1, J, 4, 4) of a hand."""
     frames: Doubles = joint_frames(done.hand_arm.rig_hand.hand, Pose(done.hand_arm.rig_hand.hand, root, angles))
     return frames
 

@@ -14,7 +14,7 @@ GUI, DOCS = ROOT / "build" / "gui", ROOT / "docs" / "pictures"
 SHOWN = ("fabrik", "cga", "table", "dynamical")
 """The solvers whose settings are shown side by side."""
 DEVICES = ("vmc", "rokoko", "landmarks", "leap", "natnet", "qualisys", "xsens", "quest", "quest-tcp", "webxr")
-"""In the order of docs/how-to/live.md."""
+"""Devices in the order of docs/how-to/live.md."""
 
 
 def main() -> None:

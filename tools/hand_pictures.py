@@ -42,7 +42,7 @@ def load_package() -> None:
 
 
 def empty_scene() -> bpy.types.Scene:
-    """A scene with a camera, set up for Workbench's studio light."""
+    """Return a scene with a camera, set up for Workbench's studio light."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
     assert scene
@@ -84,7 +84,7 @@ def pose_hand(armature: bpy.types.Object, rotations: Floats) -> None:
 
 
 def skin_points(mesh: bpy.types.Object) -> Floats:
-    """(V, 3) world positions of a mesh's vertices after its modifiers."""
+    """Return the world positions (V, 3) of a mesh's vertices after its modifiers."""
     evaluated = mesh.evaluated_get(bpy.context.evaluated_depsgraph_get())
     points = np.empty((len(evaluated.data.vertices), 3), np.float32)
     evaluated.data.vertices.foreach_get("co", points.ravel())

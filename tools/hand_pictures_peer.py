@@ -65,14 +65,14 @@ def cut_out(body: bpy.types.Object, kept: set[int]) -> bpy.types.Object:
 
 
 def joint(armature: bpy.types.Object, bone: str, tail: bool = False) -> hand_pictures.Floats:
-    """(3,) head or tail of a bone at rest."""
+    """Return the head or tail (3,) of a bone at rest."""
     bones: Any = armature.data
     data = bones.bones[bone]
     return np.array(data.tail_local if tail else data.head_local)
 
 
 def peer_frame(armature: bpy.types.Object) -> hand_pictures.Floats:
-    """(3, 3) the axes of the hand: towards the little finger, along the middle finger, out of the back."""
+    """Return the axes (3, 3) of the hand: towards the little finger, along the middle finger, out of the back."""
     index, middle, pinky = (joint(armature, FINGERS[d][0]) for d in ("index-finger", "middle-finger", "pinky-finger"))
     y = middle - joint(armature, f"wrist.{SIDE}")
     y /= np.linalg.norm(y)

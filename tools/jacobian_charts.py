@@ -58,13 +58,13 @@ def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
-    """(F, 3) m, positions of a site in the wrist's frame."""
+    """Return the positions (F, 3) m of a site in the wrist's frame."""
     root = np.tile(np.eye(4), (len(angles), 1, 1))
     return jacobians.pose_joints(hand, root, angles).site_positions(np.array([hand.site_index(site)]))[:, 0]
 
 
 def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> PartsProblem:
-    """The problem of the index finger with goals (F, 3) m for its tip."""
+    """Return the problem of the index finger with goals (F, 3) m for its tip."""
     sites = np.array([hand.site_index(FINGER[3])])
     targets = Targets(np.arange(float(COUNT)), sites, goals[:, None], np.ones((COUNT, 1)))
     wanted = RelativeTargets.of(hand, targets, np.tile(np.eye(4), (COUNT, 1, 1)))
@@ -73,7 +73,7 @@ def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> PartsProblem:
 
 
 def path(hand: HandModel, method: str, begin: Floats, goals: Floats) -> list[Floats]:
-    """The angles (F, D) before the first step and after each."""
+    """Return the angles (F, D) before the first step and after each."""
     solver, root = Jacobian(method=method), np.tile(np.eye(4), (COUNT, 1, 1))
     task = task_of(hand, goals, solver)
     result = [np.append(begin, np.zeros((COUNT, 1)), axis=1)]

@@ -29,7 +29,7 @@ LONGEST = 300.0
 
 @dataclass(frozen=True)
 class Coverage:
-    """What one test took and ran: processor seconds, and for each file, by its path below ROOT, a bit for each line.
+    """Measurements of one test: processor seconds, and for each file, by its path below ROOT, a bit for each line.
 
     `digest` is that of the contents of these files.
     """
@@ -39,7 +39,7 @@ class Coverage:
     digest: str
 
     def reaches(self, module: str, lines: tuple[int, int]) -> bool:
-        """Whether the test runs one of these lines of a module."""
+        """Return whether the test runs one of these lines of a module."""
         first, last = lines
         return bool(self.lines.get(module, 0) >> first & ~(-1 << last - first + 1))
 
@@ -77,7 +77,7 @@ def measured(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
 
 
 def first_failure(items: list[pytest.Item]) -> int:
-    """The number of the first test that fails, -1 if none does."""
+    """Return the number of the first test that fails, -1 if none does."""
     for number, item in enumerate(items):
         following = items[number + 1] if number + 1 < len(items) else None
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
@@ -119,7 +119,7 @@ def noted_lines() -> Iterator[dict[str, int]]:
 
 
 def digest(files: dict[str, int]) -> str:
-    """A digest that changes where one of the files does."""
+    """Return a digest that changes where one of the files does."""
     return hashlib.sha256("".join(_digest(ROOT / file) for file in sorted(files)).encode()).hexdigest()
 
 

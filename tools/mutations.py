@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 MAX_REPEATED = 65_536
-"""Most bytes that a repetition adds."""
+"""Maximum bytes that a repetition adds."""
 EXTREMES = [0, 1, 2, 3, 4, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF]
 FLOATS = [0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x00000001, 0x47C35000]
 """Bit patterns of ±infinity, NaN, the largest and the smallest number, and 100000."""
@@ -103,7 +103,7 @@ MUTATIONS: list[Mutation] = [flip, flip, cut, repeat, extreme, extreme, value, v
 
 
 def mutated(dice: random.Random, content: bytes, others: list[bytes], counts: list[int]) -> bytes:
-    """A copy with as many mutations as one of `counts`."""
+    """Return a copy with as many mutations as one of `counts`."""
     result = bytearray(content)
     for _ in range(dice.choice(counts)):
         if result:

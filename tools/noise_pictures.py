@@ -37,7 +37,7 @@ def load_package() -> None:
 
 
 def paths() -> dict[str, Floats]:
-    """Positions in mm over frames: rest, a tap and a slow swing, with one outlier."""
+    """Return positions in mm over frames: rest, a tap and a slow swing, with one outlier."""
     load_package()
     from knuckle.solvers.smoothing.live_path import PathFilter, filter_frame, initial_history
     from knuckle.solvers.smoothing.motion_model import POSITION_SCALE, NoiseRules

@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def checked_version() -> str:
-    """The version. Exits unless manifest and pyproject agree on it."""
+    """Return the version. Exits unless manifest and pyproject agree on it."""
     manifest = tomllib.loads((ROOT / "blender_manifest.toml").read_text())["version"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     if manifest != project:

@@ -43,7 +43,7 @@ RIGS = ("MakeHuman", "Rigify generated")
 
 
 def shots(view: str, pixels: int, names: tuple[str, ...]) -> list[Floats]:
-    """A picture of Knuckle's right hand in each pose, with the present scene settings."""
+    """Return a picture of Knuckle's right hand in each pose, with the present scene settings."""
     scene = bpy.context.scene
     measures = adult("right")
     armature, hand = add_hand(measures, "Hand", scene.collection), build(measures)

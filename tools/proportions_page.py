@@ -67,7 +67,10 @@ def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:
 
 
 def row(name: str, recording: str, shared: Folder) -> str:
-    """A rig's row: mean and largest distances in mm, as Blender evaluates the rig. shared: where the recordings are."""
+    """Return a rig's row: mean and largest distances in mm, as Blender evaluates the rig.
+
+    shared: where the recordings are.
+    """
     cells, scales = [], set[str]()
     for what in KEEPS:
         bpy.ops.wm.read_factory_settings(use_empty=True)

@@ -38,7 +38,7 @@ def pages() -> dict[str, str]:
 
 
 def command_page() -> str:
-    """The shell command's reference, from its argument parser."""
+    """Return the shell command's reference, from its argument parser."""
     parser = command_parser()
     intro = f"""
         # Command line
@@ -49,7 +49,7 @@ def command_page() -> str:
 
         {parser.epilog}
 
-        Frames are counted from 1, as `knuckle info` counts them. Options overrule a recipe.
+        Frames are counted from 1, as `knuckle info` counts them. Options override a recipe.
         """
     commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     parts = [textwrap.dedent(intro).strip()]
@@ -58,7 +58,7 @@ def command_page() -> str:
 
 
 def command_section(name: str, parser: argparse.ArgumentParser) -> str:
-    """A command with its arguments."""
+    """Return a command with its arguments."""
     actions = [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
     usage = " ".join([f"knuckle {name}", *(usage_of(action).replace(" ", "\xa0") for action in actions)])
     lines = textwrap.wrap(usage, 84, subsequent_indent=" " * 4, break_on_hyphens=False, break_long_words=False)
@@ -70,25 +70,25 @@ def command_section(name: str, parser: argparse.ArgumentParser) -> str:
 
 
 def usage_of(action: argparse.Action) -> str:
-    """An argument as in the usage line."""
+    """Return an argument as in the usage line."""
     value = value_of(action)
     text = " ".join([action.option_strings[0], *value]) if action.option_strings else value[0]
     return text if action.required else f"[{text}]"
 
 
 def spelled(action: argparse.Action) -> str:
-    """An argument's names."""
+    """Return an argument's names."""
     return ", ".join(f"`{name}`" for name in action.option_strings or value_of(action))
 
 
 def meaning(action: argparse.Action) -> str:
-    """An argument's help, with the values it may have."""
+    """Return an argument's help, with the values it may have."""
     text = cell(action.help)
     return f"{text}. One of {', '.join(f'`{choice}`' for choice in action.choices)}" if action.choices else text
 
 
 def value_of(action: argparse.Action) -> list[str]:
-    """The value of an option in the usage line: none, its choices or its metavar."""
+    """Return the value of an option in the usage line: none, its choices or its metavar."""
     if action.nargs == 0:
         return []
     if action.choices:
@@ -98,7 +98,7 @@ def value_of(action: argparse.Action) -> list[str]:
 
 
 def recipe_page() -> str:
-    """The fields of a recipe, from its dataclasses."""
+    """Return the fields of a recipe, from its dataclasses."""
     intro = """
         # Recipe
 
@@ -126,7 +126,7 @@ def recipe_page() -> str:
 
 
 def fields_table(kind: type[Any]) -> str:
-    """A row for each field of a dataclass: name, type, default and docstring."""
+    """Return a row for each field of a dataclass: name, type, default and docstring."""
     hints, about = get_type_hints(kind), field_docstrings(kind)
     rows = []
     for field in dataclasses.fields(kind):
@@ -139,12 +139,12 @@ def fields_table(kind: type[Any]) -> str:
 
 
 def plain(value: object) -> object:
-    """A default as JSON; a dataclass becomes an empty object, which stands for its defaults."""
+    """Return a default as JSON; a dataclass becomes an empty object, which stands for its defaults."""
     return {} if dataclasses.is_dataclass(value) else value
 
 
 def type_name(hint: Any) -> str:
-    """A type in plain words."""
+    """Return a type in plain words."""
     words = {str: "string", float: "number", int: "integer", bool: "true or false", type(None): "null"}
     if hint in words:
         return words[hint]
@@ -170,7 +170,7 @@ def field_docstrings(kind: type[Any]) -> dict[str, str]:
 
 
 def settings_page() -> str:
-    """The settings of each solver and smoothing method, from their registries."""
+    """Return the settings of each solver and smoothing method, from their registries."""
     intro = """
         # Solver and smoothing settings
 
@@ -184,7 +184,7 @@ def settings_page() -> str:
 
 
 def registry_sections(registry: Registry[Any]) -> Iterator[str]:
-    """A section for each registered kind."""
+    """Yield a section for each registered kind."""
     for name, kind in registry.kinds.items():
         label = registry.label(name)
         yield f"### {name}\n\n{label.name}: {label.about}."
@@ -200,13 +200,13 @@ def registry_sections(registry: Registry[Any]) -> Iterator[str]:
 
 
 def cell(text: str | None) -> str:
-    """A table cell with a sentence that starts with a capital."""
+    """Return a table cell with a sentence that starts with a capital."""
     sentence = line(text)
     return sentence[:1].upper() + sentence[1:]
 
 
 def line(text: str | None) -> str:
-    """A text on one line, escaped for a table."""
+    """Return a text on one line, escaped for a table."""
     return " ".join((text or "").split()).replace("|", "\\|")
 
 

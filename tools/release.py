@@ -86,7 +86,7 @@ def release(root: Path, version: str, today: datetime.date, build: Callable[[], 
 
 
 def changes(root: Path, present: str, version: str, today: datetime.date) -> dict[str, str]:
-    """The new text of each file that states the version, by its name."""
+    """Return the new text of each file that states the version, by its name."""
     result = {}
     for name, line in PLACES.items():
         text = (root / name).read_text(encoding="utf-8")
@@ -101,7 +101,7 @@ def changes(root: Path, present: str, version: str, today: datetime.date) -> dic
 
 
 def notes(log: str, version: str) -> str:
-    """The section of the changelog for a version."""
+    """Return the section of the changelog for a version."""
     part = re.search(rf"^## {re.escape(version)}\b[^\n]*\n(.*?)(?=^## |\Z)", log, re.MULTILINE | re.DOTALL)
     if part is None:
         sys.exit(f"CHANGELOG.md: there is no part '## {version}'")
@@ -109,7 +109,7 @@ def notes(log: str, version: str) -> str:
 
 
 def version_of(root: Path) -> str:
-    """The present version, as pyproject.toml states it."""
+    """Return the present version, as pyproject.toml states it."""
     found = re.search(r'^version = "(.+)"$', (root / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
         sys.exit("pyproject.toml: expected a line version = …")
@@ -117,17 +117,17 @@ def version_of(root: Path) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The version's numbers, for comparisons."""
+    """Return the version's numbers, for comparisons."""
     return tuple(int(part) for part in version.split("."))
 
 
 def branch(root: Path) -> str:
-    """The branch that is checked out."""
+    """Return the branch that is checked out."""
     return output(root, "git", "branch", "--show-current")
 
 
 def output(root: Path, *command: str) -> str:
-    """The output of a command."""
+    """Return the output of a command."""
     return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.strip()
 
 

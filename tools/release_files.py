@@ -29,7 +29,7 @@ FRAMES, RATE = 24, 60.0
 
 
 def version() -> str:
-    """The manifest's version."""
+    """Return the manifest's version."""
     return str(tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))["version"])
 
 

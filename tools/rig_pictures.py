@@ -68,7 +68,7 @@ class Hand:
         self.from_bone = np.linalg.inv(self.binding.rest_to_bone[wrist, :3, :3])
 
     def frame(self) -> Floats:
-        """(3, 3) the wrist's present axes in the world, X towards the little finger."""
+        """Return the wrist's present axes (3, 3) in the world, X towards the little finger."""
         pose = np.array(self._posed().pose.bones[self.found.bones["wrist"]].matrix)[:3, :3]
         axes = np.array(self._posed().matrix_world)[:3, :3] @ pose @ self.from_bone
         z, y = axes[:, 2] / np.linalg.norm(axes[:, 2]), axes[:, 1] / np.linalg.norm(axes[:, 1])
@@ -164,7 +164,7 @@ def tile(hand: Hand, view: str, pixels: int) -> Floats:
 
 
 def _sticks(segments: Sequence[tuple[Floats, Floats]], thick: float) -> bpy.types.Object:
-    """An octahedron along every bone, as Blender draws them."""
+    """Return an octahedron along every bone, as Blender draws them."""
     corners: list[list[float]] = []
     faces = []
     for head, tail in segments:
@@ -214,7 +214,7 @@ def baked_row(name: str, pixels: int, folder: Path) -> Floats:
 
 
 def _alone(folder: Path, poses: dict[str, Any]) -> Iterator[tuple[Path, int]]:
-    """The poses in BAKES, each as a capture of one frame."""
+    """Yield the poses in BAKES, each as a capture of one frame."""
     for name in BAKES:
         path = folder / f"{name}.json"
         path.write_text(json.dumps(poses[name]))

@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def baked(name: str, clip: Path, glove: Path) -> str:
-    """A rig's row of bakes: both gloves, and the poses of a headset where the rig has a right hand."""
+    """Return a rig's row of bakes: both gloves, and the poses of a headset where the rig has a right hand."""
     gloves = bones_of(name, glove, GLOVES)
     poses = bones_of(name, clip, POSES) if any(bone.side == "right" for bone in gloves) else []
     cells = [name, *angle_cells(gloves), *angle_cells(poses)]
@@ -58,7 +58,7 @@ def baked(name: str, clip: Path, glove: Path) -> str:
 
 
 def angle_cells(bones: list[Bone]) -> tuple[str, str]:
-    """The largest angle of all bones to the direction that they should keep; and the median, 95th percentile and
+    """Return the largest angle of all bones to the direction that they should keep; and the median, 95th percentile and
     maximum of the last bones' angles to the observed directions."""
     if not bones:
         return "–", "–"
@@ -78,7 +78,7 @@ def bones_of(name: str, capture: Path, frames: slice, place: str | None = None) 
 
 
 def row(name: str) -> str:
-    """A rig's row."""
+    """Return a rig's row."""
     armature, truth = opened(name)
     found = find_hands(armature)
     confidence = min(value for hand in found for value in hand.confidence.values())
@@ -92,7 +92,7 @@ def row(name: str) -> str:
 
 
 def whole_curl_cells(whole: list[Curl]) -> tuple[str, str]:
-    """For digits with all joints curled: the least approach of a tip, and the largest angle to the side."""
+    """Return for digits with all joints curled the smallest approach of a tip, and the largest sideways angle."""
     aside = max(curl.aside for curl in whole if not curl.joint.startswith("thumb"))
     return f"{min(curl.nearer for curl in whole):.2f}", f"{aside:.0f}°"
 
@@ -115,7 +115,7 @@ def found_when_strange(name: str, place: str) -> str:
 
 
 def right(found: tuple[FoundHand, ...], truth: Truth) -> str:
-    """How many of the digits have every bone correct, on the correct side."""
+    """Return how many digits have every bone correct, on the correct side."""
     bones = {hand.side: hand.bones for hand in found}
     hits = []
     for side, wanted in truth.items():

@@ -1,4 +1,4 @@
-"""What people, scripts and other add-ons do to a scene between two operators of Knuckle, at random."""
+"""Random edits of a scene by users, scripts and other add-ons, between two operators of Knuckle."""
 
 import itertools
 import math
@@ -17,17 +17,17 @@ NAMES = ("", "right", "left", "thumb", "index-finger", "index-finger-tip", "flat
 
 
 def folder() -> Path:
-    """The folder of a run's files."""
+    """Return the folder of a run's files."""
     return Path(tempfile.gettempdir())
 
 
 def capture() -> str:
-    """A copy of a capture, which operators may write over."""
+    """Return a copy of a capture, which operators may write over."""
     return str(folder() / "capture.json")
 
 
 def value_of(dice: random.Random, of: Any) -> Any:
-    """A value of a property of Blender's, in its range or not; None if it is not changed."""
+    """Return a value of a property of Blender's, in its range or not; None if it is not changed."""
     if of.is_array if of.type in NUMBERS else False:
         return [dice.choice(NUMBERS[of.type]) for _ in range(of.array_length)]
     if of.type in NUMBERS:
@@ -54,12 +54,12 @@ def _texts(name: str, dice: random.Random) -> list[str]:
 
 
 def _some(dice: random.Random, things: Any) -> Any:
-    """One of a collection; raises IndexError if there is none."""
+    """Return one of a collection; raises IndexError if there is none."""
     return dice.choice(list(things))
 
 
 def _an_armature(dice: random.Random) -> Any:
-    """One of the armature objects."""
+    """Return one of the armature objects."""
     return _some(dice, [obj for obj in bpy.data.objects if obj.type == "ARMATURE"])
 
 
@@ -248,4 +248,4 @@ EDITS: dict[Edit, int] = {
     _change_settings: 6,
     _damage_settings: 2,
 }
-"""How often each is done among the others."""
+"""Relative frequency of each edit."""

@@ -50,14 +50,14 @@ def _same(places: Floats) -> Floats:
 
 
 def _pulled(places: Floats) -> Floats:
-    """The tip 5 cm further out."""
+    """Return the tip 5 cm further out."""
     away = places.copy()
     away[:, -1, 1:] += [0.05, 0.02]
     return away
 
 
 def _lifted(places: Floats) -> Floats:
-    """The tip above the back of the hand."""
+    """Return the tip above the back of the hand."""
     away = places.copy()
     away[:, -1, 1:] += [-0.045, 0.06]
     return away
@@ -98,7 +98,7 @@ def drawn() -> str:
 
 
 def _targets(hand: HandModel, situation: Situation) -> tuple[Pose, Targets]:
-    """The true pose and its targets."""
+    """Return the true pose and its targets."""
     angles = hand.neutral.copy()
     for joint, degrees in zip(FINGER, situation.bent, strict=False):
         dof = hand.dof(joint, "flexion")

@@ -34,7 +34,7 @@ class Axis:
     """Labels of the ticks; if empty, their numbers."""
 
     def share(self, value: float) -> float:
-        """A value's position along the axis, 0..1."""
+        """Return a value's position along the axis, 0..1."""
         return (value - self.low) / (self.high - self.low)
 
 
@@ -46,7 +46,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def axis(label: str, values: Sequence[float], zero: bool = False) -> Axis:
-    """An axis that contains all values, with a small margin."""
+    """Return an axis that contains all values, with a small margin."""
     low, high = min(values), max(values)
     margin = 0.04 * (high - low or abs(high) or 1.0)
     low, high = (0.0 if zero and low >= 0 else low - margin), high + margin
@@ -54,7 +54,7 @@ def axis(label: str, values: Sequence[float], zero: bool = False) -> Axis:
 
 
 def lines(title: str, x: Axis, y: Axis, curves: Sequence[Series]) -> str:
-    """A chart of curves with a legend."""
+    """Return a chart of curves with a legend."""
     marks = []
     for number, curve in enumerate(curves):
         colour = COLOURS[number % len(COLOURS)]
@@ -67,7 +67,7 @@ def lines(title: str, x: Axis, y: Axis, curves: Sequence[Series]) -> str:
 
 
 def bars(title: str, y: Axis, groups: Sequence[str], rows: dict[str, Sequence[float]]) -> str:
-    """A bar chart: each group has one bar for each row."""
+    """Return a bar chart: each group has one bar for each row."""
     x = Axis("", 0, len(groups), [k + 0.5 for k in range(len(groups))], groups)
     marks = []
     width = 0.8 / len(rows)
@@ -99,7 +99,7 @@ def _up(y: Axis, value: float) -> float:
 
 
 def text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "") -> str:
-    """A text at a point."""
+    """Return a text at a point."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(words)}</text>'
 
 
@@ -133,7 +133,7 @@ def _legend(names: Sequence[str]) -> list[str]:
 
 
 def path(points: Sequence[tuple[float, float]], colour: str, wide: float, opacity: float = 1.0) -> str:
-    """A polyline with round ends."""
+    """Return a polyline with round ends."""
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return (
         f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{wide:g}" '
@@ -142,7 +142,7 @@ def path(points: Sequence[tuple[float, float]], colour: str, wide: float, opacit
 
 
 def page(title: str, parts: Sequence[str], width: float = WIDTH, height: float = HEIGHT) -> str:
-    """A drawing of these parts, with a title for screen readers."""
+    """Return a drawing of these parts, with a title for screen readers."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
         f'font-family="sans-serif" font-size="12" fill="{INK}">'

@@ -23,7 +23,7 @@ TIP = ChainMarker(2, float(HAND.phalanges[1, 2]))
 
 
 def distances() -> str:
-    """The tip's distance from the knuckle over the middle joint's bend."""
+    """Return the tip's distance from the knuckle over the middle joint's bend."""
     bends = np.linspace(LIMITS[1, 0], LIMITS[1, 1], 281)
     curves = []
     for name, radii in (("joints are points", np.zeros(3)), ("joints are circles", radii_by_size(HAND)[1])):
@@ -36,7 +36,7 @@ def distances() -> str:
 
 
 def indices() -> str:
-    """The bend over the table's index, and over the thesis's."""
+    """Return the bend over the table's index, and over the thesis's."""
     table = build(linkage(CHAIN, TIP, np.zeros(3)))
     branch = table.forwards
     index = branch.step * np.arange(len(branch.bends) - 1)
@@ -53,7 +53,7 @@ def indices() -> str:
 
 
 def circle() -> str:
-    """A bent joint with markers on the back: the hidden link."""
+    """Return a bent joint with markers on the back: the hidden link."""
     radius, bend, first, second = 46.0, np.deg2rad(70), 190.0, 160.0
     centre = complex(330, 150)
     # The picture's y axis points down, so a bend towards the palm is clockwise: exp(i·bend).

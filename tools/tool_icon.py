@@ -29,7 +29,7 @@ ROUND = 10
 
 
 def fan(points: Floats) -> Floats:
-    """(N - 2, 3, 2) triangles of a convex outline (N, 2)."""
+    """Return the triangles (N - 2, 3, 2) of a convex outline (N, 2)."""
     return np.stack([np.broadcast_to(points[0], points[2:].shape), points[1:-1], points[2:]], axis=1)
 
 
@@ -45,7 +45,7 @@ def stroke(begin: tuple[float, float], end: tuple[float, float], half: float) ->
 
 
 def ring(centre: tuple[float, float], inner: float, outer: float) -> Floats:
-    """(T, 3, 2) triangles of a ring."""
+    """Return the triangles (T, 3, 2) of a ring."""
     around = np.linspace(0, 2 * np.pi, 2 * ROUND + 1)
     way = np.stack([np.cos(around), np.sin(around)], -1)
     a, b = (np.array(centre) + radius * way for radius in (inner, outer))

@@ -51,7 +51,10 @@ END_S = 5.0
 
 
 def find_browser(chosen: str = "") -> Path:
-    """The browser to use: the one chosen by its path or command, or the first that is installed. Raises StreamError."""
+    """Return the browser to use: the one chosen by its path or command, or the first that is installed.
+
+    Raises StreamError.
+    """
     if chosen:
         found = shutil.which(chosen)
         if found is None:

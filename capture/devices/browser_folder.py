@@ -54,7 +54,7 @@ def browser_folder(browser: Path, url: str) -> Iterator[BrowserFolder]:
 
 
 def _parent_folder(browser: Path) -> Path:
-    """The folder in which it is made: a browser that is a snap sees neither /tmp nor hidden folders."""
+    """Return the folder in which it is made: a browser that is a snap sees neither /tmp nor hidden folders."""
     if browser.is_relative_to("/snap"):
         common = Path.home() / "snap" / browser.name / "common"
         if common.is_dir():
@@ -92,7 +92,10 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _is_left_over(folder: Path) -> bool:
-    """Whether nobody holds a folder. One without its file is being made. Raises OSError where that is unknown."""
+    """Return whether nobody holds a folder.
+
+    One without its file is being made. Raises OSError where that is unknown.
+    """
     used = folder / USED
     if sys.platform == "win32":
         used.unlink()

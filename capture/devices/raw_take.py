@@ -87,7 +87,7 @@ def read_header(file: BinaryIO, source: str) -> tuple[RawTakeHeader, int]:
 
 
 def is_raw_take(head: bytes) -> bool:
-    """Whether a file that starts with these bytes is a raw take, of either format."""
+    """Return whether a file that starts with these bytes is a raw take, of either format."""
     return head.startswith((MAGIC, MAGIC_1))
 
 

@@ -30,7 +30,7 @@ MAX_FRAMES = 1 << 21
 MAX_POSITIONS = 1 << 27
 """Maximum number of positions in its frames, including those of points that are never seen."""
 MAX_SAMPLES = 1 << 26
-"""Most points times frames: two hands for three hours. A hostile file could name other points in each frame."""
+"""Maximum points times frames: two hands for three hours. A hostile file could name other points in each frame."""
 
 
 def read(file: BinaryIO, source: str) -> Recording:
@@ -97,7 +97,7 @@ def _first_context(parser: Parser, packets: Iterable[Packet]) -> tuple[bytes, ..
 
 
 def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
-    """Names of the points that are seen in any frame, in order of appearance."""
+    """Return names of the points that are seen in any frame, in order of appearance."""
     seen = {frame.names: np.zeros(len(frame.names), bool) for frame in frames}
     for frame in frames:
         seen[frame.names] |= np.isfinite(frame.positions).all(axis=1)
@@ -121,7 +121,7 @@ def _rotations(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
 
 
 def _stacked(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
-    """(F, M, K) array of the frames' values in the columns of `names`, NaN where a frame lacks a point.
+    """Return the array (F, M, K) of the frames' values in the columns of `names`, NaN where a frame lacks a point.
 
     values: for each frame (N, K), in the order of its own N names.
     """

@@ -17,7 +17,7 @@ MAX_QUEUED_BYTES = 256 * 2**20
 """Bytes waiting to be written at which a take is ended because the disk is too slow."""
 
 MAX_NAME_BYTES = 200
-"""Most bytes of a take's name in that of its file, of the 255 that file systems allow."""
+"""Maximum bytes of a take's name in that of its file, of the 255 that file systems allow."""
 
 
 class Recorder:
@@ -101,7 +101,7 @@ def _write_error(path: Path, error: OSError | ValueError) -> StreamError:
 
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
-    """An unused path in a folder: 'Take 001', 'Take 002' … for the name 'Take'.
+    """Return an unused path in a folder: 'Take 001', 'Take 002' … for the name 'Take'.
 
     Characters that a file's name may not contain on some system become underscores, and long names are cut. Raises
     StreamError if the folder cannot be looked into.
@@ -117,5 +117,5 @@ def free_path(folder: Path, name: str, suffix: str) -> Path:
 
 
 def utc_now() -> str:
-    """The current time as in a take's header, ISO 8601, UTC."""
+    """Return the current time as in a take's header, ISO 8601, UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

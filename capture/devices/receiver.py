@@ -27,7 +27,7 @@ RETRY_DELAYS_S = (0.5, 1.0, 2.0, 5.0)
 STOP_TIMEOUT_S = 1.0
 """Maximum wait for the thread to end in s; it may take longer while it resolves a host name."""
 MAX_PRE_ROLL_BYTES = 32 * 2**20
-"""Most bytes kept for a recording's pre-roll."""
+"""Maximum bytes kept for a recording's pre-roll."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +131,7 @@ class Receiver:
         return bool(self._failure)
 
     def state(self) -> str:
-        """The state of the connection, as a sentence for the user."""
+        """Return the state of the connection, as a sentence for the user."""
         if self._failure:
             return self._failure
         now, stats = time.perf_counter(), self.stats

@@ -23,7 +23,7 @@ class SenderChoice:
         """s on the clock of the arrivals."""
 
     def accepts(self, sender: str, arrival: float) -> bool:
-        """Whether to read a packet that arrived at `arrival` s; if not, it is counted."""
+        """Return whether to read a packet that arrived at `arrival` s; if not, it is counted."""
         expected = self._chosen or self.followed
         if not expected or sender == expected or (not self._chosen and arrival - self._last_heard > HANDOVER_S):
             return True

@@ -67,7 +67,7 @@ class StreamStats:
         return True
 
     def _is_late(self, frame: Frame) -> bool:
-        """Whether a newer frame has already arrived, by frame number if there is one, else by the clock."""
+        """Return whether a newer frame has already arrived, by frame number if there is one, else by the clock."""
         if frame.number is not None and self._number is not None:
             return 0 <= self._number - frame.number < RESTART_FRAMES
         if frame.time is not None and self._time is not None:
@@ -76,7 +76,7 @@ class StreamStats:
         return False
 
     def _is_restart(self, frame: Frame) -> bool:
-        """Whether the run of late frames is so long that the device restarted; if so, follow its new counts."""
+        """Return whether the run of late frames is so long that the device restarted; if so, follow its new counts."""
         continues = bool(self._late) and _is_newer(frame, self._late[-1])
         self._late = [*self._late, frame] if continues else [frame]
         if len(self._late) < RESTART_RUN:
@@ -103,7 +103,7 @@ class StreamStats:
 
 
 def _is_newer(frame: Frame, previous: Frame) -> bool:
-    """Whether a frame is newer than another, by frame number if there is one, else by the clock."""
+    """Return whether a frame is newer than another, by frame number if there is one, else by the clock."""
     if frame.number is not None and previous.number is not None:
         return frame.number > previous.number
     return frame.time is not None and previous.time is not None and frame.time > previous.time

@@ -51,7 +51,7 @@ def track_video(video: Path, browser: str = "") -> Steps[CameraVideo]:
 
 
 def _job(video: Path) -> dict[str, SiteFile]:
-    """The task for the page. Raises CaptureError if there is no such file."""
+    """Return the task for the page. Raises CaptureError if there is no such file."""
     if video.exists() and not video.is_file():
         raise CaptureError(f"{video.name}: a folder or a device, expected a video file")
     try:
@@ -101,6 +101,6 @@ def _assembled(packets: Iterator[Incoming | None], name: str) -> Steps[CameraVid
             if assembly.problem:
                 message = assembly.problem.rstrip(".").removeprefix(name).lstrip()
                 raise CaptureError(f"{name}: {message}")
-        doing = f"Frame {assembly.received} of {assembly.expected}" if assembly.expected else "Reading the video"
-        yield Progress(assembly.received / max(assembly.expected, 1), doing)
+        description = f"Frame {assembly.received} of {assembly.expected}" if assembly.expected else "Reading the video"
+        yield Progress(assembly.received / max(assembly.expected, 1), description)
     raise AssertionError("packets do not end")

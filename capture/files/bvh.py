@@ -38,14 +38,14 @@ class _Joint:
     parent: int
     """Index of the parent, -1 for a root."""
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """From the parent at rest, in the file's unit."""
+    """Offset from the parent at rest, in the file's unit."""
     channels: list[tuple[str, int, int]] = field(default_factory=list)
     """(position or rotation, axis, column of the motion), in file order."""
     is_end_site: bool = False
 
 
 def sniff(head: bytes) -> bool:
-    """True if the first word is HIERARCHY."""
+    """Return whether the first word is HIERARCHY."""
     return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].upper() == b"HIERARCHY"
 
 
@@ -140,7 +140,7 @@ class _Hierarchy:
 
 
 def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
-    """The joints, parents first; the number of columns of the motion; the index of the line MOTION."""
+    """Return the joints, parents first; the number of columns of the motion; the index of the line MOTION."""
     hierarchy = _Hierarchy()
     for index, line in enumerate(lines):
         words = line.split()
@@ -155,7 +155,7 @@ def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
 
 
 def _channels(count: str, names: list[str], column: int, where: str) -> list[tuple[str, int, int]]:
-    """The channels of a joint; the first is in `column` of the motion."""
+    """Return the channels of a joint; the first is in `column` of the motion."""
     if parse_number(count) != len(names):
         raise CaptureError(f"{where}: {quoted(count)} channels stated, but {len(names)} named, expected equal numbers")
     channels = []
@@ -167,7 +167,7 @@ def _channels(count: str, names: list[str], column: int, where: str) -> list[tup
 
 
 def _motion_header(lines: list[str], motion_line: int, source: str) -> tuple[float | None, float | None, int]:
-    """The stated number of frames, the frame time in s, and the index of the first row of numbers."""
+    """Return the stated number of frames, the frame time in s, and the index of the first row of numbers."""
     frames: float | None = None
     for index in range(motion_line + 1, len(lines)):
         key, _, value = lines[index].partition(":")
@@ -184,14 +184,14 @@ def _motion_header(lines: list[str], motion_line: int, source: str) -> tuple[flo
 
 
 def _rows(lines: list[str], first: int, columns: int, source: str) -> tuple[Floats, tuple[str, ...]]:
-    """The motion (F, columns), whose numbers may be separated by any white space, and warnings."""
+    """Return the motion (F, columns), whose numbers may be separated by any white space, and warnings."""
     tidy = lines[:first] + ["\t".join(line.split()) for line in lines[first:]]
     values, notes = TextTable(source, tidy, first, "\t", columns, f"{columns} channels", may_omit_cells=False).numbers()
     return np.where(np.abs(values) < MAX_NUMBER, values, np.nan), notes
 
 
 def _rate(frame_time: float | None) -> float | None:
-    """The rate in Hz, rounded if the frame time is: 0.0333333 means 30 Hz."""
+    """Return the rate in Hz, rounded if the frame time is: 0.0333333 means 30 Hz."""
     if not frame_time or frame_time <= 0 or frame_time < 1e-6:
         return None
     whole = round(1.0 / frame_time)
@@ -236,7 +236,7 @@ def _rest(joints: list[_Joint], offsets: Floats) -> Floats:
 
 
 def _rotation(axis: int, degrees: Floats) -> Floats:
-    """(F, 3, 3) rotations about x, y or z."""
+    """Return the rotations (F, 3, 3) about x, y or z."""
     angles = np.radians(degrees)
     cosine, sine = np.cos(angles), np.sin(angles)
     first, second = (axis + 1) % 3, (axis + 2) % 3
@@ -248,7 +248,7 @@ def _rotation(axis: int, degrees: Floats) -> Floats:
 
 
 def _guess_unit(joints: list[_Joint], offsets: Floats) -> str:
-    """The unit in which the hand, or else the body, is closest to its usual size; offsets (J, 3)."""
+    """Return the unit in which the hand, or else the body, is closest to its usual size; offsets (J, 3)."""
     lengths = np.linalg.norm(offsets, axis=1).tolist()
     finger_length = _named_finger_length(joints, lengths) or _branched_finger_length(joints, lengths)
     if finger_length > 0:

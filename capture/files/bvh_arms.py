@@ -1,4 +1,4 @@
-"""Rotations of the hands and forearms of a BVH file: what its channels contain beyond the positions of its joints."""
+"""Rotations of the hands and forearms in a BVH file, from its channels."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

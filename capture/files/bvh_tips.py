@@ -13,7 +13,7 @@ from ..markers import Floats
 _LAST_JOINTS = {joints[2]: row for row, joints in enumerate(CHAIN_JOINTS[digit] for digit in DIGITS)}
 """The last joint of each digit before its tip -> its row in DIGITS."""
 _NO_LENGTH = 1e-6
-"""Offsets up to this share of the skeleton's longest one are no length."""
+"""Offsets up to this fraction of the skeleton's longest one are no length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -56,7 +56,7 @@ class _Layout:
 
 
 def sniff(head: bytes) -> bool:
-    """True if the second byte is C3D's 0x50 and the first a block number near the start (in a PNG it is 137)."""
+    """Return whether the second byte is C3D's 0x50 and the first a block number near the start (in a PNG it is 137)."""
     return len(head) > 1 and head[1] == 0x50 and 0 < head[0] < 128 and not head[:4].isalpha()
 
 
@@ -122,7 +122,7 @@ def _header(data: bytes, processor: int) -> _Header:
 
 
 def _layout(size: int, header: _Header, parameters: C3dParameters, source: str) -> _Layout:
-    """The layout by the header, with which the data was written; parameters replace what it leaves out."""
+    """Return the layout by the header, with which the data was written; parameters replace what it leaves out."""
     count = header.points or parameters.integer("POINT", "USED") or 0
     if not count:
         raise CaptureError(f"{source}: the header names no points, expected at least one")
@@ -188,7 +188,7 @@ def _positions(raw: bytes, layout: _Layout, processor: int) -> Floats:
 
 
 def _labels(parameters: C3dParameters, count: int) -> tuple[list[str], tuple[str, ...]]:
-    """One label per point; points without a label are named point_1 and so on by their index."""
+    """Return one label per point; points without a label are named point_1 and so on by their index."""
     named = parameters.all_strings("POINT", "LABELS")[:count]
     named += [""] * (count - len(named))
     blank = sum(not label for label in named)

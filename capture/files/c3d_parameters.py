@@ -39,7 +39,7 @@ class Parameter:
     processor: int
 
     def numbers(self) -> list[float]:
-        """The values, first dimension fastest; empty if they are characters."""
+        """Return the values, first dimension fastest; empty if they are characters."""
         if self.kind == 4:
             return [float(value) for value in float_values(self.raw[: len(self.raw) // 4 * 4], self.processor)]
         if self.kind == 2:
@@ -48,7 +48,7 @@ class Parameter:
         return [float(value) for value in self.raw] if self.kind == 1 else []
 
     def strings(self) -> list[str]:
-        """The strings without their padding; empty if they are numbers."""
+        """Return the strings without their padding; empty if they are numbers."""
         if self.kind != -1 or not self.raw:
             return []
         length = (self.dimensions or (len(self.raw),))[0]
@@ -72,7 +72,7 @@ class C3dParameters:
     values: dict[tuple[str, str], Parameter]
 
     def number(self, group: str, name: str) -> float | None:
-        """The first value, None if there is none or it is not finite."""
+        """Return the first value, None if there is none or it is not finite."""
         numbers = self.values[group, name].numbers() if (group, name) in self.values else []
         return numbers[0] if numbers and np.isfinite(numbers[0]) else None
 
@@ -85,12 +85,12 @@ class C3dParameters:
         return int(numbers[0]) + (int(numbers[1]) << 16 if halves else 0)
 
     def string(self, group: str, name: str) -> str:
-        """The first string, empty if there is none."""
+        """Return the first string, empty if there is none."""
         words = self.values[group, name].strings() if (group, name) in self.values else []
         return words[0] if words else ""
 
     def all_strings(self, group: str, name: str) -> list[str]:
-        """The strings of NAME, NAME2, NAME3 and so on: a parameter holds 255 at most."""
+        """Return the strings of NAME, NAME2, NAME3 and so on: a parameter holds 255 at most."""
         words: list[str] = []
         for number in range(1, 1000):
             key = (group, name if number == 1 else f"{name}{number}")
@@ -101,7 +101,10 @@ class C3dParameters:
 
 
 def read_parameters(data: bytes, block: int, source: str) -> tuple[C3dParameters, int]:
-    """The parameters that start at a block (counted from 1), and the processor. Raises CaptureError if damaged."""
+    """Return the parameters that start at a block (counted from 1), and the processor.
+
+    Raises CaptureError if damaged.
+    """
     start = (block - 1) * BLOCK
     if block < 1 or start + 4 > len(data):
         raise CaptureError(
@@ -184,7 +187,7 @@ def _next_record_offset(section: bytes, position: int, processor: int) -> int | 
 
 
 def _parameter(record: bytes, processor: int) -> Parameter | None:
-    """The value in a record that starts at its type; None if its dimensions do not fit into the record."""
+    """Return the value in a record that starts at its type; None if its dimensions do not fit into the record."""
     if len(record) < 2:
         return None
     kind, count = struct.unpack_from("bB", record)

@@ -18,7 +18,7 @@ MAX_DEPTH = 64
 """Maximum number of levels of nesting; the deepest known recorder has nine."""
 
 MAX_VALUES = 12_000_000
-"""Most values of a document, counted by commas and brackets: 80 MB of a Leap's frames. A value takes 30 to 200 bytes of
+"""Maximum values of a document, counted by commas and brackets: 80 MB of a Leap's frames. Each takes 30 to 200 bytes of
 memory, while as text it may have two."""
 
 
@@ -83,7 +83,7 @@ _RATE_KEYS = ("fps", "frame_rate", "framerate", "rate", "sampling_rate", "sampli
 
 
 def frames_of(document: Json) -> list[Json]:
-    """The frames of a recording: the list that it is or contains, or the document as its only frame."""
+    """Return the frames of a recording: the list that it is or contains, or the document as its only frame."""
     if isinstance(document, list):
         return document
     if isinstance(document, dict):
@@ -94,7 +94,7 @@ def frames_of(document: Json) -> list[Json]:
 
 
 def rate_of(document: Json) -> float | None:
-    """The frame rate in Hz that the document states, None if it states none."""
+    """Return the frame rate in Hz that the document states, None if it states none."""
     if isinstance(document, dict):
         for key, value in document.items():
             if key.lower() in _RATE_KEYS and isinstance(value, float):
@@ -128,7 +128,7 @@ def times_of(frames: list[Json], rate: float | None) -> Floats | None:
 
 
 def time_of(frame: Json) -> float | None:
-    """The time of a single frame in s, the unit assumed if the key names none; None if the frame has no time."""
+    """Return the time of a single frame in s, the unit assumed if the key names none; None if the frame has no time."""
     time_and_unit = _time_and_unit(frame)
     return time_and_unit[0] * (time_and_unit[1] or 1.0) if time_and_unit else None
 

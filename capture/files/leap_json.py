@@ -57,7 +57,7 @@ def _number(value: Json) -> float:
 
 
 def _template(document: Json) -> list[Json] | None:
-    """The list of field names that a packed recording starts with; None for other documents."""
+    """Return the list of field names that a packed recording starts with; None for other documents."""
     frames = frames_of(document)
     first = frames[0] if frames else None
     if isinstance(first, list) and any(isinstance(field, dict) and "pointables" in field for field in first):
@@ -72,7 +72,7 @@ def _frame(frame: Json, template: list[Json] | None) -> dict[str, Json]:
 
 
 def _unpacked(row: Json, template: list[Json]) -> dict[str, Json]:
-    """The object of a packed row of values; in the template, {key: [[names]]} stands for a list of objects."""
+    """Return the object of a packed row of values; in the template, {key: [[names]]} stands for a list of objects."""
     result: dict[str, Json] = {}
     if not isinstance(row, list):
         return result
@@ -87,7 +87,7 @@ def _unpacked(row: Json, template: list[Json]) -> dict[str, Json]:
 
 
 def hands_in(frame: dict[str, Json]) -> list[HandSample]:
-    """The hands of one frame."""
+    """Return the hands of one frame."""
     hands, pointables = frame.get("hands"), frame.get("pointables")
     if not isinstance(hands, list) or not isinstance(pointables, list):
         return []

@@ -2,7 +2,7 @@
 
 Supported are frames of hands with `world_landmarks`, the results of `solutions.hands` (multi_hand_world_landmarks) and
 of the Tasks (worldLandmarks), and plain lists of 21 points per frame. Image landmarks alone have no scale and are
-rejected; beside world landmarks, and with the picture's size, they are what a hand is fitted to (hand/camera).
+rejected; beside world landmarks, and with the picture's size, a hand is fitted to them (hand/camera).
 Handedness is what the source claims, and often mirrored. What Knuckle's own camera page found is read, too
 (protocols/camera_video.py); there it is known that the word is for a mirror's picture.
 """
@@ -29,7 +29,7 @@ CAMERA_VERSION = 1
 PALM_LANDMARKS = [0, 5, 9, 13, 17]
 """The wrist and the knuckles."""
 MIN_EXTENT = 1e-3
-"""The least extent of a palm that is one: a share of the picture, and m."""
+"""Minimum extent of a palm, as a fraction of the picture and in m."""
 MAX_PICTURE_SIZE = 65536
 """Pixels."""
 CAMERA_RATE = 30.0
@@ -56,7 +56,7 @@ _CLAIM_KEYS = ("handedness", "handednesses", "multi_handedness", "multiHandednes
 
 
 def matches(document: Json) -> bool:
-    """True if one of the first frames has world or image landmarks of a hand."""
+    """Return whether one of the first frames has world or image landmarks of a hand."""
     return _is_hand(document) or any(
         hands_in(frame) or _has_only_image_landmarks(frame) for frame in frames_of(document)[:200]
     )
@@ -111,14 +111,14 @@ def unmirrored(hands: list[HandSample]) -> list[HandSample]:
 
 
 def _picture_size(document: Json) -> PictureSize | None:
-    """The size of the source's pictures, None if the document does not state one that is possible."""
+    """Return the size of the source's pictures, None if the document does not state one that is possible."""
     sides = [document.get(key) for key in ("width", "height")] if isinstance(document, dict) else []
     known = [float(side) for side in sides if isinstance(side, float) and 1 <= side <= MAX_PICTURE_SIZE]
     return PictureSize(*known) if len(known) == 2 else None
 
 
 def picture_frame(hands: list[HandSample], size: PictureSize, *, claimed: bool) -> PictureFrame:
-    """The detections in a picture of this size: the hands with landmarks in it.
+    """Return the detections in a picture of this size: the hands with landmarks in it.
 
     claimed: whether it is known that the sides that they claim are not those of a mirror's picture.
     """
@@ -131,7 +131,7 @@ def picture_frame(hands: list[HandSample], size: PictureSize, *, claimed: bool) 
 
 
 def _is_in_picture(hand: HandSample) -> bool:
-    """Whether all landmarks of a hand are known and near the picture, and its palm is wider than a point."""
+    """Return whether all landmarks of a hand are known and near the picture, and its palm is wider than a point."""
     if hand.picture is None or not ((np.abs(hand.picture) < 10).all() and (np.abs(hand.joints) < 10).all()):
         return False
     palms = (hand.picture[PALM_LANDMARKS, :2], hand.joints[PALM_LANDMARKS])
@@ -143,14 +143,14 @@ def _is_hand(value: Json) -> bool:
 
 
 def _points(value: Json) -> Floats | None:
-    """(21, 3) landmarks of one hand, also inside {landmark: [...]}; None if there are none."""
+    """Return the landmarks (21, 3) of one hand, also inside {landmark: [...]}; None if there are none."""
     if isinstance(value, dict):
         value = next((value[key] for key in ("landmark", "landmarks") if key in value), None)
     return points_from(value, (len(LANDMARKS),))
 
 
 def _hands_from(value: Json) -> list[Floats]:
-    """(21, 3) landmarks of each hand, from one hand or a list of hands."""
+    """Return the landmarks (21, 3) of each hand, from one hand or a list of hands."""
     single = _points(value)
     if single is not None:
         return [single]
@@ -163,7 +163,7 @@ def _first_value(frame: dict[str, Json], keys: tuple[str, ...]) -> Json:
 
 
 def hands_in(frame: Json) -> list[HandSample]:
-    """The hands of a frame in any of the supported structures."""
+    """Return the hands of a frame in any of the supported structures."""
     if isinstance(frame, list):
         plain = _hands_from(frame)
         if plain:
@@ -190,7 +190,7 @@ def hands_in(frame: Json) -> list[HandSample]:
 
 
 def _side(value: Json, claim: str) -> list[HandSample]:
-    """The hand stored under the name of its side."""
+    """Return the hand stored under the name of its side."""
     if isinstance(value, dict):
         value = _first_value(value, (*_WORLD_KEYS, *_PLAIN_KEYS))
     return [_sample(claim, points, None) for points in _hands_from(value)[:1]]
@@ -210,7 +210,7 @@ def _has_only_image_landmarks(frame: Json) -> bool:
 
 
 def _are_image_landmarks(frames: list[list[HandSample]]) -> bool:
-    """True if the points are image landmarks, whatever their key: between 0 and 1, with the wrist at depth 0."""
+    """Return whether the points are image landmarks, whatever their key: between 0 and 1, with the wrist at depth 0."""
     joints = np.array([hand.joints for hands in frames for hand in hands])
     wrist_depths = joints[:, 0, 2]
     image_coordinates = joints[..., :2][np.isfinite(joints[..., :2])]

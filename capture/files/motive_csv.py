@@ -1,7 +1,7 @@
-"""OptiTrack Motive CSV, format versions 1.x: a line of settings, rows that describe the columns, one row per frame.
+"""OptiTrack Motive CSV, format versions 1.x: a line of settings, header rows, and a row for each frame.
 
-The rows Type, Name, ID (from 1.24 also Parent), Rotation/Position and Frame/Time/X/Y/Z are recognised by their cells,
-because versions omit some. Rotations, rigid bodies, bones and errors are skipped. Y up.
+The header rows Type, Name, ID (from 1.24 also Parent), Rotation/Position and Frame/Time/X/Y/Z are recognised by their
+cells, because some versions omit some of them. Rotations, rigid bodies, bones and errors are skipped. Y is up.
 """
 
 import csv
@@ -13,15 +13,15 @@ from ..recording import Recording
 from .text_table import TextTable, count_warnings, parse_number, text_lines
 
 _MARKER_TYPES = {"marker", "rigid body marker", "bone marker", "skeleton marker", "asset marker"}
-"""Types of column that are markers: `marker` is measured, the others are placed on the solved body."""
+"""Column types of markers. Positions of type `marker` are measured, the others are computed from the solved body."""
 _COLUMN_TYPES = _MARKER_TYPES | {"rigid body", "bone", "skeleton"}
 _HEADER_LINES = 20
-"""Lines that are searched for the description of the columns."""
+"""Lines in which the header rows are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A marker in the header."""
+    """A marker and its columns."""
 
     label: str
     measured: bool
@@ -30,7 +30,7 @@ class _Column:
 
 
 def sniff(head: bytes) -> bool:
-    """True if the first cell is `Format Version`."""
+    """Return whether the first cell is `Format Version`."""
     return head.lstrip(b'\xef\xbb\xbf \t\r\n"')[:14].lower() == b"format version"
 
 
@@ -40,7 +40,7 @@ def read(data: bytes, source: str) -> Recording:
     rows = [_cells(line) for line in lines[:_HEADER_LINES]]
     titles_line = next((index for index, row in enumerate(rows) if row and row[0].lower() == "frame"), None)
     if titles_line is None:
-        raise CaptureError(f"{source}: no line that begins with Frame, expected the titles of the columns")
+        raise CaptureError(f"{source}: no line that starts with Frame, expected the titles of the columns")
     titles = [title.lower() for title in rows[titles_line]]
     markers = _markers(rows[:titles_line], titles)
     if not markers:
@@ -67,7 +67,7 @@ def read(data: bytes, source: str) -> Recording:
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of a header line; names with commas are quoted."""
+    """Return the cells of a header line. Names with commas are quoted."""
     if '"' not in line:
         return [cell.strip() for cell in line.split(",")]
     try:
@@ -77,12 +77,12 @@ def _cells(line: str) -> list[str]:
 
 
 def _settings(row: list[str]) -> dict[str, str]:
-    """The settings in the first line, by name in lower case."""
+    """Return the settings in the first line, by their names in lower case."""
     return {name.lower(): value for name, value in zip(row[::2], row[1::2], strict=False)}
 
 
 def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:
-    """The markers with X, Y and Z positions; of a label that is both measured and solved, the measured one."""
+    """Return the markers that have X, Y and Z. If a label is both measured and computed, the measured one is kept."""
     types_line = next((index for index, row in enumerate(rows) if _COLUMN_TYPES & {cell.lower() for cell in row}), None)
     if types_line is None:
         return []
@@ -103,7 +103,7 @@ def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:
 
 
 def _row(rows: list[list[str]], words: set[str]) -> list[str]:
-    """The first row that contains one of the words, or an empty one."""
+    """Return the first row that contains one of the words; an empty one if there is none."""
     return next((row for row in rows if words & {cell.lower() for cell in row}), [])
 
 

@@ -30,11 +30,11 @@ IN_PICTURE = (
 )
 """Advice for tables of landmarks in a picture."""
 MAX_LISTED = 4
-"""How many columns a note names."""
+"""Maximum columns that a note names."""
 
 
 def sniff(head: bytes) -> bool:
-    """True if the first line starts with `time` or a section of Vicon, or the head has columns of markers."""
+    """Return whether the first line starts with `time` or a section of Vicon, or the head has columns of markers."""
     lines = text_lines(head, "")
     top = next((line for line in lines if not is_blank(line)), "").strip("\"' ,;\t").lower()
     if (top[:4] == "time" and not top[4:5].isalnum()) or top in VICON_SECTIONS:
@@ -115,7 +115,7 @@ def _check_depth(positions: Floats, source: str) -> None:
 
 
 def _decimal_points(lines: list[str], head: TableHead) -> list[str]:
-    """The lines with decimal points, if all cells that hold a comma are numbers with decimal commas."""
+    """Return the lines with decimal points, if all cells that hold a comma are numbers with decimal commas."""
     if head.separator == ",":
         return lines
     rows = [line for line in lines[head.first :] if "," in line]
@@ -142,7 +142,7 @@ def _largest_hand(labels: tuple[str, ...]) -> list[int]:
 
 
 def _times(head: TableHead, numbers: Floats) -> tuple[Floats | None, tuple[str, ...]]:
-    """The times (F,) in s, None without a column of them; a note if their unit was guessed from the steps."""
+    """Return the times (F,) in s, None without a column of them; a note if their unit was guessed from the steps."""
     if head.time_column is None:
         return None, ()
     times = numbers[:, head.time_column]
@@ -159,7 +159,7 @@ def _times(head: TableHead, numbers: Floats) -> tuple[Floats | None, tuple[str, 
 
 
 def _repeated(times: Floats) -> tuple[str, ...]:
-    """A note if most of the times (F,) occur again: the rows are not those of frames."""
+    """Return a note if most of the times (F,) occur again: the rows are not those of frames."""
     known = times[np.isfinite(times)]
     distinct = len(np.unique(known))
     if len(known) < 2 * max(distinct, 1):

@@ -15,7 +15,7 @@ _KEYS = ("NO_OF_FRAMES", "NO_OF_CAMERAS", "NO_OF_MARKERS", "MARKER_NAMES", "TRAJ
 
 
 def sniff(head: bytes) -> bool:
-    """True if the file starts with a header key of a Qualisys export."""
+    """Return whether the file starts with a header key of a Qualisys export."""
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:40].upper()
     return first.startswith(tuple(key.encode() for key in _KEYS))
 
@@ -57,7 +57,7 @@ def read(data: bytes, source: str) -> Recording:
 
 
 def _header(lines: list[str]) -> tuple[dict[str, list[str]], int]:
-    """The header's values by key, and the index of the first line after the header."""
+    """Return the header's values by key, and the index of the first line after the header."""
     header: dict[str, list[str]] = {}
     for index, line in enumerate(lines):
         cells = line.split("\t")
@@ -73,12 +73,12 @@ def _header(lines: list[str]) -> tuple[dict[str, list[str]], int]:
 
 
 def _value(header: dict[str, list[str]], key: str) -> str:
-    """The first value of a key, empty if there is none."""
+    """Return the first value of a key, empty if there is none."""
     return next(iter(header.get(key, [])), "").strip()
 
 
 def _lead_columns(titles: list[str], width: int) -> int:
-    """The number of columns before the markers: 0, or 2 for Frame and Time."""
+    """Return the number of columns before the markers: 0, or 2 for Frame and Time."""
     while titles and not titles[-1]:
         titles.pop()
     if titles and parse_number(titles[0]) is None:

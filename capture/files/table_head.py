@@ -26,7 +26,7 @@ _TITLES = (
     re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}+(?P<name>.+)", re.IGNORECASE),
     re.compile(r"(?P<name>.*[a-z0-9])(?P<axis>[XYZ])"),
 )
-"""How a title names a label and an axis, tried in this order; the whole title must match."""
+"""Patterns of column titles with a label and an axis, tried in this order; the whole title must match."""
 _GLUED = re.compile(r"(?P<name>.*[^\W_])(?P<axis>[xyz])", re.IGNORECASE)
 """A label and an axis of the same case (`IPX`, `wristx`). A word may end alike, so a row must have each axis once."""
 _QUANTITY = re.compile(r"[\W_]?(?:[a-z]|rot|quat|vel|acc|gyro)", re.IGNORECASE)
@@ -91,14 +91,14 @@ class TableHead:
 
 
 def cells(line: str, separator: str) -> list[str]:
-    """The cells of a line of the head, without quotes and blanks around them."""
+    """Return the cells of a line of the head, without quotes and blanks around them."""
     if separator == " ":
         return line.split()
     return [cell.strip(" \"'\t\0") for cell in split_cells(line, separator)]
 
 
 def find_head(lines: Sequence[str], start: int = 0) -> TableHead | None:
-    """The head of the table in the lines from `start` on; None if they do not look like one."""
+    """Return the head of the table in the lines from `start` on; None if they do not look like one."""
     head = [index for index in range(start, len(lines)) if not is_blank(lines[index])][:HEAD_ROWS]
     if not head:
         return None
@@ -125,20 +125,20 @@ def _separator(lines: list[str]) -> str:
 
 
 def _is_numbers(row: list[str]) -> bool:
-    """Whether most of a row's cells that are not blank are numbers, three at least."""
+    """Return whether most of a row's cells that are not blank are numbers, three at least."""
     filled = [cell for cell in row if cell]
     numbers = sum(parse_number(cell.replace(",", ".")) is not None for cell in filled)
     return numbers >= 3 and 2 * numbers > len(filled)
 
 
 def _is_sparse(row: list[str]) -> bool:
-    """Whether all cells of a row that are not blank are numbers, one at least."""
+    """Return whether all cells of a row that are not blank are numbers, one at least."""
     filled = [cell for cell in row if cell]
     return bool(filled) and all(parse_number(cell.replace(",", ".")) is not None for cell in filled)
 
 
 def _position(title: str) -> tuple[str, str] | None:
-    """The label, empty if there is none, and the axis in a title; None for other titles."""
+    """Return the label, empty if there is none, and the axis in a title; None for other titles."""
     if len(title) > MAX_TITLE:
         return None
     title = _UNIT_AT_END.sub("", title)
@@ -170,13 +170,13 @@ def _positions(row: Sequence[str]) -> dict[int, tuple[str, str]]:
 
 
 def _of_quantity(label: str, labels: set[str]) -> bool:
-    """Whether a label is another one with a quantity that is no position."""
+    """Return whether a label is another one with a quantity that is no position."""
     ends = range(max(1, len(label) - _MAX_QUANTITY), len(label))
     return any(label[:end] in labels and _QUANTITY.fullmatch(label, end) for end in ends)
 
 
 def _time(title: str) -> float | None:
-    """The unit in s of a title that names a time, 0 if it names no unit; None for other titles."""
+    """Return the unit in s of a title that names a time, 0 if it names no unit; None for other titles."""
     unit = _unit_at_end(title).lower()
     if len(title) > MAX_TITLE or _UNIT_AT_END.sub("", title).strip().lower() not in _TIMES:
         return None
@@ -236,13 +236,13 @@ def _markers(titles: list[str], names: list[str]) -> tuple[dict[str, dict[str, i
 
 
 def _names_above(rows: dict[int, list[str]], above: list[int], axes_row: int) -> list[str]:
-    """The row of labels above the axes: one for three columns, at least; empty if there is none."""
+    """Return the row of labels above the axes: one for three columns, at least; empty if there is none."""
     least = max(len(_positions(rows[axes_row])) // 3, 1)
     return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= least), [])
 
 
 def _unused(name: str, markers: dict[str, dict[str, int]]) -> str:
-    """The name, numbered if a marker has it already."""
+    """Return the name, numbered if a marker has it already."""
     number = 2
     unused = name
     while unused in markers:
@@ -251,7 +251,7 @@ def _unused(name: str, markers: dict[str, dict[str, int]]) -> str:
 
 
 def _rate(rows: dict[int, list[str]], above: list[int]) -> float | None:
-    """A rate in the head: `Frame Rate,120`, `# fps: 120`, or the line under Vicon's Trajectories."""
+    """Return a rate in the head: `Frame Rate,120`, `# fps: 120`, or the line under Vicon's Trajectories."""
     for index in above:
         words = [word for cell in rows[index] for word in re.split(r"[:=]", cell)]
         for word, following in zip(words, [*words[1:], ""], strict=True):
@@ -264,7 +264,7 @@ def _rate(rows: dict[int, list[str]], above: list[int]) -> float | None:
 
 
 def _without_titles(row: list[str], first: int, separator: str) -> TableHead | None:
-    """A table of numbers alone: three columns a marker, after a count or a time if there is one column more."""
+    """Return a table of numbers alone: three columns a marker, after a count or a time if there is one column more."""
     extra = len(row) % 3
     if len(row) < 9 or extra > 1:
         return None

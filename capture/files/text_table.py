@@ -90,7 +90,7 @@ class TextTable:
     may_omit_cells: bool = True
     """True if blank cells at the end of a row may be omitted."""
     lines_before: int = 0
-    """How many lines of the file come before these."""
+    """Number of lines of the file before these."""
 
     def numbers(self) -> tuple[Floats, tuple[str, ...]]:
         """Parse the rows: numbers (R, width), NaN for blank cells, and warnings.
@@ -109,7 +109,7 @@ class TextTable:
             except CaptureError:
                 if not may_be_truncated:
                     raise
-                warnings = (f"the last line ({self._line(index)}) is cut off and was left out",)
+                warnings = (f"the last line ({self._line(index)}) is truncated and was left out",)
         if data_lines and not any(len(self._split(index)) >= self.width for index in data_lines):
             # Some rows may omit blank cells; if all rows are too short, the columns themselves are missing.
             raise self._wrong_width(data_lines[0], len(self._split(data_lines[0])))
@@ -124,7 +124,7 @@ class TextTable:
             return [self._number(cell, index, column) for column, cell in enumerate(cells)]
 
     def _cells(self, index: int, may_omit_cells: bool) -> list[str]:
-        """The cells of a line, padded or trimmed to `width`."""
+        """Return the cells of a line, padded or trimmed to `width`."""
         cells = self._split(index)
         while len(cells) > self.width and is_blank(cells[-1]):
             cells.pop()
@@ -134,7 +134,7 @@ class TextTable:
         return cells + [""] * missing
 
     def _split(self, index: int) -> list[str]:
-        """The cells of a line; split at white space if only that yields the full width."""
+        """Return the cells of a line; split at white space if only that yields the full width."""
         cells = split_cells(self.lines[index], self.separator)
         if len(cells) != self.width and '"' in self.lines[index]:
             cells = self.lines[index].split(self.separator)
@@ -148,7 +148,7 @@ class TextTable:
         return CaptureError(f"{self.source}, line {self._line(index)}: {columns} columns, {need}")
 
     def _line(self, index: int) -> int:
-        """The number of a line in the file, from 1."""
+        """Return the number of a line in the file, from 1."""
         return self.lines_before + index + 1
 
     def _number(self, cell: str, index: int, column: int) -> float:
@@ -163,7 +163,7 @@ class TextTable:
 
 
 def parse_number(text: str) -> float | None:
-    """The finite number in a header's cell, or None."""
+    """Return the finite number in a header's cell, or None."""
     try:
         value = float(text.strip(" \"'"))
     except ValueError:

@@ -25,7 +25,7 @@ HEAD_BYTES = 1 << 22
 
 
 def sniff(head: bytes) -> bool:
-    """True if the file starts with PathFileType, or its header names DataRate and NumMarkers."""
+    """Return whether the file starts with PathFileType, or its header names DataRate and NumMarkers."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:2000].lower()
     return start.startswith(b"pathfiletype") or (b"datarate" in start and b"nummarkers" in start)
 
@@ -83,7 +83,7 @@ def _head(lines: list[str], source: str) -> _Head:
     fields, next_line = _fields(lines, source)
     labels_line = next((row for row in range(next_line, len(lines)) if lines[row].lower().startswith("frame")), None)
     if labels_line is None:
-        raise CaptureError(f"{source}: no line that begins with Frame#, expected the labels of the markers")
+        raise CaptureError(f"{source}: no line that starts with Frame#, expected the labels of the markers")
     first = _first_row(lines, labels_line + 1)
     labels, extra = _with_unnamed(_labels(lines[labels_line]), lines[first : first + 50])
     if not labels:
@@ -196,7 +196,7 @@ class TrcRows(RowReader):
 
 
 def _fields(lines: list[str], source: str) -> tuple[dict[str, str], int]:
-    """The header's fields by name in lower case, and the index of the line after their values."""
+    """Return the header's fields by name in lower case, and the index of the line after their values."""
     for index, line in enumerate(lines[:20]):
         if "datarate" in line.lower():
             values = lines[index + 1] if index + 1 < len(lines) else ""
@@ -206,7 +206,7 @@ def _fields(lines: list[str], source: str) -> tuple[dict[str, str], int]:
 
 
 def _labels(line: str) -> list[str]:
-    """The labels after Frame# and Time, in every third column; some programs write more or fewer tabs."""
+    """Return the labels after Frame# and Time, in every third column; some programs write more or fewer tabs."""
     cells = [cell.strip() for cell in line.split("\t")][2:]
     while cells and not cells[-1]:
         cells.pop()
@@ -228,7 +228,7 @@ def _first_row(lines: list[str], start: int) -> int:
 
 
 def _with_unnamed(labels: list[str], rows: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The labels, with numbered ones for further markers in the rows, and warnings."""
+    """Return the labels, with numbered ones for further markers in the rows, and warnings."""
     columns = max((len(row.rstrip("\t \0").split("\t")) for row in rows if not is_blank(row)), default=0)
     unnamed = (columns - 2) // 3 - len(labels)
     if unnamed <= 0 or (columns - 2) % 3:

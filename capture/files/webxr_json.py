@@ -1,9 +1,9 @@
 """WebXR and OpenXR hands: 25 or 26 joints, metres, Y up.
 
-There is no standard file format. Supported are JSON frames with hands by name or in a list; joints by name (WebXR's,
-OpenXR's XR_HAND_JOINT_..._EXT, or similar) or in the standards' order; each joint as numbers, as {x, y, z}, with its
-position inside (IWER, Handy and recorders built on three.js), or as a 4x4 matrix. The static .handpose of handy-work is
-read, too. Specifications: https://www.w3.org/TR/webxr-hand-input-1/ and XR_EXT_hand_tracking of OpenXR.
+There is no standard file format. JSON frames may contain hands by name or in a list. Joints may be named (as in WebXR,
+as OpenXR's XR_HAND_JOINT_..._EXT, or similarly) or in the standards' order. A joint may be three numbers, an {x, y, z}
+object, an object with a position (IWER, Handy and recorders built on three.js), or a 4x4 matrix. The static .handpose
+of handy-work is also read. Specifications: https://www.w3.org/TR/webxr-hand-input-1/ and OpenXR's XR_EXT_hand_tracking.
 """
 
 import struct
@@ -26,7 +26,7 @@ _POSE_FLOATS = 16 * len(JOINTS)
 
 
 def matches(document: Json) -> bool:
-    """True if one of the first frames has a hand of 25 or 26 joints, or joints by name."""
+    """Return whether one of the first frames has a hand of 25 or 26 joints, or named joints."""
     return any(_hands(frame) for frame in _frames(document)[:200])
 
 
@@ -56,12 +56,12 @@ def read(document: Json, source: str) -> Recording:
 
 
 def _frames(document: Json) -> list[Json]:
-    """The frames of a document, which is its only frame if it is a single hand."""
+    """Return the frames of a document. A single hand is a document of one frame."""
     return [document] if _joints(document) is not None else frames_of(document)
 
 
 def _merge_equal_times(times: Floats, hands: list[list[HandSample]]) -> tuple[Floats, list[list[HandSample]]]:
-    """Merge consecutive rows of equal time into one frame: some recorders write each hand in its own row."""
+    """Merge consecutive rows with equal times into one frame: some recorders write a row for each hand."""
     rows = zip(times.tolist(), hands, strict=True)
     groups = [
         (time, [hand for _, row in group for hand in row]) for time, group in groupby(rows, key=lambda row: row[0])
@@ -70,7 +70,7 @@ def _merge_equal_times(times: Floats, hands: list[list[HandSample]]) -> tuple[Fl
 
 
 def _hands(frame: Json) -> list[HandSample]:
-    """The hands of a frame in any of the supported structures."""
+    """Return the hands of a frame in any of the supported structures."""
     if isinstance(frame, list):
         joints = _joints(frame)
         if joints is not None:
@@ -78,18 +78,18 @@ def _hands(frame: Json) -> list[HandSample]:
         return [sample for hand in frame[:MAX_HANDS] for sample in _hand(hand, claim_from(hand))]
     if not isinstance(frame, dict):
         return []
-    inside = frame.get("hands", frame.get("data"))
-    if isinstance(inside, list):
-        return [sample for hand in inside[:MAX_HANDS] for sample in _hand(hand, claim_from(hand))]
-    holder = inside if isinstance(inside, dict) else frame
-    sides = [key for key in holder if key.lower().replace("hand", "").strip("_- ") in {"left", "right", "l", "r"}]
+    hands = frame.get("hands", frame.get("data"))
+    if isinstance(hands, list):
+        return [sample for hand in hands[:MAX_HANDS] for sample in _hand(hand, claim_from(hand))]
+    by_side = hands if isinstance(hands, dict) else frame
+    sides = [key for key in by_side if key.lower().replace("hand", "").strip("_- ") in {"left", "right", "l", "r"}]
     if sides:
-        return [sample for key in sides for sample in _hand(holder[key], claim_from(key))]
-    return _hand(holder, claim_from(frame))
+        return [sample for key in sides for sample in _hand(by_side[key], claim_from(key))]
+    return _hand(by_side, claim_from(frame))
 
 
 def _hand(value: Json, claim: str) -> list[HandSample]:
-    """A list of the hand in `value`, empty if there is none."""
+    """Return a list with the hand in `value`; empty if there is none. claim: see HandSample."""
     for key in _JOINT_KEYS:
         if isinstance(value, dict) and key in value:
             value = value[key]
@@ -98,7 +98,7 @@ def _hand(value: Json, claim: str) -> list[HandSample]:
 
 
 def _joints(value: Json) -> Floats | None:
-    """(26, 3) in the order of OPENXR_JOINTS, NaN where a joint is missing; None if `value` is not a hand."""
+    """Return positions (26, 3) in the order of OPENXR_JOINTS, NaN for missing joints; None if `value` is not a hand."""
     if isinstance(value, list):
         points = points_from(value, (len(JOINTS), len(OPENXR_JOINTS)))
         if points is not None and not _named(value):
@@ -128,25 +128,27 @@ def _named(value: list[Json]) -> bool:
 
 
 def _unit(frames: list[list[HandSample]]) -> str:
-    """The unit in which the hands have the size of hands: some recorders write millimetres."""
+    """Guess the unit from the size of the hands: some recorders write millimetres."""
     sizes = [hand.extent for hands in frames for hand in hands if hand.extent > 0]
     size = float(np.median(sizes)) if sizes else 0.2
     return "m" if size < 1.5 else "cm" if size < 40 else "mm"
 
 
 def sniff_pose(head: bytes) -> bool:
-    """True if the bytes start as a .handpose does: 25 as a float, then the identity matrix of the wrist."""
+    """Return whether bytes start like a .handpose: 25 as a float, then the identity matrix of the wrist."""
     return len(head) >= 8 and struct.unpack_from("<2f", head) == (25.0, 1.0)
 
 
 def read_pose(data: bytes, source: str) -> Recording:
-    """Read a .handpose: floats for 25, 25 matrices of the left hand, 25 of the right, and a weight for each.
+    """Read a .handpose: the number 25, 25 matrices of the left hand, 25 of the right, and a weight for each, as floats.
 
-    Raises CaptureError if the file's length differs.
+    Raises CaptureError for a file of another length.
     """
-    need = 4 * (1 + 2 * _POSE_FLOATS + 2 * len(JOINTS))
-    if len(data) != need:
-        raise CaptureError(f"{source}: {len(data)} bytes, a handpose of two hands of {len(JOINTS)} joints has {need}")
+    expected = 4 * (1 + 2 * _POSE_FLOATS + 2 * len(JOINTS))
+    if len(data) != expected:
+        raise CaptureError(
+            f"{source}: {len(data)} bytes, expected {expected} for a handpose of two hands with {len(JOINTS)} joints"
+        )
     values = float32_values(data)[1 : 1 + 2 * _POSE_FLOATS]
     positions = values.reshape(1, 2 * len(JOINTS), 16)[..., 12:15]
     return Recording(
@@ -156,5 +158,5 @@ def read_pose(data: bytes, source: str) -> Recording:
         unit="m",
         up="y",
         up_is_defined=True,
-        warnings=("a pose without time: one frame, each hand in the space of its own wrist",),
+        warnings=("a static pose: one frame, with each hand in the coordinates of its own wrist",),
     )

@@ -50,7 +50,7 @@ class ConnectionSlots(Generic[ClientT]):
             return disconnected
 
     def _next_to_lose(self, sender: str, now: float) -> ClientT | None:
-        """The client that loses its slot to one from `sender`; None if all keep theirs."""
+        """Return the client that loses its slot to one from `sender`; None if all keep theirs."""
         oldest_first = sorted(self._taken, key=lambda client: self._taken[client].last_used)
         if now - self._taken[oldest_first[0]].last_used > IDLE_S:
             return oldest_first[0]

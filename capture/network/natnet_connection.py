@@ -48,7 +48,7 @@ _CONNECTION_OFFSET, _CONNECTION = 4 + 256 + 8 + 8, struct.Struct("<H?4s")
 
 
 def message(kind: int, content: bytes = b"") -> bytes:
-    """A NatNet message."""
+    """Return a NatNet message."""
     return struct.pack("<HH", kind, len(content) & 0xFFFF) + content
 
 
@@ -124,7 +124,7 @@ class _NatnetSession:
             raise StreamError(socket_error(f"UDP {self._address}", error)) from None
 
     def _receive(self) -> Iterator[bytes | None]:
-        """The packets received; None for one from another host, and after a TICK without any."""
+        """Yield the packets received; None for one from another host, and after a TICK without any."""
         ready = self._ready.select(TICK)
         for key, _ in ready:
             if isinstance(key.fileobj, socket.socket):
@@ -197,12 +197,12 @@ class NatnetServer(ABC):
 
     @abstractmethod
     def info(self) -> bytes:
-        """The server's info message."""
+        """Return the server's info message."""
 
     @abstractmethod
     def descriptions(self, outgoing: OutgoingFrame) -> bytes:
-        """The message that describes the marker sets and skeletons of the frames."""
+        """Return the message that describes the marker sets and skeletons of the frames."""
 
     @abstractmethod
     def frame(self, outgoing: OutgoingFrame) -> bytes:
-        """The message of one frame."""
+        """Return the message of one frame."""

@@ -25,10 +25,10 @@ ERROR, COMMAND, XML, FRAME, NO_FRAMES, EVENT = 0, 1, 2, 3, 4, 6
 KINDS = 10
 HEADER = struct.Struct("<II")
 MAX_SIZE = 1 << 22
-"""Most bytes of a packet; the parameters of some skeletons have half a million."""
+"""Maximum bytes of a packet; the parameters of some skeletons have half a million."""
 GREETING = b"QTM RT Interface connected"
 VERSIONS = ("1.25", "1.24", "1.23", "1.22", "1.21", "1.20", "1.19")
-"""In order of preference; there are no skeletons before 1.19."""
+"""Protocol versions in order of preference; there are no skeletons before 1.19."""
 PARAMETERS = (b"GetParameters 3D", b"GetParameters Skeleton:global")
 """Requested separately, because the request for skeletons fails if there are none."""
 STREAM = b"StreamFrames AllFrames 3D 3DNoLabels Skeleton:global Timecode"
@@ -41,17 +41,20 @@ SILENCE_TIMEOUT_S = 12.0
 
 
 def message(kind: int, content: bytes = b"") -> bytes:
-    """A QTM packet."""
+    """Return a QTM packet."""
     return HEADER.pack(HEADER.size + len(content), kind) + content
 
 
 def command(text: bytes) -> bytes:
-    """A packet with a command or an answer."""
+    """Return a packet with a command or an answer."""
     return message(COMMAND, text + b"\0")
 
 
 def _messages(sock: socket.socket, where: str) -> Iterator[bytes | None]:
-    """The packets of a connection, None after a TICK without one. Raises StreamError if it ends or is not QTM's."""
+    """Yield the packets of a connection, None after a TICK without one.
+
+    Raises StreamError if it ends or is not QTM's.
+    """
     buffer = bytearray()
     while True:
         try:
@@ -159,7 +162,7 @@ class _QtmSession:
 
 
 def _error_text(packet: bytes) -> str:
-    """The text of an error packet."""
+    """Return the text of an error packet."""
     words = packet[HEADER.size :].rstrip(b"\0").decode("ascii", "replace")[:200]
     return "".join(letter if letter.isprintable() else "?" for letter in words)
 
@@ -263,11 +266,11 @@ class QtmServer(ABC):
 
     @abstractmethod
     def parameters(self, outgoing: OutgoingFrame) -> bytes:
-        """The XML that describes the markers and skeletons of the frames."""
+        """Return the XML that describes the markers and skeletons of the frames."""
 
     @abstractmethod
     def frame(self, outgoing: OutgoingFrame) -> bytes:
-        """The packet of one frame."""
+        """Return the packet of one frame."""
 
 
 _ANSWERS = {

@@ -80,4 +80,4 @@ class UdpSender(ABC):
 
     @abstractmethod
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
-        """The datagrams of one frame."""
+        """Return the datagrams of one frame."""

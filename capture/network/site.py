@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_ANSWER_SIZE = 16 * 2**20
-"""Most bytes of an answer; what is larger is requested in ranges."""
+"""Maximum bytes of a response; larger files are requested in ranges."""
 _RANGE = re.compile(r"bytes=(\d{1,15})-(\d{1,15})", re.ASCII)
 
 
@@ -44,7 +44,7 @@ class ServedSite:
     """The path under which the files are; also that of the WebSocket."""
 
     def answer(self, path: str, byte_range: str = "") -> Answer:
-        """The answer to a GET of a path; `byte_range` is the request's header Range, which may be empty."""
+        """Return the answer to a GET of a path; `byte_range` is the request's header Range, which may be empty."""
         name = path.partition("?")[0].removeprefix(self.folder) if path.startswith(self.folder) else None
         file = self.files.get(name) if name is not None else None
         if file is None:

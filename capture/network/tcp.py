@@ -29,7 +29,7 @@ def connect(address: Address) -> socket.socket:
 
 
 def listen(address: Address) -> socket.socket:
-    """A socket that accepts connections at an address. Raises StreamError."""
+    """Return a socket that accepts connections at an address. Raises StreamError."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         # Allows a port to be reused right after its last connection has ended.
@@ -102,7 +102,7 @@ class _LineClients:
         self._listener.close()
 
     def read_lines(self) -> list[tuple[_Client, bytes]]:
-        """The lines completed within a TICK, each with its client. Disconnects rejected clients first."""
+        """Return the lines completed within a TICK, each with its client. Disconnects rejected clients first."""
         for client in [client for client in self._connected if client.is_rejected]:
             self._disconnect(client)
         lines: list[tuple[_Client, bytes]] = []
@@ -132,7 +132,10 @@ class _LineClients:
         self._ready.register(connection, selectors.EVENT_READ, client)
 
     def _read(self, client: _Client) -> list[bytes]:
-        """The lines completed by a client's next data. Drops a client that disconnects or sends too long a line."""
+        """Return the lines completed by a client's next data.
+
+        Drops a client that disconnects or sends too long a line.
+        """
         try:
             data = client.socket.recv(MAX_PACKET_SIZE)
         except BlockingIOError:
@@ -176,4 +179,4 @@ class LineSender(ABC):
 
     @abstractmethod
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
-        """The lines of one frame, each with its line break."""
+        """Return the lines of one frame, each with its line break."""

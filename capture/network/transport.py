@@ -14,7 +14,7 @@ from ..marker_labels import quoted
 TICK = 0.1
 """s without a packet after which a transport yields None, so that its reader can stop."""
 MAX_PACKET_SIZE = 65_536
-"""Most bytes of a UDP datagram; longer packets are not read."""
+"""Maximum bytes of a UDP datagram; longer packets are not read."""
 RECEIVE_BUFFER_SIZE = 1 << 20
 """Size of a socket's receive buffer in bytes."""
 LOCAL = "127.0.0.1"
@@ -112,7 +112,7 @@ class UdpListener:
 
 
 def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
-    """A socket bound to an address, which other sockets may use, too, if `shared`. Raises StreamError."""
+    """Return a socket bound to an address, which other sockets may use, too, if `shared`. Raises StreamError."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_SIZE)
@@ -126,7 +126,10 @@ def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
 
 
 def multicast_socket(group: Address, interface: str) -> socket.socket:
-    """A socket that joins a multicast group on the local interface with the given IP address. Raises StreamError."""
+    """Return a socket that joins a multicast group on the local interface with the given IP address.
+
+    Raises StreamError.
+    """
     # Binding to the group filters other datagrams out; Windows cannot bind to a group.
     sock = udp_socket(Address(ANY if sys.platform == "win32" else group.host, group.port), shared=True)
     try:
@@ -139,7 +142,7 @@ def multicast_socket(group: Address, interface: str) -> socket.socket:
 
 
 def route(address: Address) -> tuple[str, str]:
-    """The local IP address from which `address` is reached, and its own IP address. Raises StreamError."""
+    """Return the local IP address from which `address` is reached, and its own IP address. Raises StreamError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
             # Connecting a UDP socket sends nothing.
@@ -150,7 +153,7 @@ def route(address: Address) -> tuple[str, str]:
 
 
 def receive_from(sock: socket.socket) -> tuple[bytes | None, str]:
-    """A datagram and its sender's IP address, None if none arrived in time.
+    """Return a datagram and its sender's IP address, None if none arrived in time.
 
     Errors about earlier outgoing datagrams are ignored. Raises StreamError if the socket is lost.
     """
@@ -164,7 +167,7 @@ def receive_from(sock: socket.socket) -> tuple[bytes | None, str]:
 
 
 def socket_error(where: str, error: Exception) -> str:
-    """A sentence on why an address cannot be used, and what to do."""
+    """Return a sentence on why an address cannot be used, and what to do."""
     number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else getattr(error, "errno", None)
     if number in _SOCKET_ERRORS:
         return f"{where} {_SOCKET_ERRORS[number]}"

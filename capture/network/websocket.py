@@ -36,7 +36,7 @@ REQUEST_TIMEOUT_S = 10
 """Maximum time in s that a browser may be connected before it sends a request. On a busy computer that takes seconds,
 and a browser that is disconnected shows an error that stays."""
 MAX_REQUESTS = 32
-"""Most connections at a time that have not become a WebSocket. A browser requests six files at once, and on a busy
+"""Maximum connections at a time that have not become a WebSocket. A browser requests six files at once, and on a busy
 computer closed connections are noticed late; without one of its files a page does not start."""
 MAX_ANSWERS = 200
 """Maximum number of answers on one connection, so that a page which reads none cannot make Knuckle wait."""
@@ -94,7 +94,7 @@ class WebSocketClient:
 
 
 def _receive(connection: "ClientConnection") -> Incoming | None:
-    """A message, None if none arrived in time. Raises ConnectionClosed."""
+    """Return a message, None if none arrived in time. Raises ConnectionClosed."""
     try:
         return Incoming(_as_bytes(connection.recv(TICK)))
     except TimeoutError:
@@ -152,7 +152,7 @@ class WebSocketListener:
         return f"open {self.url()} {self.site.opened}"
 
     def url(self) -> str:
-        """The address of the page."""
+        """Return the address of the page."""
         return f"http://{self.address}{self.site.folder}"
 
     def answer(self, connection: "ServerConnection", request: "Request") -> "Response | None":
@@ -177,7 +177,7 @@ class WebSocketListener:
         return None
 
     def _serves(self, host: str) -> bool:
-        """Whether the Host of a request is an IP address, localhost, or a name that the person listed."""
+        """Return whether the Host of a request is an IP address, localhost, or a name that the person listed."""
         try:
             name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
         except ValueError:

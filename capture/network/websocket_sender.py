@@ -68,7 +68,7 @@ class WebSocketSender(ABC):
 
     @abstractmethod
     def messages(self, outgoing: OutgoingFrame) -> Iterator[str]:
-        """The messages of one frame."""
+        """Return the messages of one frame."""
 
 
 class WebSocketClientSender(ABC):
@@ -100,4 +100,4 @@ class WebSocketClientSender(ABC):
 
     @abstractmethod
     def messages(self, outgoing: OutgoingFrame) -> Iterator[str]:
-        """The messages of one frame."""
+        """Return the messages of one frame."""

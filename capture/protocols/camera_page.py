@@ -1,4 +1,4 @@
-"""The page that finds hands in a camera's pictures or in a video: data/camera, and what it needs of others' work.
+"""The page that finds hands in a camera's pictures or in a video: data/camera, and the packages that it needs.
 
 The models are those of the npm package @mediapipe/hands; mediabunny reads video files. The extension's zip holds them
 in data/camera/assets; in a checkout tools/camera_assets.py brings them into build/camera.
@@ -28,7 +28,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""The page may request what is served with it, and nothing else."""
+"""The page may request only files that are served with it."""
 JOB = "job.json"
 """The page's task without its user: {} or {"video": name, "size": bytes}."""
 VIDEO = "video"
@@ -43,7 +43,10 @@ _KINDS = {
 
 
 def site(folder: str = "/", job: Mapping[str, SiteFile] | None = None) -> ServedSite:
-    """The page with its files under a path, and those of a job. Raises StreamError if the models are not there."""
+    """Return the page with its files under a path, and those of a job.
+
+    Raises StreamError if the models are not there.
+    """
     assets = next((path for path in ASSETS if path.is_dir()), None)
     if assets is None:
         raise StreamError(

@@ -117,7 +117,7 @@ class CameraParser(Parser):
 
 
 def _page_of(message: dict[str, Json]) -> str:
-    """The name of the page that sent a message; empty of one without. Raises PacketError."""
+    """Return the name of the page that sent a message; empty of one without. Raises PacketError."""
     page = message.get("page", "")
     if not isinstance(page, str) or len(page) > MAX_PAGE_LENGTH:
         raise PacketError(f"a page whose name is not text of {MAX_PAGE_LENGTH} letters at most")

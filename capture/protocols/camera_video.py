@@ -1,12 +1,12 @@
-"""The landmarks of a video, as the camera page sends them frame by frame, and the file that they make.
+"""Landmarks of a video: the messages in which the camera page sends them, and the file that is written from these.
 
     {"kind": "video", "source": "wave.mp4", "width": 1280, "height": 720, "rate": 29.97 or null, "frames": 48}
     {"kind": "frame", "time_s": 0.0333, "hands": [...]}, 48 times
     {"kind": "end"}, or {"kind": "stopped", "problem": sentence}
 
-Image landmarks are shares of the width and height of the upright picture, from its upper left corner; z is MediaPipe's.
-World landmarks are in m. Handedness is MediaPipe's word, which takes the picture for a mirror's: in an ordinary picture
-"Left" is a right hand.
+Image landmarks are fractions of the upright picture's width and height, from its upper left corner; z is MediaPipe's.
+World landmarks are in m. Handedness is MediaPipe's, which assumes a mirrored picture: in an ordinary picture, "Left" is
+a right hand.
 """
 
 import json
@@ -22,9 +22,9 @@ from ..files.mediapipe_json import CAMERA_FORMAT, CAMERA_VERSION, LANDMARKS
 from ..marker_labels import quoted
 
 MAX_FRAMES = 30_000
-"""Most frames of a video: a quarter of an hour at 30 Hz, as many as are read from JSON with two hands in each."""
+"""Maximum frames of a video, 17 minutes at 30 Hz. JSON with two hands in each frame is read up to this length."""
 MAX_SIDE = 16_384
-"""Maximum number of pixels of a picture's width and height."""
+"""Maximum width and height of a picture in pixels."""
 MAX_HANDS = 2
 MAX_PROBLEM_LENGTH = 500
 
@@ -41,12 +41,12 @@ class CameraVideo:
     rate: float | None
     """Hz; None if the steps between frames differ."""
     frames: tuple[bytes, ...] = ()
-    """Each a frame as JSON, in the order of time."""
+    """Each frame as JSON, in the order of time."""
     hands: int = 0
-    """Frames with a hand."""
+    """Number of frames with a hand."""
 
     def as_json(self) -> bytes:
-        """The file: JSON with a line for each frame."""
+        """Return the contents of the file: JSON with a line for each frame."""
         head: dict[str, Any] = {"format": CAMERA_FORMAT, "version": CAMERA_VERSION, "source": self.source}
         head |= {"width": self.width, "height": self.height, "rate": self.rate}
         text = json.dumps(head, ensure_ascii=False)[:-1].encode("utf-8", errors="backslashreplace")
@@ -55,12 +55,12 @@ class CameraVideo:
 
 @dataclass(slots=True)
 class CameraVideoAssembly:
-    """Puts a video together from the page's messages."""
+    """Assembles a video from the page's messages."""
 
     expected: int = 0
-    """Frames that the page announced."""
+    """Number of frames that the page announced."""
     problem: str = ""
-    """Why the page has stopped; empty while it has not."""
+    """Why the page stopped; empty if it did not."""
     _head: CameraVideo | None = None
     _frames: list[bytes] = field(default_factory=list)
     _hands: int = 0
@@ -72,7 +72,10 @@ class CameraVideoAssembly:
         return len(self._frames)
 
     def feed(self, message: Json) -> CameraVideo | None:
-        """The video, if the message ends it. Raises PacketError for one that does not fit, and drops the video."""
+        """Return the video if the message completes it, else None.
+
+        Raises PacketError for an unexpected message, and discards the video.
+        """
         kind = message.get("kind") if isinstance(message, dict) else None
         try:
             if kind == "video":
@@ -106,9 +109,9 @@ class CameraVideoAssembly:
 
     def _add(self, message: dict[str, Json]) -> None:
         if self._head is None:
-            raise PacketError("a frame of no video")
+            raise PacketError("a frame without a video")
         if len(self._frames) >= self.expected:
-            raise PacketError(f"more frames of {quoted(self._head.source)} than the {self.expected} that it has")
+            raise PacketError(f"more frames of {quoted(self._head.source)} than the {self.expected} announced")
         time_s, hands = message.get("time_s"), camera_hands(message)
         if not isinstance(time_s, float) or not self._time < time_s < 1e9:
             raise PacketError(
@@ -121,14 +124,14 @@ class CameraVideoAssembly:
     def _end(self) -> CameraVideo:
         head, self._head = self._head, None
         if head is None:
-            raise PacketError("the end of no video")
+            raise PacketError("the end of a video that has not started")
         if len(self._frames) != self.expected:
             raise PacketError(f"{len(self._frames)} frames of {quoted(head.source)} received, expected {self.expected}")
         return CameraVideo(head.source, head.width, head.height, head.rate, tuple(self._frames), self._hands)
 
 
 def picture_size(message: dict[str, Json]) -> tuple[int, int]:
-    """Width and height of a message's picture in pixels. Raises PacketError."""
+    """Return the width and height in pixels of a message's picture. Raises PacketError if they are invalid."""
     size = message.get("width"), message.get("height")
     if not all(isinstance(side, float) and 1 <= side <= MAX_SIDE for side in size):
         raise PacketError(f"a picture of {quoted(f'{size[0]} x {size[1]}')} pixels, expected 1 to {MAX_SIDE}")
@@ -136,7 +139,7 @@ def picture_size(message: dict[str, Json]) -> tuple[int, int]:
 
 
 def camera_hands(message: dict[str, Json]) -> list[dict[str, Any]]:
-    """The hands of a frame, with nothing but what belongs to them. Raises PacketError."""
+    """Return the hands of a frame, reduced to their known fields. Raises PacketError if they are invalid."""
     hands = message.get("hands")
     if not isinstance(hands, list) or len(hands) > MAX_HANDS or not all(isinstance(hand, dict) for hand in hands):
         raise PacketError(f"a frame without 'hands', expected a list of {MAX_HANDS} at most")
@@ -144,13 +147,13 @@ def camera_hands(message: dict[str, Json]) -> list[dict[str, Any]]:
 
 
 def _hand(hand: dict[str, Json]) -> dict[str, Any]:
-    word, score = hand.get("handedness"), hand.get("score")
-    if word not in ("Left", "Right") or not isinstance(score, float) or not 0 <= score <= 1.01:
+    handedness, score = hand.get("handedness"), hand.get("score")
+    if handedness not in ("Left", "Right") or not isinstance(score, float) or not 0 <= score <= 1.01:
         raise PacketError("a hand without handedness and score, expected Left or Right and 0 to 1")
-    read: dict[str, Any] = {"handedness": word, "score": score}
-    for name, most in (("landmarks", 100.0), ("world_landmarks", 10.0)):
+    known: dict[str, Any] = {"handedness": handedness, "score": score}
+    for name, limit in (("landmarks", 100.0), ("world_landmarks", 10.0)):
         points = points_from(hand.get(name), (len(LANDMARKS),))
-        if points is None or not (np.abs(points) <= most).all():
-            raise PacketError(f"a hand's {name} are not {len(LANDMARKS)} points of {most:g} at most")
-        read[name] = points.tolist()
-    return read
+        if points is None or not (np.abs(points) <= limit).all():
+            raise PacketError(f"a hand's {name} are not {len(LANDMARKS)} points with coordinates up to {limit:g}")
+        known[name] = points.tolist()
+    return known

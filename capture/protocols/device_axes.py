@@ -24,7 +24,7 @@ def unity_rotations(xyzw: Floats) -> Floats:
 
 
 def to_unity_points(points: Floats) -> Floats:
-    """(..., 3) inverse of unity_points."""
+    """Return the inverse (..., 3) of unity_points."""
     result: Floats = np.stack([-points[..., 0], points[..., 2], -points[..., 1]], axis=-1)
     return result
 
@@ -50,7 +50,7 @@ def y_up_rotations(xyzw: Floats) -> Floats:
 
 
 def to_y_up_points(points: Floats) -> Floats:
-    """(..., 3) inverse of y_up_points."""
+    """Return the inverse (..., 3) of y_up_points."""
     result: Floats = np.stack([points[..., 0], points[..., 2], -points[..., 1]], axis=-1)
     return result
 

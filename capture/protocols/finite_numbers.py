@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def valid_positions(values: ArrayLike, what: str) -> Floats:
-    """Positions (N, 3) in m from 3 N numbers. Raises PacketError for one that is not finite or too far away."""
+    """Return positions (N, 3) in m from 3 N numbers. Raises PacketError for one that is not finite or too far away."""
     result = np.array(values, np.float64).reshape(-1, 3)
     if not (np.abs(result) < MAX_COORDINATE_M).all():
         raise PacketError(f"{what}: a coordinate is not a number below {MAX_COORDINATE_M:g} m")
@@ -22,7 +22,7 @@ def valid_positions(values: ArrayLike, what: str) -> Floats:
 
 
 def known_positions(points: Floats, what: str) -> Floats:
-    """Positions (N, 3) in m, some of which may be missing (NaN). Raises PacketError as valid_positions does."""
+    """Return positions (N, 3) in m, some of which may be missing (NaN). Raises PacketError as valid_positions does."""
     known = np.all(np.isfinite(points), axis=-1)
     return np.where(
         known[:, None], valid_positions(np.where(known[:, None], points, 0.0).ravel().tolist(), what), np.nan
@@ -41,7 +41,7 @@ def unit_quaternions(values: ArrayLike, what: str) -> Floats:
 
 
 def valid_position(values: Sequence[float], what: str) -> tuple[float, float, float]:
-    """One position in plain floats, for devices that send each bone separately; see valid_positions."""
+    """Return one position in plain floats, for devices that send each bone separately; see valid_positions."""
     x, y, z = values
     if not (abs(x) < MAX_COORDINATE_M and abs(y) < MAX_COORDINATE_M and abs(z) < MAX_COORDINATE_M):
         raise PacketError(f"{what}: a coordinate is not a number below {MAX_COORDINATE_M:g} m")
@@ -49,7 +49,7 @@ def valid_position(values: Sequence[float], what: str) -> tuple[float, float, fl
 
 
 def unit_quaternion(values: Sequence[float], what: str) -> tuple[float, float, float, float]:
-    """One unit quaternion in plain floats; see unit_quaternions."""
+    """Return one unit quaternion in plain floats; see unit_quaternions."""
     a, b, c, d = values
     length = math.sqrt(a * a + b * b + c * c + d * d)
     if not 0.5 < length < 2.0:
@@ -58,7 +58,7 @@ def unit_quaternion(values: Sequence[float], what: str) -> tuple[float, float, f
 
 
 def seconds(value: object) -> float | None:
-    """A time in s, None if it is not a finite number or implausibly large."""
+    """Return a time in s, None if it is not a finite number or implausibly large."""
     return value if isinstance(value, float) and abs(value) < MAX_TIME_S else None
 
 

@@ -30,7 +30,7 @@ class FrameCycle:
         self._stale = True
         self._position: dict[str, int] = {}
         self._history: dict[str, int] = {}
-        """For each message, one bit per frame, the newest lowest: whether it arrived."""
+        """For each message, which frames have arrived: one bit per frame, the newest lowest."""
         self._arrived: set[str] = set()
         self._last_position, self._last_expected, self._complete = 0, 0, False
         self._started, self._split_cycles = 0, 0

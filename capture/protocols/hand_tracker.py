@@ -21,7 +21,7 @@ class HandTracker:
         self._packet = 0
 
     def names_of(self, hands: list[HandSample]) -> tuple[str, ...]:
-        """Names of the hands of a packet: those of the hands that they continue, else by the sender's claim."""
+        """Return names of the hands of a packet: those of the hands that they continue, else by the sender's claim."""
         self._packet += 1
         self._tracked = {
             name: tracked for name, tracked in self._tracked.items() if self._packet - tracked[1] <= FORGET_AFTER
@@ -54,6 +54,6 @@ def _distance(tracked: HandSample, hand: HandSample) -> float:
 
 
 def _free_name(claim: str, taken: set[str]) -> str:
-    """A free name for a new hand: its claim, the other side if that is taken, or the claim with a number."""
+    """Return a free name for a new hand: its claim, the other side if that is taken, or the claim with a number."""
     opposite = {"left": "right", "right": "left"}.get(claim, claim)
     return next(name for name in chain((claim, opposite), (f"{claim}#{n}" for n in count(2))) if name not in taken)

@@ -25,7 +25,7 @@ from .parser import Parser
 
 MAX_HANDS = 4
 CAMERA = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-"""From a camera's axes to Blender's: (x, y, z) becomes (x, z, −y)."""
+"""Rotation from a camera's axes to Blender's: (x, y, z) becomes (x, z, −y)."""
 JOINT_INDICES = [JOINT_INDEX[joint] for joint in LANDMARKS]
 
 
@@ -46,7 +46,7 @@ class LandmarksParser(Parser):
         return [self.frame_of(hands, time_of(document))]
 
     def frame_of(self, hands: list[HandSample], time: float | None) -> Frame:
-        """The frame of hands at a time in s. Raises PacketError for a landmark that is too far away."""
+        """Return the frame of hands at a time in s. Raises PacketError for a landmark that is too far away."""
         positions = np.full((len(hands), len(JOINTS), 3), np.nan)
         for row, hand in enumerate(hands):
             positions[row, JOINT_INDICES] = known_positions(hand.joints, "a landmark") @ CAMERA.T

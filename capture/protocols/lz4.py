@@ -95,5 +95,5 @@ def _continued_length(data: bytes, index: int) -> tuple[int, int]:
 
 
 def _too_large(max_size: int) -> PacketError:
-    """The error for a frame that expands to more than `max_size` bytes."""
+    """Return the error for a frame that expands to more than `max_size` bytes."""
     return PacketError(f"an LZ4 frame expands to more than {max_size} bytes")

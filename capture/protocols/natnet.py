@@ -140,7 +140,7 @@ class NatnetParser(Parser):
         return [with_forearms(frame, forearms)]
 
     def _hands(self, skeletons: "dict[int, list[_Body]]") -> "tuple[_Points, tuple[SentForearm, ...]]":
-        """The joints of all hands with fingers, 25 per hand, and their forearms."""
+        """Return the joints of all hands with fingers, 25 per hand, and their forearms."""
         names: list[str] = []
         positions, rotations, forearms = [], [], []
         # The first skeleton gets no name, so that its hands' names do not change when another appears.
@@ -208,14 +208,14 @@ def _body(reader: PacketReader) -> _Body:
 
 
 def _forearm(hand: str, side: Side, arm: dict[str, _Body]) -> SentForearm:
-    """The forearm of an arm's bones. In the T-pose they are rotated as the hand that rests on them."""
+    """Return the forearm of an arm's bones. In the T-pose they are rotated as the hand that rests on them."""
     resting = {name: rot.multiply(y_up_rotations(body.rotation), BONE_FROM_JOINT[side]) for name, body in arm.items()}
     rotation = unpronated(resting.get("UArm", resting["FArm"]), resting["FArm"])
     return SentForearm(hand, y_up_points(arm["FArm"].position), rotation)
 
 
 def _to_array(joints: dict[str, Floats], width: int) -> Floats:
-    """(25, width) values of the joints, NaN for missing ones."""
+    """Return the values (25, width) of the joints, NaN for missing ones."""
     result = np.full((len(JOINTS), width), np.nan)
     for joint, values in joints.items():
         result[JOINT_INDEX[joint]] = values
@@ -252,7 +252,7 @@ def _version(reader: PacketReader) -> Version:
 
 
 def _descriptions(reader: PacketReader, version: Version) -> _Descriptions:
-    """Names of marker sets and skeletons. Reading stops at a description of unknown kind that has no size."""
+    """Return names of marker sets and skeletons. Reading stops at a description of unknown kind that has no size."""
     skeletons: dict[int, tuple[str, dict[int, str]]] = {}
     sets: dict[str, tuple[str, ...]] = {}
     for _ in range(reader.count(8)):
@@ -333,7 +333,7 @@ class NatnetSender(NatnetServer):
 
 
 def _sent_bones(outgoing: OutgoingFrame) -> Iterator[tuple[str, Side, Floats]]:
-    """The bones of a skeleton that are sent: name, side and frame (4, 4) of the joint at which each starts."""
+    """Yield the bones of a skeleton that are sent: name, side and frame (4, 4) of the joint at which each starts."""
     for name, (side, joint) in BONES.items():
         if side in outgoing.hands:
             yield name, side, outgoing.hands[side][JOINT_INDEX[joint]]

@@ -40,7 +40,7 @@ class OscMessage:
 
 
 def decode(packet: bytes, wanted: Container[bytes]) -> list[OscMessage]:
-    """The messages of a datagram to the wanted addresses, in order. Raises PacketError if it is not OSC."""
+    """Return the messages of a datagram to the wanted addresses, in order. Raises PacketError if it is not OSC."""
     messages: list[OscMessage] = []
     pending = [(0, len(packet), 0)]
     while pending:
@@ -97,7 +97,7 @@ def _elements(packet: bytes, start: int, end: int, depth: int) -> list[tuple[int
 
 
 def _read_string(packet: bytes, start: int, end: int) -> tuple[bytes, int]:
-    """A string and the index after its padding. Elements, and so strings, start at multiples of 4."""
+    """Return a string and the index after its padding. Elements, and so strings, start at multiples of 4."""
     stop = packet.find(b"\0", start, end)
     if stop < 0:
         raise PacketError(f"a string at byte {start} has no end")
@@ -125,7 +125,7 @@ def _decode_arguments(packet: bytes, start: int, end: int) -> tuple[Argument, ..
 
 @lru_cache(maxsize=64)
 def _argument_formats(tags: bytes) -> tuple[struct.Struct | None, ...]:
-    """How to decode the arguments, up to an unknown tag: None for a string, a Struct for a run of numbers."""
+    """Decoders of the arguments, up to an unknown tag: None for a string, a Struct for a run of numbers."""
     text, formats, position = tags.decode("latin-1"), list[struct.Struct | None](), 1
     while run := _TAG_RUN.match(text, position):
         formats.append(None if run[0] == "s" else struct.Struct(">" + "".join(_NUMBERS[tag] for tag in run[0])))

@@ -11,7 +11,7 @@ from ..frame import safe_label
 Floats = NDArray[np.float64]
 
 MAX_TEXT_SIZE = 256
-"""Most bytes of a name, including its end."""
+"""Maximum bytes of a name, including its end."""
 
 
 class PacketReader:
@@ -26,32 +26,32 @@ class PacketReader:
         return len(self._packet) - self._position
 
     def take(self, count: int) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         if not 0 <= count <= self.left:
             raise PacketError(f"{self._what}: {count} bytes needed at byte {self._position}, {self.left} are left")
         self._position += count
         return self._packet[self._position - count : self._position]
 
     def integer(self, form: str) -> int:
-        """An integer in the struct format `form`."""
+        """Return an integer in the struct format `form`."""
         number: int = struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))[0]
         return number
 
     def count(self, item_size: int) -> int:
-        """An i32 count of items of at least `item_size` bytes, which must fit into the packet."""
+        """Return an i32 count of items of at least `item_size` bytes, which must fit into the packet."""
         number = self.integer("i")
         if not 0 <= number * item_size <= self.left:
             raise PacketError(f"{self._what}: {number} items of {item_size} bytes or more, {self.left} bytes are left")
         return number
 
     def floats(self, *shape: int) -> Floats:
-        """An array of 32-bit floats, which may not be finite."""
+        """Return an array of 32-bit floats, which may not be finite."""
         count = int(np.prod(shape))
         with np.errstate(invalid="ignore"):
             return np.frombuffer(self.take(4 * count), "<f4").astype(np.float64).reshape(shape)
 
     def string(self) -> str:
-        """A string that ends with a zero byte."""
+        """Return a string that ends with a zero byte."""
         end = self._packet.find(b"\0", self._position, self._position + MAX_TEXT_SIZE)
         if end < 0:
             raise PacketError(f"{self._what}: a name at {self._position} has no end in {MAX_TEXT_SIZE} bytes")

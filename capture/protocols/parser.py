@@ -11,7 +11,7 @@ class Parser(ABC):
 
     @abstractmethod
     def feed(self, packet: bytes) -> Iterable[Frame]:
-        """The frames that this packet completes: none, one or more.
+        """Return the frames that this packet completes: none, one or more.
 
         Raises PacketError for a malformed packet and leaves the state unchanged. Whatever the bytes, it raises nothing
         else, its memory is bounded, and its run time is bounded by the packet's length.
@@ -22,11 +22,14 @@ class Parser(ABC):
         return ()
 
     def note(self) -> str:
-        """The error that the sender reports, in a sentence for the user; empty if nothing is."""
+        """Return the error that the sender reports, in a sentence for the user; empty if nothing is."""
         return ""
 
     def answer(self) -> str:
-        """The reply to the page whose packet was fed last; empty if none. A page that is replied to is not followed."""
+        """Return the reply to the page whose packet was fed last; empty if none.
+
+        A page that is replied to is not followed.
+        """
         return ""
 
     def take_captures(self) -> list[tuple[str, bytes]]:

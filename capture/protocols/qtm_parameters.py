@@ -21,14 +21,14 @@ from .finite_numbers import finite_float
 Floats = NDArray[np.float64]
 
 MAX_ITEMS = 4096
-"""Most labels, skeletons and segments together."""
+"""Maximum labels, skeletons and segments together."""
 MAX_DEPTH = 64
 """Maximum number of levels of nested elements; a finger's last segment is about 15 deep."""
 MAX_NAME_LENGTH = 256
 PIECE = 16_384
 """Bytes that are parsed at a time."""
 MAX_TAG_SIZE = 65_536
-"""Most bytes of a tag with its attributes, or of a comment, to within two pieces: it is parsed at once."""
+"""Maximum bytes of a tag with its attributes, or of a comment, to within two pieces: it is parsed at once."""
 UPWARDS = {"+X": "x", "-X": "-x", "+Y": "y", "-Y": "-y", "+Z": "z", "-Z": "-z"}
 """QTM's name of the axis that points up -> that of conventions.to_z_up."""
 

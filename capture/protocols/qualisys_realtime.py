@@ -167,7 +167,7 @@ class QualisysParser(Parser):
         return None
 
     def _joints(self, reader: PacketReader) -> tuple[Floats, Floats]:
-        """Positions (J, 3) in m and rotations (J, 4) of all hands' joints, NaN where a segment is missing."""
+        """Return positions (J, 3) in m and rotations (J, 4) of all hands' joints, NaN where a segment is missing."""
         skeletons = [
             np.frombuffer(reader.take(SEGMENT.itemsize * reader.count(SEGMENT.itemsize)), SEGMENT)
             for _ in range(min(reader.count(4), 1 + max(hand.skeleton for hand in self._hands)))
@@ -191,7 +191,7 @@ class QualisysParser(Parser):
         return self._in_metres(reader.floats(count, width)[:, :3])
 
     def _unlabelled(self, reader: PacketReader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
-        """The unlabelled markers, named by their ids; None without any."""
+        """Return the unlabelled markers, named by their ids; None without any."""
         width = 16 if kind == UNLABELLED[0] else 20
         count = reader.count(width)
         reader.take(4)
@@ -249,7 +249,7 @@ def _fill(hand: _HandColumns, segments: Segments, positions: Floats, rotations: 
 
 
 def _timecode(reader: PacketReader) -> str:
-    """The first SMPTE timecode."""
+    """Return the first SMPTE timecode."""
     for _ in range(reader.count(12)):
         kind, _, low = reader.integer("i"), reader.integer("I"), reader.integer("I")
         if kind == 0:
@@ -262,7 +262,7 @@ class QualisysSender(QtmServer):
     """Imitates QTM in version 1.25: labelled markers, and the hands as segments of one skeleton."""
 
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
-        """The parameters, then a frame."""
+        """Yield the parameters, then a frame."""
         yield message(XML, self.parameters(outgoing) + b"\0")
         yield self.frame(outgoing)
 
@@ -298,7 +298,7 @@ class QualisysSender(QtmServer):
 
 
 def _segments(outgoing: OutgoingFrame) -> Segments:
-    """The segments of the skeleton: the hips at the origin, and the hands."""
+    """Return the segments of the skeleton: the hips at the origin, and the hands."""
     bones = [(segment_id, *bone) for segment_id, bone in enumerate(BONES.values(), 2) if bone[0] in outgoing.hands]
     segments = np.zeros(1 + len(bones), SEGMENT)
     segments[0] = (1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
@@ -310,7 +310,7 @@ def _segments(outgoing: OutgoingFrame) -> Segments:
 
 
 def _endpoint_xml(outgoing: OutgoingFrame, side: Side, joint: str) -> str:
-    """The XML of a segment's end in its own frame, in mm; only for the last segment of a digit."""
+    """Return the XML of a segment's end in its own frame, in mm; only for the last segment of a digit."""
     if not joint.endswith("distal"):
         return ""
     last, tip = outgoing.hands[side][JOINT_INDEX[joint]], outgoing.hands[side][JOINT_INDEX[joint] + 1]

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 JOINT_INDICES = [JOINT_INDEX[joint] for joint in LANDMARKS]
 MAX_PACKET_SIZE = 8192
-"""Most bytes of a datagram; the four lines of a frame have about 2600 with all digits."""
+"""Maximum bytes of a datagram; the four lines of a frame have about 2600 with all digits."""
 MAX_LINES = 16
 
 DEVICE_FROM_WRIST = rot.from_matrix(np.array([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]))

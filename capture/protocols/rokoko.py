@@ -31,7 +31,7 @@ from .parser import Parser
 Floats = NDArray[np.float64]
 
 MAX_JSON_SIZE = 1 << 18
-"""Most bytes of JSON in a packet; an actor with fingers and face has about 20 000. Decoding blocks other threads."""
+"""Maximum bytes of JSON in a packet; an actor with fingers and face has about 20 000. Decoding blocks other threads."""
 MAX_ACTORS = 8
 MAX_NAME_LENGTH = 40
 
@@ -92,13 +92,16 @@ def _decode(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
 
 
 def _name(actor: dict[str, Any]) -> str:
-    """An actor's name, usable in labels."""
+    """Return an actor's name, usable in labels."""
     name = actor.get("name")
     return safe_label(" ".join(name.replace(":", " ").split()), MAX_NAME_LENGTH) if isinstance(name, str) else ""
 
 
 def _gloved_hands(actor: dict[str, Any]) -> Iterator[tuple[Side, list[dict[str, Any] | None]]]:
-    """The sides whose fingers are tracked, each with the data of its BONES, None if missing. Raises PacketError."""
+    """Yield the sides whose fingers are tracked, each with the data of its BONES, None if missing.
+
+    Raises PacketError.
+    """
     body, meta = actor.get("body", actor), actor.get("meta")
     if not isinstance(body, dict):
         raise PacketError("an actor's body is not an object, expected its bones")
@@ -114,7 +117,10 @@ def _gloved_hands(actor: dict[str, Any]) -> Iterator[tuple[Side, list[dict[str, 
 
 
 def _hand(bones: list[dict[str, Any] | None]) -> tuple[Floats, Floats]:
-    """Positions (25, 3) in m and rotations (25, 4) wxyz of joints, NaN where a bone is missing. Raises PacketError."""
+    """Return positions (25, 3) in m and rotations (25, 4) wxyz of joints, NaN where a bone is missing.
+
+    Raises PacketError.
+    """
     sent = {joint: bone for joint, bone in zip(JOINT_INDICES, bones, strict=True) if bone is not None}
     positions, rotations = unseen_hand()
     xyz = valid_positions([number for bone in sent.values() for number in _numbers(bone, "position", "xyz")], "a bone")
@@ -127,7 +133,7 @@ def _hand(bones: list[dict[str, Any] | None]) -> tuple[Floats, Floats]:
 
 
 def _forearm(actor: dict[str, Any], performer: str, side: Side) -> SentForearm | None:
-    """The forearm of an actor's hand; None if it is not tracked, or not sent as it should be."""
+    """Return the forearm of an actor's hand; None if it is not tracked, or not sent as it should be."""
     body, meta = actor.get("body", actor), actor.get("meta")
     if isinstance(meta, dict) and meta.get("hasBody") is False:
         return None
@@ -143,7 +149,7 @@ def _forearm(actor: dict[str, Any], performer: str, side: Side) -> SentForearm |
 
 
 def _resting(bone: Any) -> Floats:
-    """The rotation (4,) wxyz of the wrist of a hand at rest on a bone of the arm. Raises PacketError."""
+    """Return the rotation (4,) wxyz of the wrist of a hand at rest on a bone of the arm. Raises PacketError."""
     (xyzw,) = unit_quaternions(_numbers(bone, "rotation", "xyzw"), "an arm's bone")
     # In the T-pose the arm's bones are rotated as the hands that rest on them.
     return rot.multiply(unity_rotations(xyzw), BONE_FROM_JOINT)

@@ -80,7 +80,7 @@ class VmcParser(Parser):
             yield from self._frame(self._cycle.frame)
 
     def _frame(self, number: int) -> Iterator[Frame]:
-        """The frame with the given number, if any bone of a hand was sent in it."""
+        """Yield the frame with the given number, if any bone of a hand was sent in it."""
         self._bones = {
             bone: transform
             for bone, transform in self._bones.items()
@@ -117,7 +117,7 @@ class VmcParser(Parser):
         return positions, rotations
 
     def _forearm(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> SentForearm | None:
-        """The forearm of a hand in the frame, None if it is not sent or its bone has axes of its own."""
+        """Return the forearm of a hand in the frame, None if it is not sent or its bone has axes of its own."""
         upper, fore, hand = (f"{side.capitalize()}{part}" for part in ARM[-3:])
         if fore not in local or hand not in local:
             return None
@@ -138,7 +138,7 @@ class VmcParser(Parser):
 
 
 def _first_key(cycle: Mapping[str, bool]) -> str:
-    """The message with which a frame starts, from the messages of one cycle: see FrameCycle.
+    """Return the message with which a frame starts, from the messages of one cycle: see FrameCycle.
 
     Senders send the time first or last: packets of several messages show which; it is assumed to be last in packets of
     one. Without it, a frame starts with the bone nearest to the hips, or with the root if that comes just before it.
@@ -162,13 +162,13 @@ def _lifetime(bone: str) -> int:
 
 
 def _offset(bone: str, position: Vector) -> Vector:
-    """A bone's position in its parent in m: as sent, else an adult's."""
+    """Return a bone's position in its parent in m: as sent, else an adult's."""
     x, y, z = position
     return vrm_t_pose.ADULT_OFFSETS.get(bone, position) if abs(x) + abs(y) + abs(z) < MIN_OFFSET_M else position
 
 
 def _parse(message: osc.OscMessage) -> tuple[str, Transform | float] | None:
-    """The key and value of a message: a bone and its transform, or TIME and s; None for other bones.
+    """Return the key and value of a message: a bone and its transform, or TIME and s; None for other bones.
 
     Raises PacketError.
     """
@@ -218,14 +218,14 @@ class VmcSender(UdpSender):
 
 
 def _bone_frames(side: Side, joints: Floats) -> Floats:
-    """(16, 4, 4) T_world_bone from joints (25, 4, 4), aligned with the world when the hand is in the T-pose."""
+    """Return T_world_bone (16, 4, 4) from joints (25, 4, 4), aligned with the world when the hand is in the T-pose."""
     frames = joints[JOINT_INDICES].copy()
     frames[:, :3, :3] = frames[:, :3, :3] @ np.swapaxes(vrm_t_pose.T_POSE_FRAMES[side], 1, 2)
     return frames
 
 
 def _resting_bone(side: Side, wrist: Floats) -> Floats:
-    """(4, 4) T_world_bone of a bone that carries a hand at rest whose wrist is rotated as `wrist` (4, 4) is."""
+    """Return T_world_bone (4, 4) of a bone that carries a hand at rest whose wrist is rotated as `wrist` (4, 4) is."""
     frame = wrist.copy()
     frame[:3, :3] = frame[:3, :3] @ vrm_t_pose.T_POSE_FRAMES[side][0].T
     return frame

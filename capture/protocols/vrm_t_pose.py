@@ -28,7 +28,7 @@ _THUMB, _INDEX, _MIDDLE, _LITTLE = 1, 4, 7, 13
 
 
 def _t_pose_frames(side: Side) -> Floats:
-    """(16, 3, 3) HandModel's joint frames in the T-pose."""
+    """Return the HandModel's joint frames (16, 3, 3) in the T-pose."""
     out = 1.0 if side == "left" else -1.0
     fingers = rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]))
     frames: Floats = np.tile(fingers, (len(JOINT_INDICES), 1, 1))
@@ -40,7 +40,7 @@ T_POSE_FRAMES: dict[Side, Floats] = {side: _t_pose_frames(side) for side in SIDE
 
 
 def _adult_hand_offsets(side: Side) -> Floats:
-    """(16, 3) positions of an adult hand's bones in their parents in m. The wrist's row is zero."""
+    """Return the positions (16, 3) of an adult hand's bones in their parents in m. The wrist's row is zero."""
     frames, adult = T_POSE_FRAMES[side], proportions.adult(side)
     offsets: Floats = proportions.rest_frames_in_wrist(adult)[JOINT_INDICES, :3, 3] @ frames[0].T
     for digit in range(len(DIGIT_BONES)):
@@ -105,7 +105,7 @@ def resting_wrist(side: Side, offsets: Floats, hand: Vector) -> Floats | None:
 
 
 def _aligned(actual: Floats, expected: Floats) -> NDArray[np.bool_]:
-    """(N,) whether vectors (N, 3) of any length are roughly parallel to unit vectors (N, 3)."""
+    """Return (N,) whether vectors (N, 3) of any length are roughly parallel to unit vectors (N, 3)."""
     aligned: NDArray[np.bool_] = np.einsum("nk,nk->n", actual, expected) > MIN_ALIGNMENT * np.linalg.norm(
         actual, axis=1
     )
@@ -113,7 +113,7 @@ def _aligned(actual: Floats, expected: Floats) -> NDArray[np.bool_]:
 
 
 def _is_world_aligned(side: Side, offsets: Floats) -> bool:
-    """Whether the hand's bone is aligned with the world in the T-pose, judged by its knuckles."""
+    """Return whether the hand's bone is aligned with the world in the T-pose, judged by its knuckles."""
     actual = np.stack([offsets[_MIDDLE], offsets[_INDEX] - offsets[_LITTLE]])
     return bool(_aligned(actual, np.stack([T_POSE_FRAMES[side][0, :, 1], [0.0, -1.0, 0.0]])).all())
 

@@ -60,7 +60,7 @@ class WebxrParser(Parser):
 
 
 def _hand(side: Side, hand: Any) -> tuple[Floats, Floats]:
-    """Positions (25, 3) in m and rotations (25, 4) wxyz in Blender's axes. Raises PacketError."""
+    """Return positions (25, 3) in m and rotations (25, 4) wxyz in Blender's axes. Raises PacketError."""
     xyz, xyzw = _numbers(side, hand, "places", 3), _numbers(side, hand, "turns", 4)
     return y_up_points(valid_positions(xyz, f"{side} hand")), y_up_rotations(unit_quaternions(xyzw, f"{side} hand"))
 

@@ -48,7 +48,7 @@ SEGMENTS = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in jo
 """The 20 segments of a hand in order: the carpus, then each digit's from its metacarpal outwards."""
 JOINT_INDICES = [JOINT_INDEX[joint] for joint in SEGMENTS]
 AXES = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-"""From MVN's axes to Blender's, where forwards is −Y and left is +X."""
+"""Rotation from MVN's axes to Blender's, where forwards is −Y and left is +X."""
 AXES_ROTATION = rot.from_matrix(AXES)
 SEGMENT_FROM_JOINT: dict[Side, Floats] = {
     # In the T-pose the palms face down; a left hand points along +Y of MVN, a right one along −Y.
@@ -159,7 +159,7 @@ def _forearm(hand: str, side: Side, arm: Segments, scale: float) -> SentForearm 
 
 
 def _numbers(segments: Segments) -> tuple[Floats, Floats]:
-    """Positions (N, 3) and unit quaternions (N, 4) of segments, in their unit and axes.
+    """Return positions (N, 3) and unit quaternions (N, 4) of segments, in their unit and axes.
 
     Raises PacketError if numbers are damaged.
     """
@@ -211,7 +211,7 @@ def _segment_rotation(side: Side, joints: Floats) -> Floats:
 
 
 def _resting_frames(side: Side) -> Floats:
-    """(25, 4, 4) joint frames of a relaxed hand beside a standing body, fingers down."""
+    """Return the joint frames (25, 4, 4) of a relaxed hand beside a standing body, fingers down."""
     hand = proportions.build(proportions.adult(side))
     sign = 1.0 if side == "left" else -1.0
     root = np.eye(4)

@@ -1,4 +1,4 @@
-"""How much the bones between markers change their lengths: those between joints keep them, those on the skin do not."""
+"""Measure how distances between markers change: they are constant between joints, but not on the skin."""
 
 from collections.abc import Mapping
 from itertools import pairwise

@@ -111,7 +111,7 @@ class FitMarkers:
         return _CHAIN_INDEX[self.joints[marker]][0] if self.joints[marker] else None
 
     def local_positions(self, hand: Proportions, spots: tuple[Spot, ...]) -> Floats:
-        """Positions (M, 3) m of spots in the frames of the joints that carry the markers."""
+        """Return positions (M, 3) m of spots in the frames of the joints that carry the markers."""
         offsets = np.array([spot.offset_on(hand.side) for spot in spots]).reshape(-1, 3)
         return np.where(np.array(self.joints)[:, None] == 0, site_positions(hand, spots), offsets)
 

@@ -196,7 +196,7 @@ def _unit_vector(heading: Numbers) -> Numbers:
 
 
 def _hidden_link(radius: float, bend: Numbers, heading: Numbers) -> Numbers:
-    """The hidden link (F, 2) m of an arc that bends by (F,) rad, thesis (4.4), (4.7)."""
+    """Return the hidden link (F, 2) m of an arc that bends by (F,) rad, thesis (4.4), (4.7)."""
     link: Numbers = (2 * radius * np.sin(bend / 2))[:, None] * _unit_vector(heading + bend / 2)
     return link
 

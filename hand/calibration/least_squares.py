@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 POSE_SPREAD = {"abduction": np.deg2rad(30.0), "twist": np.deg2rad(7.0), "flexion": np.deg2rad(60.0)}
 """rad, standard deviations of a clip's angles about those of a relaxed hand."""
 DIP_COUPLING_SPREAD = np.deg2rad(3.0)
-"""rad, standard deviation of a DIP about what its PIP predicts. Solvers couple the two where markers do not determine
+"""rad, standard deviation of a DIP from its PIP's prediction. Solvers couple the two where markers do not determine
 them, so a finger must be long enough for its tip when they are coupled."""
 INDEPENDENT_FRAMES = 20.0
 """The number of independent frames to which a clip is equivalent: skin slides in the same way each time a finger bends,

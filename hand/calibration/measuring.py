@@ -213,7 +213,7 @@ def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) 
 
 
 MIN_STRAIGHTNESS = 0.5
-"""The share of a bone's length along the straight digit from which on its direction determines abduction."""
+"""The fraction of a bone's length along the straight digit from which on its direction determines abduction."""
 
 
 def _abduction_correction(joint: str, tips: Floats) -> Floats:

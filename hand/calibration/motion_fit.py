@@ -44,7 +44,7 @@ INITIAL_NOISE = 0.0015
 RHO_SPREAD, MAX_RHO_SPREAD = 0.15, 0.05
 """Standard deviations of ρ: between people, and the largest with which the fit determines it."""
 MAX_RESIDUAL_RATIO = 0.8
-"""On held-out frames, the fit's residual must be below this fraction of the previous hand's."""
+"""Maximum residual of the fit on held-out frames, as a fraction of that of the previous hand."""
 
 
 def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, most: int = MAX_FRAMES) -> Ints:
@@ -80,7 +80,7 @@ def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats
 
 
 def _outermost(spots: tuple[Spot, ...], seen: Bools, digit: str) -> int | None:
-    """The outermost of a digit's markers that are seen in a tenth of the frames."""
+    """Return the outermost of a digit's markers that are seen in a tenth of the frames."""
     joints = CHAIN_JOINTS[digit]
     often_seen = seen.mean(axis=0) > 0.1
     candidates = [m for m, spot in enumerate(spots) if spot.joint in joints and not on_palm(spot) and often_seen[m]]
@@ -214,7 +214,7 @@ def _range_of_motion(spots: tuple[Spot, ...], local: Floats) -> float:
 def _validation_problem(
     problem: FitProblem, start: Proportions, measured_spots: tuple[Spot, ...], positions: Floats
 ) -> tuple[FitProblem, FitState]:
-    """The problem for held-out frames (F, M, 3), and the previous hand as its state."""
+    """Return the problem for held-out frames (F, M, 3), and the previous hand as its state."""
     seen = np.all(np.isfinite(positions), axis=-1)
     validation = replace(problem, positions=np.where(seen[..., None], positions, 0.0), seen=seen)
     return validation, _initial_state(validation, start, measured_spots, np.full(len(DIGITS), DIP_PER_PIP), positions)
@@ -256,7 +256,7 @@ def prepare_fit(
 def _initial_state(
     problem: FitProblem, start: Proportions, measured_spots: tuple[Spot, ...], rho: Floats, positions: Floats
 ) -> FitState:
-    """The relaxed hand, fitted to the palm markers of each frame."""
+    """Return the relaxed hand, fitted to the palm markers of each frame."""
     palm = [m for m, spot in enumerate(measured_spots) if on_palm(spot)]
     root = rot.fit_rigid_to_visible(site_positions(start, tuple(measured_spots[m] for m in palm)), positions[:, palm])
     return FitState(

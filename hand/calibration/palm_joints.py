@@ -82,7 +82,7 @@ PLANE_WEIGHT = 0.2
 
 
 def _proximal_marker(spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats | None:
-    """The marker (F, 3) on a finger's first bone, which moves about the knuckle; None if it is rarely seen."""
+    """Return the marker (F, 3) on a finger's first bone, which moves about the knuckle; None if it is rarely seen."""
     first, second = CHAIN_JOINTS[digit][:2] if digit else ("", "")
     candidates = [i for i, spot in enumerate(spots) if spot.joint == first and any(spot.offset)]
     candidates += [i for i, spot in enumerate(spots) if spot.joint == second and not any(spot.offset)]

@@ -21,14 +21,14 @@ class BandedMatrix:
     """(F - 2, N) between a frame and the one after the next."""
 
     def fixed(self, free: Bools) -> "BandedMatrix":
-        """The same with the variables that are not free (F, N) held: their rows are those of the identity."""
+        """Return the matrix with the variables that are not free (F, N) held: their rows are those of the identity."""
         blocks = self.blocks * (free[:, :, None] & free[:, None, :])
         rows = np.arange(free.shape[1])
         blocks[:, rows, rows] += ~free
         return BandedMatrix(blocks, self.next * (free[:-1] & free[1:]), self.second * (free[:-2] & free[2:]))
 
     def damped(self, damping: float) -> "BandedMatrix":
-        """The same with its diagonal increased by a share of itself (Marquardt)."""
+        """Return the matrix with its diagonal multiplied by 1 + λ (Marquardt)."""
         blocks, rows = self.blocks.copy(), np.arange(self.blocks.shape[1])
         blocks[:, rows, rows] = blocks[:, rows, rows] * (1 + damping) + 1e-9
         return BandedMatrix(blocks, self.next, self.second)

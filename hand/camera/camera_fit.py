@@ -34,9 +34,9 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
 SHAPE_FRAMES = 200
-"""Most frames by which the side is decided and the bones are measured."""
-PIECE, RUN_UP = 600, 45
-"""Frames of a take that are fitted at once, and those before and after them that are fitted along."""
+"""Maximum frames from which the side and the bone lengths are determined."""
+BATCH_FRAMES, OVERLAP_FRAMES = 600, 45
+"""Frames in a batch of a take, and additional frames on both sides that are fitted with it and discarded."""
 MAX_GAP = 0.5
 """s, the longest time without the hand over which its poses are predicted."""
 START_SPREAD = 0.008
@@ -52,7 +52,7 @@ class CameraHand:
     side: Side
     proportions: Proportions
     pose: Pose
-    """Of the hand built of these proportions."""
+    """Pose of the hand that is built from these proportions."""
     known: Bools
     """(F,) frames with a pose: the hand was found in them, or they lie in a gap of at most MAX_GAP."""
     found: Bools
@@ -113,7 +113,7 @@ SHAPE_ITERATIONS, POSE_ITERATIONS = 25, 25
 def start_state(
     landmarks: PictureLandmarks, side: Side, shape: ShapeParameters, settings: CameraSettings
 ) -> tuple[TakeState, Sighting]:
-    """Poses from the detector's guess in frames in which the hand was found, and what is seen of it, mirrored to right.
+    """Return poses from the detector's guess in frames with the hand, and the sighting of it, mirrored to right.
 
     Frames without the hand get the pose of the nearest one with it.
     """
@@ -199,22 +199,22 @@ def _fit_frames(
     """Fit every frame of a take with a known shape, piece by piece; return poses and where the hand was found (F,)."""
     state, sighting = start_state(landmarks, side, shape, settings)
     result, found = state.poses.copy(), landmarks.seen.copy()
-    for start in range(0, len(times), PIECE):
+    for start in range(0, len(times), BATCH_FRAMES):
         yield Progress(0.5 + 0.5 * start / len(times))
-        first = max(start - RUN_UP, 0)
-        rows = slice(first, start + PIECE + RUN_UP)
+        first = max(start - OVERLAP_FRAMES, 0)
+        rows = slice(first, start + BATCH_FRAMES + OVERLAP_FRAMES)
         problem = TakeFitProblem(sighting.select(rows), MotionPrior(times[rows]), None)
         fitted, _ = fit_take(problem, replace(state, poses=state.poses.select(rows)), POSE_ITERATIONS)
         trusted = _without_false_frames(problem, fitted)
         fitted, _ = fit_take(trusted, fitted, POSE_ITERATIONS)
-        own = np.arange(start, min(start + PIECE, len(times)))
+        own = np.arange(start, min(start + BATCH_FRAMES, len(times)))
         result.assign(own, fitted.poses.select(own - first))
         found[own] = trusted.sighting.seen[own - first]
     return result, found
 
 
 def _without_false_frames(problem: TakeFitProblem, state: TakeState) -> TakeFitProblem:
-    """The same without frames whose landmarks are far from the fitted hand: the detector saw something else there."""
+    """Return the problem without frames whose landmarks are far from the fitted hand, which the detector got wrong."""
     sighting = problem.sighting
     misses = np.linalg.norm(residuals(state.shape, state.poses, sighting).picture, axis=-1).mean(axis=1)
     usual = float(np.median(misses[sighting.seen])) if sighting.seen.any() else 0.0
@@ -239,7 +239,7 @@ def _camera_hand(side: Side, shape: ShapeParameters, poses: Poses, times: Floats
 
 
 def _predictable(times: Floats, found: Bools) -> Bools:
-    """(F,) frames with the hand, and those between two of them that are MAX_GAP apart at most."""
+    """Return the frames (F,) with the hand, and those between two of them that are MAX_GAP apart at most."""
     frames = np.flatnonzero(found)
     before = np.maximum.accumulate(np.where(found, np.arange(len(found)), -1))
     after = np.minimum.accumulate(np.where(found, np.arange(len(found)), len(found))[::-1])[::-1]

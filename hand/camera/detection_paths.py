@@ -22,7 +22,7 @@ MOVEMENT_COST = 1.5
 LONGEST_STEP = 1.5
 """Farthest movement between two detections of a hand, as a multiple of its size."""
 SAME_HAND = 0.5
-"""Mean distance of landmarks, as a share of the hand's size, below which two detections are of one hand."""
+"""Mean distance of landmarks, as a fraction of the hand's size, below which two detections are of one hand."""
 LONGEST_GAP = 15
 """Frames after which a lost hand may be another: its side then decides (hand_stretches.py)."""
 MIN_FRAMES = 3
@@ -37,7 +37,7 @@ class Detection:
     pixels: Floats
     """(21, 2)"""
     index: int
-    """In its frame's list."""
+    """Index in its frame's list."""
 
     @property
     def size(self) -> float:
@@ -45,7 +45,7 @@ class Detection:
         return max(float(np.ptp(self.pixels, axis=0).max()), 1e-6)
 
     def distance(self, other: "Detection") -> float:
-        """Mean distance of the landmarks, as a share of the hand's size."""
+        """Mean distance of the landmarks, as a fraction of the hand's size."""
         distance = float(np.linalg.norm(self.pixels - other.pixels, axis=1).mean())
         return distance / max(self.size, other.size)
 
@@ -88,7 +88,7 @@ def _follow(left: list[list[Detection]], fewest: int, most: int) -> list[list[De
 
 
 def _best_path(frames: list[list[Detection]], step_cost: Callable[[Detection, Detection], float]) -> list[Detection]:
-    """The path with the most detections and the least movement."""
+    """Return the path with the most detections and the least movement."""
     best: dict[tuple[int, int], tuple[float, Detection, tuple[int, int] | None]] = {}
     recent: list[list[Detection]] = []
     for found in frames:
@@ -115,7 +115,7 @@ def _best_path(frames: list[list[Detection]], step_cost: Callable[[Detection, De
 
 
 def _step_cost(before: Detection, after: Detection) -> float:
-    """The cost of a step on a path, in detections; inf if it is too long."""
+    """Return the cost of a step on a path, in detections; inf if it is too long."""
     if after.frame - before.frame > LONGEST_GAP:
         return np.inf
     distance = before.distance(after)

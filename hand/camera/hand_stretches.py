@@ -19,9 +19,9 @@ from .side_costs import SideCosts
 Floats = NDArray[np.float64]
 
 SIDE_FRAMES = 60
-"""Most frames of a stretch from which its side is determined."""
+"""Maximum frames of a stretch from which its side is determined."""
 MIN_SEEN = 0.05
-"""A hand that is found in less than this share of the frames is none."""
+"""A hand that is found in less than this fraction of the frames is none."""
 MAX_BOTH = 2
 """Frames in which both of two stretches of one hand may be found: a detector may find a hand twice."""
 

@@ -36,7 +36,7 @@ _AT_END = _JOINT > 0
 
 
 def mean_shape(length: float) -> ShapeParameters:
-    """A mean hand of this length in m, from the wrist to the middle finger's tip."""
+    """Return a mean hand of this length in m, from the wrist to the middle finger's tip."""
     scale = length / MEAN.size
     no_offsets = np.zeros((COUNT, 3))
     shape = ShapeParameters(
@@ -53,21 +53,21 @@ def mean_shape(length: float) -> ShapeParameters:
 
 
 def shape_of(proportions: Proportions) -> ShapeParameters:
-    """The shape of a hand of these proportions; a left one's is its mirror image's."""
+    """Return the shape of a hand of these proportions; a left one's is its mirror image's."""
     right = proportions if proportions.side == "right" else proportions.mirrored()
     shape = replace(mean_shape(right.size), first_joints=right.first_joints, lengths=right.phalanges)
     return with_offsets(replace(shape, digit_rotations=rot.to_matrix(right.digit_rotations)))
 
 
 def with_offsets(shape: ShapeParameters) -> ShapeParameters:
-    """The same hand with its landmarks where they belong on it."""
+    """Return the same hand with its landmarks at their positions on it."""
     offsets = landmark_offsets() * length_of(shape)
     offsets[_AT_END, 1] += shape.lengths[_DIGIT, _BONE][_AT_END]
     return replace(shape, offsets=offsets)
 
 
 def length_of(shape: ShapeParameters) -> float:
-    """A hand's length in m, from the wrist to the straight middle finger's tip."""
+    """Return a hand's length in m, from the wrist to the straight middle finger's tip."""
     return float(np.linalg.norm(shape.first_joints[2]) + shape.lengths[2].sum())
 
 

@@ -13,7 +13,7 @@ from .picture_landmarks import LANDMARK_JOINTS
 Floats = NDArray[np.float64]
 
 POSE_FLOOR = np.deg2rad(5.0)
-"""Standard deviation that is added to every angle's, since hands do what those of the table did not."""
+"""Standard deviation that is added to every angle's, since other hands move in ways that those of the table did not."""
 
 
 @cache
@@ -24,7 +24,7 @@ def _table() -> dict[str, Any]:
 
 @cache
 def landmark_offsets() -> Floats:
-    """(21, 3) offsets of the landmarks from their joints, as shares of the hand's length."""
+    """Return the offsets (21, 3) of the landmarks from their joints, as fractions of the hand's length."""
     offsets = np.array([_table()["offsets"][joint] for joint in LANDMARK_JOINTS], float)
     offsets.setflags(write=False)
     return offsets

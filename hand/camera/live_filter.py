@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 WIDTH = ROOT_DOFS + DOFS
 """Variables of a pose: position, rotation about own axes, angles."""
 STEPS = 2
-"""Most steps for a frame."""
+"""Maximum steps for a frame."""
 TOLERANCE = 1e-3
 """Relative decrease of a frame's cost below which its steps end."""
 CALM_DOWN = 0.3
@@ -63,12 +63,12 @@ class FilterState:
         return cls(time, pose, np.zeros(WIDTH), np.diag(spreads**2))
 
     def looser(self, factor: float) -> "FilterState":
-        """The same, less certain: its covariance times a factor."""
+        """Return the same, less certain: its covariance times a factor."""
         return replace(self, covariance=factor * self.covariance)
 
 
 def predict(state: FilterState, time: float, limits: Floats) -> FilterState:
-    """The state at a later time in s, by motion alone."""
+    """Return the state at a later time in s, by motion alone."""
     interval = float(np.clip(time - state.time, 0.0, LONGEST_INTERVAL))
     decay = np.exp(-interval / CALM_DOWN)
     reach = CALM_DOWN * (1 - decay)
@@ -91,7 +91,7 @@ def predict(state: FilterState, time: float, limits: Floats) -> FilterState:
 def correct(
     predicted: FilterState, shape: ShapeParameters, limits: Floats, sighting: Sighting, start: Poses | None = None
 ) -> tuple[FilterState, LandmarkResiduals, float]:
-    """The state after what is seen in one frame, the landmarks' residuals, and the cost.
+    """Return the state after one frame's landmarks, their residuals, and the cost.
 
     start: where the search starts, by default the prediction.
     """
@@ -129,7 +129,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Frame:
-    """One frame's problem: what is predicted and what is seen."""
+    """One frame's problem: the prediction and the landmarks."""
 
     predicted: FilterState
     precision: Floats
@@ -138,7 +138,7 @@ class _Frame:
     sighting: Sighting
 
     def at(self, pose: Poses) -> _Trial:
-        """The cost of a pose."""
+        """Return the cost of a pose."""
         before, found = self.predicted.pose, residuals(self.shape, pose, self.sighting)
         rotation = rotation_errors(before.rotations.swapaxes(1, 2) @ pose.rotations, np.eye(3))[0]
         moves = pose.positions[0] - before.positions[0], rotation, pose.angles[0] - before.angles[0]
@@ -158,7 +158,7 @@ class _Frame:
         return matrix, rhs
 
     def after(self, trial: _Trial, information: Floats) -> FilterState:
-        """The state at the solved pose: velocities follow it by their covariance with it."""
+        """Return the state at the solved pose: velocities follow it by their covariance with it."""
         before = self.predicted
         gain = before.covariance[:, :WIDTH] @ self.precision
         less = before.covariance[:WIDTH, :WIDTH] - invert(self.precision + information)

@@ -1,4 +1,4 @@
-"""Follow a hand of known bones frame by frame: what is seen, what is refused, and what is predicted.
+"""Follow a hand with known bones frame by frame; refuse false detections, and predict poses without one.
 
 Where landmarks are farther from the hand than usual, its motion has changed, and what was predicted counts less. A
 frame whose landmarks are far from it even so is either false, or the hand is elsewhere: the search then starts from the
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 USUAL_MISS = 1.0
 """Standard deviations by which a hand's landmarks miss it, before that is known."""
 USUAL_SHARE = 0.05
-"""Share of a frame in what is usual."""
+"""Weight of a frame in the running mean of the usual distance."""
 SURPRISE, LOOSER = 1.5, 4.0
 """How many times as far as usual the landmarks must be from the hand for its motion to have changed suddenly, and by
 how much what was predicted is then less certain."""
@@ -64,7 +64,7 @@ class CameraTracker:
         return TrackerState(FilterState.at(time, self._single(size, found)), time)
 
     def follow(self, time: float, size: PictureSize, found: PictureHand | None, state: TrackerState) -> TrackerState:
-        """The state at a later time in s; found: None if the hand is not seen."""
+        """Return the state at a later time in s; found: None if the hand is not seen."""
         if found is None:
             return self._without(time, state)
         predicted = predict(state.filter, time, self.limits)
@@ -86,7 +86,7 @@ class CameraTracker:
         return TrackerState(after, time, state.usual + USUAL_SHARE * (miss - state.usual))
 
     def root(self, pose: Poses) -> Floats:
-        """(1, 4, 4) T_camera_wrist of the hand itself, m."""
+        """Return T_camera_wrist (1, 4, 4) of the hand itself, m."""
         root = np.eye(4)[None].copy()
         root[:, :3, :3], root[:, :3, 3] = pose.rotations, pose.positions
         return np.asarray(FRAME_SIGNS * root) if self.side == "left" else root
@@ -103,7 +103,7 @@ class CameraTracker:
         return POINT_SIGNS if self.side == "left" else np.ones(3)
 
     def _single(self, size: PictureSize, found: PictureHand) -> Poses:
-        """The pose fitted to a frame by itself."""
+        """Return the pose fitted to a frame by itself."""
         landmarks = PictureLandmarks.of(size, [found])
         return start_state(landmarks, self.side, self.shape, self.settings)[0].poses
 
@@ -113,7 +113,7 @@ class CameraTracker:
         return np.asarray(local @ pose.rotations[0].T + pose.positions[0])
 
     def _sighting(self, size: PictureSize, found: PictureHand, pose: Poses) -> Sighting:
-        """The measurements of a frame, at the distance of a predicted pose."""
+        """Return the measurements of a frame, at the distance of a predicted pose."""
         landmarks = PictureLandmarks.of(size, [found])
         lines = landmarks.sight_lines(self.settings.angle_of_view) * self._mirror[:2]
         distance = max(float(self._landmarks(pose)[:, 2].mean()), 0.05)

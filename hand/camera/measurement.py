@@ -61,7 +61,7 @@ class LandmarkResiduals:
     """Residuals of F frames in standard deviations."""
 
     landmarks: MarkerPositions
-    """In the wrist's frame."""
+    """Positions in the wrist's frame."""
     points: Floats
     """(F, 21, 3) m, the landmarks in the camera's space."""
     picture: Floats
@@ -122,7 +122,7 @@ def measured_rows(jacobian: Floats, found: LandmarkResiduals, sighting: Sighting
 
 
 def measured_residuals(found: LandmarkResiduals) -> Floats:
-    """(F, 63) residuals in the order of `measured_rows`, weighted as they are."""
+    """Return the residuals (F, 63) in the order of `measured_rows`, weighted as they are."""
     picture_weight, depth_weight = found.weights()
     weighted = np.concatenate(
         [found.picture * picture_weight[..., None], (found.depth * depth_weight)[..., None]], axis=-1

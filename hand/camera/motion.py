@@ -1,4 +1,4 @@
-"""How hands move: the prior that ties the poses of a take together.
+"""The motion prior, which links the poses of consecutive frames.
 
 The velocity of the wrist and of every angle changes as a random walk does: between two intervals whose middles are h
 apart it changes by about the square root of q h.
@@ -42,7 +42,7 @@ class MotionPrior:
         return 1 / steps, 2 / (steps[1:] + steps[:-1])
 
     def _changes(self, poses: Poses) -> Floats:
-        """(F - 2, 6 + D) changes of velocity."""
+        """Return the changes (F - 2, 6 + D) of velocity."""
         inverse, _ = self._coefficients()
         moved = np.empty((len(poses) - 1, ROOT_DOFS + DOFS))
         moved[:, :3] = np.diff(poses.positions, axis=0)

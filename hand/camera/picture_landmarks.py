@@ -58,16 +58,16 @@ class PictureLandmarks:
 
     size: PictureSize
     points: Floats
-    """(F, 21, 3) shares of the picture's width and height, from its upper left corner, and how far each landmark is
-    behind the wrist, as a share of the width: a detector's picture is one of a hand seen from afar."""
+    """(F, 21, 3) fractions of the picture's width and height, from its upper left corner, and how far each landmark is
+    behind the wrist, as a fraction of the width: a detector's picture is one of a hand seen from afar."""
     world: Floats
     """(F, 21, 3) m, the detector's guess about the hand's shape, about a centre of its own."""
     claims: tuple[int, int] = (0, 0)
-    """In how many frames the source claims a side, in the order of SIDES."""
+    """Number of frames in which the source claims a side, in the order of SIDES."""
 
     @classmethod
     def of(cls, size: PictureSize, hands: Sequence[PictureHand | None]) -> "PictureLandmarks":
-        """One hand in the frames in which it was found."""
+        """Return one hand in the frames in which it was found."""
         points, world = np.full((2, len(hands), len(LANDMARK_JOINTS), 3), np.nan)
         for frame, hand in enumerate(hands):
             if hand is not None:
@@ -104,7 +104,7 @@ class PictureLandmarks:
         return bool(np.any(self.points[..., 2] != 0, where=np.isfinite(self.points[..., 2])))
 
     def relief(self) -> Floats:
-        """The hand's shape (F, 21, 3) as the detector guesses it, about the landmarks' mean, in pixels.
+        """Return the hand's shape (F, 21, 3) as the detector guesses it, about the landmarks' mean, in pixels.
 
         The picture's own depths are nearer to the truth than those of the world landmarks (docs/explanation/camera.md),
         which are taken, in m, where a source leaves the former out.

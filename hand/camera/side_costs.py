@@ -11,7 +11,7 @@ from ..joints import SIDES, Side
 from ..mirror import other_side
 
 UNSURE = 0.2
-"""Difference of the costs of both sides, as a share of their sum, below which the landmarks hardly show the side."""
+"""Difference of the costs of both sides, as a fraction of their sum, below which the landmarks hardly show the side."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Fit a right hand's shape, and its pose in every frame of a take, to what is seen of it.
+"""Fit a right hand's shape, and its pose in every frame of a take, to its landmarks.
 
 Levenberg-Marquardt on all poses and the shape at once. Poses are tied to their neighbours (motion.py), so that a
 frame's depth follows from the frames around it; the shape is shared by all, and is eliminated last (Triggs et al. 2000,
@@ -55,7 +55,7 @@ class TakeFitProblem:
         return prior_weight(len(self.sighting))
 
     def cost(self, state: TakeState) -> float:
-        """The sum of all squares."""
+        """Return the sum of all squares."""
         found = residuals(state.shape, state.poses, self.sighting)
         mean, precision = pose_prior()
         deviation = state.poses.angles - mean
@@ -65,7 +65,7 @@ class TakeFitProblem:
         return cost + self.motion.cost(state.poses)
 
     def step(self, state: TakeState, equations: "TakeEquations", damping: float) -> TakeState:
-        """The state after a damped Gauss-Newton step."""
+        """Return the state after a damped Gauss-Newton step."""
         free = free_variables(LIMITS, state.poses, equations.rhs)
         matrix = equations.matrix.fixed(free).damped(damping)
         rhs = (equations.rhs * free)[..., None]

@@ -148,7 +148,7 @@ def _tips_with_confidence(positions: Floats) -> dict[int, tuple[str, float]] | N
 
 
 def _score_assignments(positions: Floats, tips: tuple[str, ...]) -> list[tuple[float, float, tuple[str, ...]]]:
-    """For each assignment of tips: its cost, the mean squared deviation per distance, and each marker's tip."""
+    """Return for each assignment of tips its cost, the mean squared deviation per distance, and each marker's tip."""
     mean, inverse_covariance, log_determinant = _distance_statistics(tips)
     assignments = []
     for order in permutations(range(len(tips))):
@@ -172,7 +172,7 @@ def _distance_statistics(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
 
 
 def _identify_wrist(sample: TrajectorySample) -> int | None:
-    """The wrist marker among a palm's three, if any assignment with another marker there costs clearly more."""
+    """Return the wrist marker among a palm's three, if any assignment with another marker there costs clearly more."""
     spots = PALM_ONLY.spots
     costs = AssignmentCosts(np.zeros((3, 4)), pair_costs(mean_shape("right", tuple(spots.values())), sample, 1.0))
     wrist_spot = list(spots).index("wrist")

@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 MIN_FILLED_SHARE = 0.6
 """Fraction of a layout's spots that must have a marker."""
 MAX_SPOT_COST = -2.5
-"""Maximum mean cost per spot for a hand; what is no hand costs more."""
+"""Maximum mean cost per spot for a hand; other objects cost more."""
 HAND_SIZE_RANGE = (0.7, 1.4)
 """Range of hand sizes, relative to the mean adult's."""
 MAX_CHECKED_COST = 1.3
@@ -63,7 +63,7 @@ class MatchedHand:
         return self.window.track_ids[self.fit.labels[self.fit.labels < len(self.window.track_ids)]]
 
     def of_side(self, side: Side | None) -> "MatchedHand | None":
-        """Return the hand of the side that is asked for; None if none is, or if the hand of that side fits nowhere."""
+        """Return the hand of the requested side; None if none is, or if the hand of that side fits nowhere."""
         if side is None or side == self.fit.shape.side:
             return self if side else None
         if self.other is None:
@@ -101,7 +101,7 @@ def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandSha
 
 
 def fits_a_hand(found: MatchedHand) -> bool:
-    """Whether an articulated hand reaches the markers of a fit, and would not have them in other places."""
+    """Return whether an articulated hand reaches the markers of a fit without assigning them differently."""
     shape = shape_of_spots(found.fit.shape.spots)
     model = fit_model(shape, found.fit.shape.side, fitted_frames(found.fit.sample), found.fit.labels)
     same = np.mean(model.labels == found.fit.labels)
@@ -113,7 +113,7 @@ def fits_a_hand(found: MatchedHand) -> bool:
 
 
 def fitted_frames(sample: TrajectorySample) -> Floats:
-    """Positions (N, T, 3) m in the frames to which an articulated hand is fitted."""
+    """Return positions (N, T, 3) m in the frames to which an articulated hand is fitted."""
     return sample.positions[evenly_spaced(np.arange(len(sample.positions)), FITTED_FRAMES)]
 
 
@@ -133,12 +133,12 @@ def _filled_share(fit: ShapeFit) -> float:
 
 
 def _ranking_cost(fit: ShapeFit) -> float:
-    """The cost times the share of spots that have a marker, so that a larger set does not win by its empty spots."""
+    """The cost times the fraction of spots that have a marker, so that a larger set does not win by its empty spots."""
     return fit.cost * _filled_share(fit)
 
 
 def is_hand(fit: ShapeFit) -> bool:
-    """Whether a fit is good enough for a hand."""
+    """Return whether a fit is good enough for a hand."""
     filled_share = _filled_share(fit)
     fits = fit.cost <= MAX_SPOT_COST * len(fit.labels) * filled_share
     return filled_share >= MIN_FILLED_SHARE and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]

@@ -11,11 +11,11 @@ from ..proportions import adult, to_wrist_frame
 Floats = NDArray[np.float64]
 
 CLEAR = 0.5
-"""How one-sided a frame's markers are that tells a side: 1 where all are on the same side of the palm."""
+"""Minimum asymmetry of markers with which a frame shows the side: 1 if all are on the same side of the palm."""
 AGREE = 0.75
-"""Minimum part of these frames that tell the same side: a hand has one, only damaged positions tell both."""
+"""Minimum fraction of these frames that show the same side. A hand has one side; only damaged positions show both."""
 FLAT = 0.01
-"""Spread (rms) of the markers about a plane, as a share of that along their longest axis, up to which a hand is drawn
+"""Maximum spread (rms) of markers about a plane, relative to that along their longest axis, for a hand to be drawn
 flat: as some skeletons are at rest, whose fingers are a millimetre on one side of the palm or the other."""
 
 
@@ -50,7 +50,7 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
 
 
 def _is_flat(positions: Floats) -> bool:
-    """Whether markers (F, M, 3) are in one plane in every frame; NaN where not seen."""
+    """Return whether markers (F, M, 3) are in one plane in every frame; NaN where not seen."""
     seen = np.where(finite_points(positions)[..., None], positions, np.nan)
     centred = np.nan_to_num(seen - np.nanmean(seen, axis=1, keepdims=True))
     squares = np.linalg.eigvalsh(centred.swapaxes(1, 2) @ centred)

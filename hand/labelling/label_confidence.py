@@ -88,7 +88,7 @@ CURVES = {name: LogisticCurve(**parameters) for name, parameters in _TABLE.items
 
 
 def side_margin(cost: float, other_cost: float) -> float:
-    """How much more the other hand costs, relative to a hand's cost."""
+    """Return the additional cost of the other hand, relative to a hand's cost."""
     return (other_cost - cost) / cost
 
 

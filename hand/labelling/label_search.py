@@ -51,9 +51,9 @@ MAX_SEARCHES = 6
 MIN_SIDE_CONFIDENCE = 0.85
 """Confidence below which the side is not decided: of hands at 0.5 to 0.83, four of seven were wrong."""
 MIN_HANDS_APART_M = 0.05
-"""m between the middles of two hands' markers; what is nearer is pieces of one hand."""
+"""m, minimum distance between the centres of two hands' markers; nearer ones are pieces of one hand."""
 POSE_ROUNDS = ((2.0,), (1.0,), (1.0, 0.2))
-"""Margins in cost that a fragment needs, by round of poses: first only what is clear."""
+"""Margins in cost that a fragment needs, by round of poses: the first round takes only clear ones."""
 MAX_LOST_WINDOWS = 8
 """Number of times that a hand that was lost completely is sought again."""
 
@@ -61,7 +61,7 @@ MAX_LOST_WINDOWS = 8
 SidedLayout = tuple[MarkerLayout, tuple[Side, ...]]
 """A marker set, and the sides that may wear it."""
 SET_HINT = "give a marker map, learnt from a labelled take with 'knuckle labels learn', or name them"
-SIDE_HINT = "say which hand is wanted, left or right, or give a marker map or a performer's measures"
+SIDE_HINT = "choose the hand, left or right, or give a marker map or a performer's measurements"
 
 
 def label_hands(
@@ -103,7 +103,7 @@ def label_hands_stepwise(
     if tracks.max_gap < MAX_GAP_S:
         notes.append(
             f"the markers appear and jump so often that gaps of over {tracks.max_gap:.2g} s were not bridged: "
-            "leave out what is no hand's, or name the hand's markers"
+            "remove markers that do not belong to a hand, or name the hand's markers"
         )
     for _ in range(MAX_SEARCHES):
         if len(hands) == MAX_HANDS:
@@ -169,7 +169,7 @@ def _best_hand(
 
 
 def _is_within(found: MatchedHand, tracks: Trajectories, hand: LabelledHand) -> bool:
-    """Whether what was found is made of pieces of a hand that is labelled already: both are in the same place."""
+    """Return whether a hand consists of pieces of one that is already labelled: both are at the same position."""
     frames = found.window.frames
     columns = hand.columns[frames]
     own = tracks.positions_at(frames, columns)

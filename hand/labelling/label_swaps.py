@@ -85,7 +85,7 @@ def _usual_columns(tracks: Trajectories) -> Ints:
 
 
 def _confirmed_by_distances(positions: Floats, sample: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
-    """Whether the distances to other markers fit far better with the pair exchanged in the frames of `run`."""
+    """Return whether the distances to other markers fit far better with the pair exchanged in the frames of `run`."""
     rows = evenly_spaced(run, MAX_FRAMES)
     others = np.setdiff1d(np.arange(positions.shape[1]), pair)
     errors = []

@@ -67,7 +67,7 @@ def spot_columns(tracks: Trajectories, labels: TrackLabels, spots: int) -> Ints:
 def labelled_hand(
     tracks: Trajectories, layout: MarkerLayout, side: Side, side_confidence: float, labels: TrackLabels
 ) -> LabelledHand:
-    """Build the result for a hand from what is known of each trajectory, and the confidence of its side."""
+    """Build the result for a hand from the labels of trajectories and the confidence of its side."""
     names = tuple(layout.spots)
     spans: list[LabelledSpan] = []
     rows_of = tracks.frames_and_columns()

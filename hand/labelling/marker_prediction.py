@@ -18,7 +18,7 @@ POSE_PASSES = 8
 
 
 def predict_markers(shape: ShapeParameters, side: Side, positions: Floats) -> Floats:
-    """Positions (F, C, 3) m of all markers of a hand, from those that are known; NaN in frames with too few.
+    """Return positions (F, C, 3) m of all markers of a hand, from those that are known; NaN in frames with too few.
 
     Args:
         shape: the hand, a right one.

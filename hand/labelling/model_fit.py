@@ -1,7 +1,7 @@
-"""Fit an articulated hand to a take's trajectories, and assign them to its markers by where it carries these.
+"""Fit an articulated hand to a take's trajectories, and assign the trajectories to the markers of that hand.
 
-Fit and assignment alternate until nothing changes, as in the iterated closest point method (Besl & McKay 1992), with
-the Hungarian method over whole trajectories in place of the closest point in each frame.
+Fit and assignment alternate until the assignment does not change, as in iterative closest point (Besl & McKay 1992).
+Whole trajectories are assigned by the Hungarian method, instead of the closest point in each frame.
 """
 
 from collections.abc import Container
@@ -49,24 +49,24 @@ from .hungarian import IMPOSSIBLE_COST, assign_without_pairs
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NOISE_M, POSTERIOR_ROUNDS = 0.002, 3
-"""m, standard deviation of a marker where both sides are compared, and rounds of that fit."""
+POSTERIOR_SPREAD_M, POSTERIOR_ROUNDS = 0.002, 3
+"""m, standard deviation of a marker when left and right hands are compared, and rounds of that fit."""
 FITTED_FRAMES = 20
 """Frames to which the hand is fitted."""
 MARKER_SPREAD_M = 0.004
-"""m, standard deviation of a marker about where the hand carries it."""
+"""m, standard deviation of a marker from its position on the fitted hand."""
 OFFSET_SPREAD_M = 0.004
-"""m, standard deviation between people of where a marker sits on its bone."""
+"""m, standard deviation between people of a marker's offset from its bone."""
 ROBUST_COST = 25.0
-"""Cost beyond which a marker that is far from its spot costs only a little more."""
+"""Cost from which the robust loss flattens: it grows with the logarithm of the squared distance."""
 EMPTY_COST, FIRST_EMPTY_COST = 8.0, 60.0
-"""Cost of a spot without a marker: when the fit has settled, and in the first rounds, which fill all spots."""
+"""Cost of a spot without a marker: in later rounds, and in the first ones, which are to fill all spots."""
 POSE_PASSES, POSE_TOLERANCE = 5, 1e-3
-"""Maximum number of iterations of the poses in a round, and the relative decrease of the cost below which they end."""
+"""Maximum iterations of the poses in a round, and the relative decrease of the cost below which they end."""
 FIRST_ROUNDS, ROUNDS = 2, 6
-"""Rounds of assignment and fit: those that fill all spots, and in all."""
-SHAPE_PRIOR_SHARE = 0.1
-"""Weight of the shape's deviation from the expected one in the cost of a fit."""
+"""Rounds of assignment and fit: those with FIRST_EMPTY_COST, and the maximum in total."""
+SHAPE_PRIOR_WEIGHT = 0.1
+"""Weight of the shape's prior in the cost of a fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,16 +77,16 @@ class ModelFit:
     labels: Ints
     """(C,) the trajectory at each spot, T for none."""
     cost: float
-    """Half the squared deviations of markers, angles and shape, the mean over frames, and EMPTY_COST for each empty
+    """Half the squared deviations of markers, angles and shape, averaged over frames, plus EMPTY_COST for each empty
     spot."""
     filled_cost: float
-    """The cost without the empty spots, for each marker."""
+    """The cost without empty spots, divided by the number of markers."""
     hand: ShapeParameters
-    """The fitted hand, a right one."""
+    """The fitted hand, as a right hand."""
 
 
 def shape_of_spots(spots: tuple[Spot, ...]) -> ShapeParameters:
-    """Return a mean right hand with markers at C spots."""
+    """Return the mean right hand with markers at C spots."""
     on_digit = [_digit_and_joint(spot) for spot in spots]
     digits = np.array([digit for digit, _ in on_digit])
     bones = np.array([min(joint, 2) for _, joint in on_digit])
@@ -99,7 +99,7 @@ def shape_of_spots(spots: tuple[Spot, ...]) -> ShapeParameters:
 
 
 def _digit_and_joint(spot: Spot) -> tuple[int, int]:
-    """Row in DIGITS, and index of the joint in the digit's chain; PALM and 0 for a spot on no moving bone."""
+    """Return the index of a spot's digit and of its joint in the digit's chain; PALM and 0 for a spot on the palm."""
     digit = digit_of(spot.joint)
     if digit is None or spot.joint not in CHAIN_JOINTS[digit]:
         return PALM, 0
@@ -115,15 +115,15 @@ def fit_model(
     limit: float = np.inf,
     known: Container[bytes] = (),
 ) -> ModelFit:
-    """Fit a hand to trajectories, from an initial assignment.
+    """Fit a hand to trajectories, starting from an initial assignment.
 
     Args:
-        shape: the right hand that is expected, with its C markers.
-        side: the side of the hand that is fitted.
+        shape: the expected hand, as a right hand, with its C markers.
+        side: the side of the hand to fit.
         positions: (F, T, 3) m, NaN where not seen.
         labels: (C,) the trajectory at each spot, T for none.
-        limit: the cost beyond which the fit is given up after the first rounds.
-        known: bytes of labels from which a hand was fitted before: the fit ends when it comes to them.
+        limit: the cost above which the fit is abandoned after the first rounds.
+        known: bytes of labels that were fitted before. The fit ends as soon as it arrives at any of them.
     """
     if side == "left":
         positions = positions * POINT_SIGNS
@@ -150,7 +150,7 @@ def fit_model(
 
 
 def _model_fit(side: Side, labels: Ints, costs: Floats, state: FittedShape, prior: ShapePrior) -> ModelFit:
-    """A fit with labels (C,) by the trajectories' costs (C, T) at the spots."""
+    """Return the fit with labels (C,), from the costs (C, T) of each trajectory at each spot."""
     spots = np.flatnonzero(labels < costs.shape[1])
     filled = float(costs[spots, labels[spots]].sum()) + _prior_cost(state, prior)
     cost = filled + EMPTY_COST * (len(labels) - len(spots))
@@ -158,17 +158,18 @@ def _model_fit(side: Side, labels: Ints, costs: Floats, state: FittedShape, prio
 
 
 def posterior_cost(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> float:
-    """Cost of a fit with its markers' own noise and the whole weight of its shape, by which both sides are compared.
+    """Return the negative log posterior of a fit, up to a constant, by which left and right hands are compared.
 
-    A hand that is bent backwards, or whose thumb is on the other side, follows markers closely if its shape may be a
-    strange one. Half the squared deviations of markers and angles, the mean over frames, and of the shape.
+    Here the shape's prior has its full weight: with an implausible shape, a hand that is bent backwards or has its
+    thumb on the wrong side can follow the markers closely. The cost is half the squared deviations of markers and
+    angles, averaged over frames, and of the shape.
     """
     if fit.side == "left":
         positions = positions * POINT_SIGNS
     prior, seen = _prior_about(shape), _visible(positions, fit.labels)
     state = first_poses(fit.hand, MARKER_SPREAD_M, seen)
     for _ in range(POSTERIOR_ROUNDS):
-        state = _with_spread(state, NOISE_M, seen)
+        state = _with_spread(state, POSTERIOR_SPREAD_M, seen)
         state = fit_shape(state, seen, prior, 4, 1e-3, fitted=_all_but_slides(fit.labels))
     residuals = prior.residuals(state.pose_model.shape)
     empty = np.count_nonzero(fit.labels == positions.shape[1])
@@ -177,7 +178,7 @@ def posterior_cost(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> 
 
 
 def _prior_about(shape: ShapeParameters) -> ShapePrior:
-    """The prior of hands like this one, of any size."""
+    """Return a prior with this hand as its mean, scaled by an unknown size."""
     count = len(shape.digits)
     own, total = parameters_of(shape), parameter_count(count)
     by_size, expected, spreads = np.zeros(total), own.copy(), np.empty(total)
@@ -196,13 +197,13 @@ def _prior_about(shape: ShapeParameters) -> ShapePrior:
 
 
 def first_poses(shape: ShapeParameters, spread: float, seen: VisibleMarkers, passes: int = POSE_PASSES) -> FittedShape:
-    """A hand in the poses in which it follows the markers, from the best of some usual poses.
+    """Fit the poses of a hand to markers, starting from the best of several typical poses.
 
     Args:
         shape: the hand.
         spread: m, standard deviation of the markers.
         seen: the markers.
-        passes: most iterations.
+        passes: maximum iterations.
     """
     model = _pose_model(shape, spread)
     start = best_start(model, START_ANGLES, seen, np.any(seen.visible, axis=0))
@@ -210,42 +211,42 @@ def first_poses(shape: ShapeParameters, spread: float, seen: VisibleMarkers, pas
 
 
 def _with_spread(state: FittedShape, spread: float, seen: VisibleMarkers) -> FittedShape:
-    """Pose the same hand again with another standard deviation of the markers, m."""
+    """Fit the poses of the same hand with another standard deviation of the markers, in m."""
     model = _pose_model(state.pose_model.shape, spread)
     return FittedShape(model, fit_poses(model, state.poses, seen, POSE_PASSES, POSE_TOLERANCE)[0])
 
 
 def _all_but_slides(labels: Ints) -> slice:
-    """The parameters of a shape with markers (C,) but for how these slide over the skin."""
+    """Return the slice of a shape's parameters without those by which its markers (C,) slide over the skin."""
     return slice(MARKERS + 3 * len(labels))
 
 
 def _pose_model(shape: ShapeParameters, spread: float) -> PoseModel:
-    """A hand whose markers have a standard deviation in m, with the usual angles."""
+    """Return a hand whose markers have the standard deviation `spread` in m, with the usual prior of angles."""
     return PoseModel(shape, np.full((len(shape.digits), 3), 1 / spread), *_usual_angles())
 
 
 @lru_cache(maxsize=1)
 def _usual_angles() -> tuple[Floats, Floats, Floats]:
-    """Mean (D,), precision (D, D) and wide limits (D, 2) of a hand's angles, rad."""
+    """Return the mean (D,), the precision (D, D) and extended limits (D, 2) of a hand's angles, in rad."""
     return *usual_pose_prior(), build(MEAN).limits + LIMIT_MARGIN * np.array([-1.0, 1.0])
 
 
 def _visible(positions: Floats, labels: Ints) -> VisibleMarkers:
-    """The markers (F, C) of an assignment."""
+    """Return the markers (F, C) of an assignment."""
     padded = np.concatenate([positions, np.full((len(positions), 1, 3), np.nan)], axis=1)
     return VisibleMarkers.from_positions(padded[:, labels])
 
 
 def markers_of(state: FittedShape) -> Floats:
-    """Positions (F, C, 3) m of a hand's markers in its poses."""
+    """Return the positions (F, C, 3) m of a hand's markers in its poses."""
     local = marker_positions(state.pose_model.shape, state.poses.angles).positions.transpose(2, 1, 0)
     world: Floats = np.einsum("fij,fcj->fci", state.poses.rotations, local) + state.poses.positions[:, None]
     return world
 
 
 def _spot_costs(state: FittedShape, positions: Floats) -> Floats:
-    """Mean cost (C, T) of each trajectory at each spot; IMPOSSIBLE_COST for one that is never seen."""
+    """Return the mean cost (C, T) of each trajectory at each spot; IMPOSSIBLE_COST for trajectories never seen."""
     squares = ((markers_of(state)[:, :, None] - positions[:, None]) ** 2).sum(axis=-1) / MARKER_SPREAD_M**2 / 2
     known = np.isfinite(squares)
     costs = ROBUST_COST * np.log1p(np.where(known, squares, 0.0) / ROBUST_COST)
@@ -255,8 +256,8 @@ def _spot_costs(state: FittedShape, positions: Floats) -> Floats:
 
 
 def _prior_cost(state: FittedShape, prior: ShapePrior) -> float:
-    """Half the squared deviations of the angles, the mean over frames, and of the shape, by its weight."""
+    """Return half the squared deviations of the angles, averaged over frames, and of the shape, weighted."""
     deviation = state.poses.angles - state.pose_model.mean
     angles = np.einsum("fd,fd->f", deviation @ state.pose_model.precision, deviation).mean()
     residuals = prior.residuals(state.pose_model.shape)
-    return float(angles + SHAPE_PRIOR_SHARE * residuals @ residuals) / 2
+    return float(angles + SHAPE_PRIOR_WEIGHT * residuals @ residuals) / 2

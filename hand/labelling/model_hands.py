@@ -1,4 +1,4 @@
-"""Find a hand by what an articulated hand reaches, of both sides alike: the side is the one that fits better."""
+"""Find a hand by fitting articulated hands of both sides; the side that fits better wins."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 SEEDS = 2
 """Fits of the best that are tried on the other side as well."""
 MAX_RIVAL_EXCESS = 5.0
-"""How much more the other hand may cost to be improved: if it is right, it costs less from the start."""
+"""Maximum additional cost with which the other hand is improved further: the correct hand costs less from the start."""
 MAX_CHANGES = 2
 """Number of times that the other hand may fit better."""
 HOPELESS_COST = 2.0
@@ -37,7 +37,7 @@ MIN_MODEL_SHARE = 0.75
 
 
 def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...] = SIDES) -> Steps[MatchedHand | None]:
-    """Find a hand with a layout by what an articulated hand reaches; None where nothing fits, or the wrong side."""
+    """Find a hand with a layout by fitting articulated hands; None if none fits, or only one of the wrong side."""
     spots = tuple(layout.spots.values())
     shape, found = shape_of_spots(spots), []
     for side in SIDES:
@@ -74,7 +74,7 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
 def search_sides(
     shape: ShapeParameters, positions: Floats, starts: Sequence[ModelFit]
 ) -> Steps[tuple[list[SearchedFit], list[ModelFit]]]:
-    """The fits that were improved, and all that were tried of both sides: what one finds is tried on the other.
+    """Return the improved fits, and all fits that were tried. Each side starts from the fits of the other.
 
     Args:
         shape: the right hand that is expected, with its C markers.
@@ -105,14 +105,14 @@ def search_sides(
 
 
 def compare_sides(shape: ShapeParameters, positions: Floats, fits: Sequence[ModelFit]) -> list[tuple[float, ModelFit]]:
-    """The best fit of each side with its posterior cost, the likelier side first."""
+    """Return the best fit of each side with its posterior cost, the likelier side first."""
     of_sides = [min((fit for fit in fits if fit.side == side), key=_cost) for side in SIDES]
     costs = [(posterior_cost(shape, positions, fit), fit) for fit in of_sides]
     return sorted(costs, key=lambda each: each[0])
 
 
 def counterparts(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> list[ModelFit]:
-    """The other hand with the same labels, bent backwards, and as a mirror shows it."""
+    """Return the other hand with the same labels, bent backwards, and as a mirror shows it."""
     side, mirror = other_side(fit.side), reflected(shape, fit.labels, positions.shape[1])
     tried = [fit.labels, mirror] if np.count_nonzero(mirror < positions.shape[1]) >= MIN_MARKERS else [fit.labels]
     return [fit_model(shape, side, positions, labels) for labels in tried]
@@ -123,7 +123,7 @@ def _cost(fit: ModelFit) -> float:
 
 
 def _reaches(model: ModelFit, sample: TrajectorySample) -> bool:
-    """Whether a hand is near enough to its markers, and has one at each spot for which there would be one."""
+    """Return whether a hand is near enough to its markers, and has one at each spot for which there would be one."""
     tracks, spots = len(sample.mean_distances), len(model.labels)
     own = model.labels[model.labels < tracks]
     avoidable = min(spots - len(own), _left_over(own, sample))
@@ -141,6 +141,6 @@ def _left_over(own: Ints, sample: TrajectorySample) -> int:
 
 
 def _with_labels(fit: ShapeFit, model: ModelFit) -> ShapeFit:
-    """A fit with the labels and the side of an articulated hand."""
+    """Return a fit with the labels and the side of an articulated hand."""
     shape = fit.shape if fit.shape.side == model.side else mirrored(fit.shape)
     return replace(fit, shape=shape, labels=model.labels)

@@ -37,7 +37,7 @@ SKIN_SD_M = 0.003
 EMPTY_SPOT_COST = 2.5
 """Cost of a spot without a marker, relative to that of a marker of no hand."""
 MIN_PROMISING_SHARE = 0.6
-"""Palms whose estimated cost is less than this share of the best one's, both below zero, are not tried."""
+"""Palms whose estimated cost is less than this fraction of the best one's, both below zero, are not tried."""
 SKIPPED_TIP_COST = 2.5
 """Cost of a fingertip with a marker beside one that usually has a marker first but has none."""
 MAX_NEARBY = 64
@@ -122,7 +122,7 @@ class PalmProposal:
     anchors: Ints
     triple: Ints
     estimated_cost: float
-    """Estimate of the hand's cost, times the share of its spots that will have a marker."""
+    """Estimate of the hand's cost, times the fraction of its spots that will have a marker."""
 
 
 def propose_palms(sample: TrajectorySample, shape: HandShape) -> list[PalmProposal]:
@@ -245,7 +245,7 @@ def _statistics_in_frames(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpotDistributions:
-    """How a trajectory's mean and covariance are distributed at a shape's C spots."""
+    """Distributions of a trajectory's mean and covariance at a shape's C spots."""
 
     whitening: Floats
     """(C, 3, 3) matrices W for which |(a − b) · W|² is the squared Mahalanobis distance of two means."""

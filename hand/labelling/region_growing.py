@@ -1,4 +1,8 @@
-"""Extend labels from known trajectories to unknown fragments, which are identified by the hand that they belong to."""
+"""Extend labels from known trajectories to the others by region growing.
+
+A trajectory is identified by its position on the hand, its distances to markers that are known, and continuity in time.
+A spot is one of the positions on a hand at which a marker of the set sits.
+"""
 
 from dataclasses import dataclass
 
@@ -17,33 +21,33 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 COMPARED_FRAMES = 12
-"""Frames of a fragment that are compared."""
+"""Frames of a trajectory for which costs are computed."""
 MAX_FRAGMENTS = 3000
-"""The longest ones; the rest is noise."""
+"""Unlabelled trajectories that are tried, the longest first; the rest is noise."""
 MIN_MARGINS = (1.0, 0.2)
-"""Margin in cost of the best spot over the next: while other fragments are open, and in the last pass."""
+"""Minimum difference in cost between the best spot and the second best, in the first pass and in the last."""
 MAX_COST = 10.0
-"""Half the squared deviations per spot and neighbour above which a fragment is not of this hand."""
+"""Cost above which a trajectory does not belong to this hand."""
 MAX_LINK_S = 0.5
 """s, longest gap over which a spot's last position predicts its next."""
 GAP_SPEED = 1.0
-"""m/s, speed of a marker over a gap."""
+"""m/s, assumed speed of a marker in a gap."""
 MAX_OVERLAP = 0.02
-"""Fraction of a fragment's frames in which another trajectory may have its spot: remainders of swaps."""
+"""Fraction of a trajectory's frames in which another may already have its spot: swapped markers overlap briefly."""
 PREDICTION_SD_M = 0.01
-"""m, standard deviation of a marker about where the hand's pose has it, if it is not seen."""
+"""m, standard deviation of a marker's position from the one that the hand's pose predicts."""
 PALM_SPOT_SD_M = 0.004
-"""Standard deviation of a palm's spot, to which the log determinants of all spots' covariances are relative."""
+"""m, standard deviation of a spot on the palm: the reference for the log determinants of all spots' covariances."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrackLabels:
-    """The spot that each of K trajectories has on the hand, and how sure that is."""
+    """The spot of each of K trajectories."""
 
     spot: Ints
-    """(K,) −1 for those that are none of the hand's, or unknown."""
+    """(K,) indices of spots; −1 if unknown, or if the trajectory does not belong to the hand."""
     confidence: Floats
-    """(K,) 0..1"""
+    """(K,) 0..1."""
 
 
 @dataclass(slots=True, eq=False)
@@ -55,10 +59,10 @@ class _KnownPositions:
     known: Bools
     """(F, C)"""
     predicted: Floats | None
-    """(F, C, 3) m, where the hand's pose has them, NaN where unknown; None without poses."""
+    """(F, C, 3) m, positions by the hand's pose, NaN where unknown; None without poses."""
 
     def add(self, rows: Ints, spot: int, positions: Floats) -> None:
-        """Add a fragment's positions (N, 3) in frames (N,), where the spot is not known yet."""
+        """Add a trajectory's positions (N, 3) in frames (N,) where the spot's position is not known yet."""
         new = ~self.known[rows, spot]
         self.positions[rows[new], spot] = positions[new]
         self.known[rows[new], spot] = True
@@ -73,10 +77,10 @@ def label_fragments(
     predicted: Floats | None = None,
     margins: tuple[float, ...] = MIN_MARGINS,
 ) -> Steps[TrackLabels]:
-    """Identify free trajectories (K,) by their position, their neighbours, and continuity in time.
+    """Extend the initial labels to the trajectories that are free (K,).
 
-    predicted: (F, C, 3) m, where the hand's markers are, NaN where unknown; without it the positions in the palm count.
-    margins: margin in cost of the best spot over the next, in each pass.
+    predicted: (F, C, 3) m, positions of the spots by the hand's pose, NaN where unknown; if None, positions are
+    compared with the mean shape, aligned with the palm. margins: see MIN_MARGINS, one for each pass.
     """
     times, positions = tracks.times, tracks.positions
     spot, confidence = initial_labels.spot.copy(), initial_labels.confidence.copy()
@@ -99,7 +103,7 @@ def label_fragments(
                 costs = _spot_costs(times, positions[rows, column], rows, state, shape)
                 open_costs = np.where(state.known[rows].mean(0) > MAX_OVERLAP, np.inf, costs)
                 best = int(open_costs.argmin())
-                # Poses follow the labels, so that a wrong one makes its own spot fit: an occupied spot is a rival, too.
+                # Poses are fitted to the labels, so that a wrong label makes its spot fit: occupied spots compete, too.
                 rivals = np.delete(open_costs if predicted is None else costs, best)
                 rival = min(float(rivals.min()), MAX_COST)
                 if open_costs[best] > MAX_COST or rival - costs[best] < margin:
@@ -112,7 +116,7 @@ def label_fragments(
 
 
 def _spot_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPositions, shape: HandShape) -> Floats:
-    """Cost (C,) at each spot of a fragment with positions (N, 3) in frames (N,); infinite without a pose or a palm."""
+    """Return the cost (C,) of each spot for positions (N, 3) in frames (N,); infinite without a pose or palm."""
     compared = evenly_spaced(np.arange(len(rows)), COMPARED_FRAMES)
     predicted = state.predicted
     if predicted is None:
@@ -134,14 +138,14 @@ def _spot_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPosit
 
 
 def _prediction_costs(observed: Floats, predicted: Floats) -> Floats:
-    """Cost (C,) at each spot of positions (N, 3) by where the hand's pose has the spots (N, C, 3)."""
+    """Return the cost (C,) of each spot for positions (N, 3), from the spots' predicted positions (N, C, 3)."""
     squares = ((observed[:, None] - predicted) ** 2).sum(axis=-1) / PREDICTION_SD_M**2 / 2
     cost: Floats = squares.mean(axis=0)
     return cost
 
 
 def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape) -> Floats:
-    """Cost (C,) at each spot of positions (N, 3) in the palm, from the known spots (N, C, 3)."""
+    """Return the cost (C,) of each spot for positions (N, 3), from the mean shape aligned with spots (N, C, 3)."""
     palm_weights = (known & shape.palm).astype(float)
     transform = rot.fit_rigid(np.broadcast_to(shape.mean, spots.shape), spots, palm_weights)
     local = np.einsum("nji,nj->ni", transform[:, :3, :3], observed - transform[:, :3, 3])
@@ -155,7 +159,7 @@ def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape)
 
 
 def _neighbour_costs(distances: Floats, known: Bools, shape: HandShape) -> Floats:
-    """Cost (C,) at each spot of distances (N, C) to the known spots (N, C): the mean over frames and spots."""
+    """Return the cost (C,) of each spot for distances (N, C) to the spots that are known (N, C): a mean over both."""
     variance = shape.distance_variances + (0.03 * shape.mean_distances + SKIN_SD_M) ** 2
     error = (distances[:, None] - shape.mean_distances) ** 2 / variance / 2
     pair_cost = np.minimum(error + np.log(variance / SKIN_SD_M**2) / 4, 12.0)
@@ -165,7 +169,7 @@ def _neighbour_costs(distances: Floats, known: Bools, shape: HandShape) -> Float
 
 
 def _continuity_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPositions) -> Floats:
-    """Cost (C,) of a spot's jump from its last position to the fragment's start, and from its end to the next."""
+    """Return the cost (C,) of each spot's jumps to the trajectory's start and from its end."""
     total = np.zeros(state.known.shape[1])
     for row, position, direction in ((rows[0], positions[0], -1), (rows[-1], positions[-1], 1)):
         limit = int(np.searchsorted(times, times[row] + direction * MAX_LINK_S))

@@ -39,18 +39,18 @@ def _joints(*joints: str) -> dict[str, Spot]:
 
 
 def _part_of(known: MarkerSet, *words: str) -> dict[str, Spot]:
-    """The labels of a set that begin or end with one of the words."""
+    """Return the labels of a set that begin or end with one of the words."""
     return {label: spot for label, spot in known.labels.items() if label.startswith(words) or label.endswith(words)}
 
 
 ABOVE_BONE_M, ABOVE_NAIL_M = 0.0115, 0.007
 """m from a bone's axis, and from a fingertip, to a marker over it."""
 ALONG_BONE = 0.65
-"""How far along the bone that follows the named joint a marker on the skin sits."""
+"""Fraction of the bone's length at which a marker on the skin sits, from the named joint."""
 
 
 def _on_bones(known: MarkerSet) -> dict[str, Spot]:
-    """The labels of a set on the skin, which name joints, with the markers on the bones that follow them."""
+    """Return the labels of a set on the skin, which name joints, with the markers on the bones that follow them."""
     lengths = adult("right").phalanges
     spots: dict[str, Spot] = {}
     for label, spot in known.labels.items():
@@ -86,7 +86,7 @@ LAYOUTS: tuple[MarkerLayout, ...] = (
 """The layouts with a palm and fingers: 20 joints with the wrist's or without, 25, 13, 8, 8 and 9 markers; and the same
 with fewer tips."""
 SKIN_LAYOUTS: tuple[MarkerLayout, ...] = (MarkerLayout("19 on the skin", _on_bones(_ON_SKIN)),)
-"""Layouts of markers beside the joints, which only the articulated hand tells apart."""
+"""Layouts of markers beside the joints, which only the articulated hand can distinguish."""
 PALM_ONLY = MarkerLayout("wrist and two knuckles", _joints(*_PQR))
 
 

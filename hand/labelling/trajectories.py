@@ -55,7 +55,7 @@ class Trajectories:
     """s over which pieces were joined: less than MAX_GAP_S if there are too many to compare."""
 
     def positions_in(self, frames: Ints, track_ids: Ints) -> Floats:
-        """Positions (N, T, 3) m of some trajectories (T,) in some frames (N,), NaN where not seen."""
+        """Return positions (N, T, 3) m of some trajectories (T,) in some frames (N,), NaN where not seen."""
         slot_of = np.full(len(self.first), -1)
         slot_of[track_ids] = np.arange(len(track_ids))
         ids = self.ids[frames]
@@ -155,7 +155,7 @@ def jumps(times: Floats, positions: Floats) -> Bools:
 
 
 def _step_changes(change: Floats, spans: Floats) -> Floats:
-    """How much (F − 1, M) m each step differs from its more similar neighbour, from the changes of velocity."""
+    """Return by how much (F − 1, M) m each step differs from its more similar neighbour, from changes of velocity."""
     nothing = np.full((1, change.shape[1]), np.nan)
     result: Floats = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
     return result
@@ -208,7 +208,7 @@ class _Ends:
 
 
 def _ends(pieces: _Pieces, times: Floats, positions: Floats, *, last: bool) -> _Ends:
-    """The ends of the pieces if `last`, otherwise their starts."""
+    """Return the ends of the pieces if `last`, otherwise their starts."""
     steps = np.minimum(pieces.last - pieces.first, 3)
     a = pieces.last - steps if last else pieces.first
     b = a + steps
@@ -257,7 +257,7 @@ def _candidates(ends: _Ends, starts: _Ends, max_gap: float) -> tuple[Ints, Ints]
 
 
 def _affordable_gap(ends: _Ends, starts: _Ends) -> float:
-    """The longest gap in s, MAX_GAP_S or a fraction of it, over which at most MAX_PAIRS pairs are compared."""
+    """Return the longest gap in s, MAX_GAP_S or a fraction of it, over which at most MAX_PAIRS pairs are compared."""
     gaps = [MAX_GAP_S / 2**halvings for halvings in range(7)]
     return next((gap for gap in gaps if _candidates(ends, starts, gap)[1].sum() <= MAX_PAIRS), 0.0)
 

@@ -212,7 +212,7 @@ def _metacarpal(digit: int, joints: Floats, scale: float) -> Limb:
 
 
 def _wrist(proportions: Proportions, scale: float) -> Limb:
-    """The wrist and the end of the forearm, which starts further back for a longer palm."""
+    """Return the wrist and the end of the forearm, which starts further back for a longer palm."""
     mm = scale / 1000
     cmc_y, base_y = proportions.palm[0, 1], proportions.palm[1::2, 1].mean()
     adult_y = adult("right").palm[:, 1]
@@ -224,7 +224,7 @@ def _wrist(proportions: Proportions, scale: float) -> Limb:
 
 
 def _web(digit: int, joints: Floats, joint_y: Floats, scale: float) -> Limb:
-    """The web between two fingers, out to half of their proximal phalanges on the palm side."""
+    """Return the web between two fingers, out to half of their proximal phalanges on the palm side."""
     a, b = (joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[d]][0]]] for d in (digit, digit + 1))
     bone_length = min(joint_y[digit, 1], joint_y[digit + 1, 1])
     along, back, across = a[:3, 1] + b[:3, 1], a[:3, 2] + b[:3, 2], b[:3, 3] - a[:3, 3]
@@ -237,7 +237,7 @@ def _web(digit: int, joints: Floats, joint_y: Floats, scale: float) -> Limb:
 
 
 def _first_web(joints: Floats, scale: float) -> Limb:
-    """The muscle and skin between the metacarpals of thumb and index finger."""
+    """Return the muscle and skin between the metacarpals of thumb and index finger."""
     cmc, mcp, _, _ = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"])
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
     thumb_end = cmc + 0.62 * (mcp - cmc)
@@ -258,7 +258,7 @@ def _first_web(joints: Floats, scale: float) -> Limb:
 
 
 def _muscle(a: Floats, b: Floats, back: Floats, profile: Floats, scale: float) -> Limb:
-    """A muscle's belly from a to b, with its profile (K, 3) mm at equal steps."""
+    """Return a muscle's belly from a to b, with its profile (K, 3) mm at equal steps."""
     frame = np.eye(4)
     frame[:3, :3], frame[:3, 3] = rot.frame_from_yz(b - a, back), a
     stations = np.linspace(0, float(np.linalg.norm(b - a)), len(profile))
@@ -266,7 +266,7 @@ def _muscle(a: Floats, b: Floats, back: Floats, profile: Floats, scale: float) -
 
 
 def _thenar(joints: Floats, scale: float) -> Limb:
-    """The ball of the thumb, from the middle of the wrist to the thumb's MCP."""
+    """Return the ball of the thumb, from the middle of the wrist to the thumb's MCP."""
     cmc, mcp = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     middle = joints[JOINT_INDEX["middle-finger-metacarpal"]][:3, 3]
     a = 0.62 * cmc + 0.38 * middle + np.array([0, -0.018, -0.004]) * scale
@@ -278,7 +278,7 @@ def _thenar(joints: Floats, scale: float) -> Limb:
 
 
 def _hypothenar(joints: Floats, scale: float) -> Limb:
-    """The muscles along the little finger's side of the palm."""
+    """Return the muscles along the little finger's side of the palm."""
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["pinky-finger"][:2])
     a = base + np.array([-1.0, -26, -4]) / 1000 * scale
     b = base + 0.86 * (knuckle - base) + np.array([1.5, 0, -4]) / 1000 * scale

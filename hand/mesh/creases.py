@@ -120,7 +120,7 @@ def _shifted(point: Floats, x: float, y: float) -> Floats:
 
 
 def _palm_creases(knuckles: list[Floats], bases: list[Floats]) -> list[tuple[list[Floats], float, float, float]]:
-    """The three long creases of the palm, in mm: around the thumb's ball, and two across."""
+    """Return the three long creases of the palm, in mm: around the thumb's ball, and two across."""
     index, middle, ring, little = knuckles
     thumb_crease = [
         _shifted(index, -11, -20),

@@ -192,7 +192,7 @@ def _add_sleeve(builder: _MeshBuilder) -> Ints:
 
 
 def _thumb_window(sleeve: Ints) -> Ints:
-    """The rim of the thumb's window from the middle of its back, in the order of the fingers' rims."""
+    """Return the rim of the thumb's window from the middle of its back, in the order of the fingers' rims."""
     first, last = THUMB_ROWS
     back, palm = 0, rim_index(0, LAYERS)
     middle = (first + last) // 2

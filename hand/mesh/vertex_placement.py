@@ -70,7 +70,7 @@ def _place_tube(points: Floats, flesh: FleshVolume, digit: int, tube: DigitTube)
 
 
 def nail_rings(tube: DigitTube) -> tuple[int, int]:
-    """The rings at the rear and at the free edge of a nail."""
+    """Return the rings at the rear and at the free edge of a nail."""
     first, last = (len(tube.rings) - 1 - FINGER_RINGS + ring for ring in NAIL_RINGS)
     return first, last
 

@@ -1,8 +1,8 @@
-"""Held contacts: points of a hand's skin that meet over the frames of a contact.
+"""Held contacts: two points of a hand's skin are kept together during a contact.
 
-The points of both skins that meet (meeting_points.py) are fixed to their bones for the whole contact, so that nothing
-slips. If skin slides, two contacts of the same parts follow each other soon, and the second takes over from the first.
-held_motion.py defines how fingers approach and leave a contact.
+Both points (meeting_points.py) are fixed to their bones for the whole contact, so that the skin does not slip. Sliding
+skin is seen as two contacts of the same parts in quick succession; the second then takes over from the first without a
+release. held_motion.py defines how fingers approach and leave a contact.
 """
 
 from collections.abc import Sequence
@@ -23,62 +23,63 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 BLEND_SECONDS = 0.15
-"""Minimum s before and after a contact in which skin approaches and leaves."""
-FOLLOWS_SECONDS = 0.3
-"""Maximum s between two contacts of the same parts of which the second takes over."""
+"""Minimum duration (s) of the approach before a contact and of the release after it."""
+MAX_TAKEOVER_SECONDS = 0.3
+"""Maximum time (s) between two contacts of the same parts for the second to take over."""
 WEIGHT = 3.0
-"""Weight of points that meet, relative to flesh that is too deep."""
+"""Weight of a held contact, relative to flesh that is too deep."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldContact:
-    """Two points of a hand's skin that meet in the frames of a contact."""
+    """Two points of a hand's skin that are kept together during a contact."""
 
     contact: Contact
     points: tuple[Site, Site]
     """The points on the fingertip and on the part that it touches."""
-    following: tuple[Site, Site] | None
-    """The points of the contact of the same parts that takes over; None if none does."""
+    next_points: tuple[Site, Site] | None
+    """The points of the contact that takes over from this one; None if none does."""
     last: int
-    """The last row in which it is held: its own last row, or the row before the contact that takes over."""
-    follows: bool
+    """The last row in which it is held: its own last row, or the row before the next contact if that takes over."""
+    takes_over: bool
     """Whether it takes over from a previous contact."""
     blends: tuple[int, int]
-    """Minimum frames before and after it in which skin approaches and leaves."""
+    """Minimum frames of the approach and of the release."""
 
     def is_held(self, rows: Ints) -> Bools:
-        """Return whether it is held in rows (N,) of the take."""
+        """Return (N,) whether the contact is held in rows (N,) of the take."""
         return np.asarray((rows >= self.contact.first) & (rows <= self.last))
 
-    def share(self, rows: Ints) -> Floats:
-        """Return the weight, 0..1, of the following points in rows (N,)."""
+    def next_weights(self, rows: Ints) -> Floats:
+        """Return the weights (N,), 0..1, of the next contact's points in rows (N,)."""
         after = self.last + 1 - self.contact.last
-        return smoothstep((rows - self.contact.last) / after) if self.following else np.zeros(len(rows))
+        return smoothstep((rows - self.contact.last) / after) if self.next_points else np.zeros(len(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldContacts:
-    """The contacts of a hand that are held."""
+    """All held contacts of a hand."""
 
     hand: HandModel
     contacts: tuple[HeldContact, ...]
 
     def objectives(self, rows: Ints, _angles: Floats) -> tuple[HandModel, list[Objective]]:
-        """Return the hand with additional sites, and the objectives in rows (N,)."""
+        """Return the hand with a site for each contact point, and the contacts' objectives in rows (N,)."""
         sites, goals, count = list[Site](), list[Objective](), len(self.hand.sites)
         for held_contact in self.contacts:
             is_held = held_contact.is_held(rows)
             if not is_held.any():
                 continue
             first = count + len(sites)
-            sites += [*held_contact.points, *(held_contact.following or ())]
-            following = None if held_contact.following is None else (first + 2, first + 3)
-            share = None if following is None else held_contact.share(rows)
-            goals.append(Objective(first, np.zeros(3), np.where(is_held, WEIGHT, 0.0), first + 1, following, share))
+            sites += [*held_contact.points, *(held_contact.next_points or ())]
+            next_sites = None if held_contact.next_points is None else (first + 2, first + 3)
+            next_weights = None if next_sites is None else held_contact.next_weights(rows)
+            weights = np.where(is_held, WEIGHT, 0.0)
+            goals.append(Objective(first, np.zeros(3), weights, first + 1, next_sites, next_weights))
         return self.hand.with_sites(tuple(sites)), goals
 
     def is_held(self, rows: Ints) -> Bools:
-        """Return whether any contact is held in rows (N,) of the take."""
+        """Return (N,) whether any contact is held in rows (N,) of the take."""
         is_any_held = np.zeros(len(rows), bool)
         for held_contact in self.contacts:
             is_any_held |= held_contact.is_held(rows)
@@ -89,7 +90,7 @@ class HeldContacts:
         return {
             held_contact.contact.first: held_contact.blends[0]
             for held_contact in self.contacts
-            if not held_contact.follows
+            if not held_contact.takes_over
         }
 
     def release_frames(self) -> dict[int, int]:
@@ -97,11 +98,11 @@ class HeldContacts:
         return {
             held_contact.last + 1: held_contact.blends[1]
             for held_contact in self.contacts
-            if held_contact.following is None
+            if held_contact.next_points is None
         }
 
     def touching(self, rows: Ints, flesh: Flesh) -> Bools:
-        """Return whether pairs of capsules (N, K) belong to digits that touch something in rows (N,)."""
+        """Return (N, K) whether each of K pairs of capsules has a digit with a held contact in rows (N,)."""
         is_touching = np.zeros((len(rows), flesh.pairs.shape[1]), bool)
         for held_contact in self.contacts:
             digits = [part for part in held_contact.contact.parts if part != PALM]
@@ -115,29 +116,29 @@ def held_contacts(
     meetings: Sequence[tuple[Contact, tuple[Site, Site]]],
     blends: tuple[int, int] | None = None,
 ) -> HeldContacts:
-    """Return how a hand holds contacts, each with the points that meet, over F frames at times (F,) s.
+    """Return the held contacts of a hand.
 
-    blends: minimum frames before and after each contact; BLEND_SECONDS by default.
+    times: (F,) s, of the take's frames. meetings: the contacts, each with its two points of the skin.
+    blends: minimum frames of each approach and release; BLEND_SECONDS by default.
     """
-    max_frames, blend_frames = window_frames(times, FOLLOWS_SECONDS), window_frames(times, BLEND_SECONDS)
-    followers = [_follower(row, [contact for contact, _ in meetings], max_frames) for row in range(len(meetings))]
+    max_frames, blend_frames = window_frames(times, MAX_TAKEOVER_SECONDS), window_frames(times, BLEND_SECONDS)
+    blends = blends or (blend_frames, blend_frames)
+    successors = [_successor(index, [contact for contact, _ in meetings], max_frames) for index in range(len(meetings))]
     contacts = []
-    for row, (met_contact, points) in enumerate(meetings):
-        follower = followers[row]
-        following = None if follower is None else meetings[follower][1]
-        last = met_contact.last if follower is None else meetings[follower][0].first - 1
-        contacts.append(
-            HeldContact(met_contact, points, following, last, row in followers, blends or (blend_frames, blend_frames))
-        )
+    for index, (contact, points) in enumerate(meetings):
+        successor = successors[index]
+        next_points = None if successor is None else meetings[successor][1]
+        last = contact.last if successor is None else meetings[successor][0].first - 1
+        contacts.append(HeldContact(contact, points, next_points, last, index in successors, blends))
     return HeldContacts(hand, tuple(contacts))
 
 
-def _follower(row: int, contacts: Sequence[Contact], max_frames: int) -> int | None:
-    """Return the row of the next contact of the same parts, None if it starts more than `max_frames` later."""
-    contact = contacts[row]
-    followers = [
-        (candidate.first, index)
-        for index, candidate in enumerate(contacts)
+def _successor(index: int, contacts: Sequence[Contact], max_frames: int) -> int | None:
+    """Return the index of the next contact of the same parts; None if it starts more than `max_frames` later."""
+    contact = contacts[index]
+    successors = [
+        (candidate.first, other)
+        for other, candidate in enumerate(contacts)
         if set(candidate.parts) == set(contact.parts) and contact.last < candidate.first <= contact.last + max_frames
     ]
-    return min(followers)[1] if followers else None
+    return min(successors)[1] if successors else None

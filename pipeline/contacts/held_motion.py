@@ -52,8 +52,8 @@ def held_motion(pose: Pose, times: Floats, problem: FleshProblem, hold: Hold) ->
     for number in range(ROUNDS):
         start_angles = pose.angles + moved
         for start in range(0, len(rows), FRAMES_AT_ONCE):
-            doing = f"Holding the {pose.hand.side} hand's contacts"
-            yield Progress((number + start / len(rows)) / ROUNDS, doing)
+            description = f"Holding the {pose.hand.side} hand's contacts"
+            yield Progress((number + start / len(rows)) / ROUNDS, description)
             chunk = rows[start : start + FRAMES_AT_ONCE]
             deep = pair_depths(problem.flesh, pose.hand, start_angles[chunk])
             needed, patient = problem.excess(deep), number == ROUNDS - 1

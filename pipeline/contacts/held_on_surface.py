@@ -2,7 +2,7 @@
 
 The surface may move past the hand in any way that keeps its shape. Skin that is near to it is bounded by the plane
 through the nearest point of the surface, found again for each start of the search. So a fingertip may roll about its
-point, and what would then be in the surface lifts it.
+point, and is lifted by skin that would then be inside the surface.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 PAD_WEIGHT, DEPTH_WEIGHT = 3.0, 3.0
-"""How much more a point that is held, and one that is in the surface, count than flesh that is too deep in flesh."""
+"""Weights of a held point and of a point inside the surface, relative to flesh that is too deep in flesh."""
 NEAR = 6e-3
 """m of a hand of the usual length: skin that is farther from the surface is not bounded."""
 ALLOWED_DEPTH = 0.3e-3
@@ -78,11 +78,11 @@ class HeldOnSurface:
         return np.asarray(self.is_held(rows)[:, None] & own)
 
     def approach_frames(self) -> dict[int, int]:
-        """Return row -> frames before it of what begins there."""
+        """Return first row of a hold -> frames of its approach."""
         return {self.first: self.blends[0]}
 
     def release_frames(self) -> dict[int, int]:
-        """Return row -> frames from it on of what ended before it."""
+        """Return first row after a hold -> frames of its release."""
         return {self.last + 1: self.blends[1]}
 
     def objectives(self, rows: Ints, angles: Floats) -> tuple[HandModel, list[Objective]]:

@@ -14,21 +14,21 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MAX_SHIFT = 0.01
-"""m per frame, additional motion that a wrist may have as it approaches or leaves its place."""
+"""m per frame, additional motion of a wrist that approaches or leaves its target pose."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldWrist:
-    """Motion of a wrist to its place in a range of frames, and away from it."""
+    """Motion of a wrist to its target pose in a range of frames, and away from it."""
 
     to_surface: Floats
     """(F, 4, 4) T_surface_wrist."""
     rows: HeldRows
-    """The rows in which it is at its place."""
+    """The rows in which it has its target pose."""
 
 
 def held_wrist(to_surface: Floats, rest: Floats, *, full: Bools, continues: tuple[bool, bool]) -> HeldWrist:
-    """Return the motion of a wrist to its place beside a surface, and away from it.
+    """Return the motion of a wrist to its target pose beside a surface, and away from it.
 
     Blends that would leap are extended into the range.
 

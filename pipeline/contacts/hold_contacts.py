@@ -42,7 +42,7 @@ MAX_STRAIN = 0.5e-3
 AROUND_SECONDS = 1.0
 """s before and after sliding contacts in which the hand must not leap."""
 MAX_LEAP, LEAP_FACTOR = np.deg2rad(4.5), 1.5
-"""rad, by which a joint may turn more in a frame than so many times what it does without: 5 degrees are promised."""
+"""rad, maximum rotation of a joint in a frame beyond a multiple of that without contacts: 5° are promised."""
 TRIES = 2
 """Number of times that they are posed, each from where the last one ended."""
 
@@ -95,7 +95,7 @@ class _Trial:
     """See hold_contacts."""
 
     def strains(self, meetings: Sequence[ContactPoints]) -> Floats:
-        """Return what each contact (C,) is off, or its digits are too deep, at most, all held together.
+        """Return the maximum error or excess depth of each contact (C,), with all of them held together.
 
         In m of a hand of the usual length.
         """
@@ -123,7 +123,7 @@ class _Trial:
         return np.array(strains) / problem.scale
 
     def holds(self, meetings: Sequence[ContactPoints]) -> bool:
-        """Whether contacts can be held together."""
+        """Return whether contacts can be held together."""
         return bool(self.strains(meetings).max(initial=0.0) <= MAX_STRAIN)
 
     def leaps(self, meetings: Sequence[ContactPoints]) -> bool:
@@ -221,7 +221,7 @@ def _with_slid_points(
 
 
 def _hinder(first: Contact, second: Contact) -> bool:
-    """Whether two contacts move the same digit at the same time."""
+    """Return whether two contacts move the same digit at the same time."""
     shared = (set(first.parts) & set(second.parts)) - {PALM}
     return bool(shared) and first.first <= second.last and second.first <= first.last
 
@@ -229,7 +229,7 @@ def _hinder(first: Contact, second: Contact) -> bool:
 def _strain(
     held_contact: HeldContact, trial_pose: Pose, rows: Ints, excess: tuple[Floats, Floats], flesh: Flesh
 ) -> float:
-    """Return what a contact is off, or its digits are too deep, at most, m.
+    """Return the maximum error or excess depth of a contact in m.
 
     excess: (R, K) m, by how much pairs are too deep without it, and with it. Fingers beside each other, which a take
     may press into each other, only count where the contact makes them deeper.

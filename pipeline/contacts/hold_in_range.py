@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 WIDENINGS = 3
-"""Number of times that blends are extended, each by what the last contact's ends need."""
+"""Number of times that blends are extended, each by the frames that the ends of the last contact need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def hold_in_range(
         pose: F frames, those of the range.
         times: (F,) s.
         problem: of the hand.
-        held_in: returns what it holds from a first row to a last one, None if it cannot.
+        held_in: returns the hold from a first row to a last one, None if that is impossible.
         full: (F,) the frames between the blends.
         continues: whether the take has frames before and after the range.
     """
@@ -111,7 +111,7 @@ def hold_in_range(
 
 
 def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> bool:
-    """Whether a range has too few frames to get to what is held from a first to a last row of it, and back."""
+    """Return whether a range has too few frames to get to what is held from a first to a last row of it, and back."""
     return sum(needed) >= count or (first == last and (needed[0] > first or needed[1] > count - 1 - last))
 
 

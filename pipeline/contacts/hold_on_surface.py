@@ -29,7 +29,7 @@ class HeldBySurface:
 
     motion: HeldRange
     off: float
-    """m, how far the points are from their places at most, in the frames in which they are held."""
+    """m, maximum distance of the points from their targets, in the frames in which they are held."""
     depth: float
     """m, how deep the skin of digits that move is in the surface at most there."""
 

@@ -121,7 +121,7 @@ def hold_touch(
         times: (F,) s.
         flesh: of its hand.
         free: the angles that may change, as in hand.jacobians.
-        touch: what touches where.
+        touch: the parts that touch, and their points.
         full: (F,) the frames between the blends.
         continues: whether the take has frames before and after the range.
     """

@@ -153,7 +153,7 @@ def _twist(points: Floats, region: Ints, outwards: Floats, distances: Floats, *,
 
 
 def _moved(transform: Floats, twist: Floats, about: Floats) -> Floats:
-    """Return a frame (4, 4) that is turned about a point (3,) and shifted by a twist (6,) m, rad."""
+    """Return a frame (4, 4) translated by a twist (6,) m, rad, and rotated by it about a point (3,)."""
     angle = float(np.linalg.norm(twist[3:]))
     rotation = rot.to_matrix(rot.from_axis_angle(rot.unit_vector(twist[3:]), angle)) if angle else np.eye(3)
     moved = np.eye(4)

@@ -1,7 +1,7 @@
 """A correction: a range of a take, its weight at each time, and what it changes.
 
-Times are seconds on the capture's clock, which another start, frame rate or rig does not change. Corrections lie on the
-take in the order of their list: each changes what those before it left.
+Times are seconds on the capture's clock, which does not depend on the start frame, frame rate or rig. Corrections are
+applied in the order of their list: each changes the result of those before it.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ Kind = Literal["difference", "pose", "motion", "contact", "object", "hide", "swa
 PALM = "palm"
 """Name of the part of a hand that is not a digit."""
 SAME_TIME = 1e-5
-"""s: what is nearer than this to an end of a range is in it, as times are rounded."""
+"""s, tolerance at the ends of a range, since times are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class HeldTouch:
 
 
 def is_palm(joint: str) -> bool:
-    """Whether the bone that begins at a joint is one of the palm."""
+    """Return whether the bone that begins at a joint is one of the palm."""
     return joint.endswith("metacarpal") and not joint.startswith("thumb")
 
 
@@ -240,19 +240,19 @@ class Correction:
     factor: float = 1.0
     """0..1, the correction's weight."""
     factor_keys: tuple[tuple[float, float], ...] = ()
-    """Times in s and factors, linear in between; the first and last hold beyond. They overrule `factor`."""
+    """Times in s and factors, linear in between; the first and last hold beyond. They replace `factor`."""
     muted: bool = False
     locked: bool = False
     """Whether the panel protects it from changes."""
 
     @property
     def kind(self) -> Kind:
-        """What it changes."""
+        """Kind of the change."""
         return next(kind for kind, of_kind in KINDS.items() if isinstance(self.change, of_kind))
 
     @property
     def is_before_solving(self) -> bool:
-        """Whether it takes effect in the solve, and not on what was solved."""
+        """Whether it takes effect in the solve, and not on its result."""
         return isinstance(self.change, SolveChange)
 
     @property

@@ -85,7 +85,7 @@ def to_list(corrections: tuple[Correction, ...]) -> list[dict[str, Any]]:
 
 
 def effect_of(correction: Correction) -> dict[str, Any]:
-    """Return what a correction does, as JSON: all of it but what it is called and whether it is locked."""
+    """Return the effect of a correction as JSON: everything but its name and lock."""
     return {name: value for name, value in _to_dict(correction).items() if name not in ("id", "name", "locked")}
 
 
@@ -161,7 +161,7 @@ def _contact(fields: "_Fields") -> HeldTouch:
 
 
 def _on_object(fields: "_Fields") -> HeldOnObject:
-    return on_object_from_dict(fields.data, fields.text("object", most=MAX_OBJECT_NAME), fields.where)
+    return on_object_from_dict(fields.data, fields.text("object", max_length=MAX_OBJECT_NAME), fields.where)
 
 
 def _hide(fields: "_Fields") -> HiddenMarkers:
@@ -198,7 +198,7 @@ CHANGES: Mapping[str, tuple[Callable[["_Fields"], Change], tuple[str, ...]]] = {
     "swap": (_swap, ("labels",)),
     "solve": (_solve, ("solver", "settings", "smoothing", "smoothing_settings")),
 }
-"""kind -> what reads it, and the fields that only it has."""
+"""kind -> the function that reads it, and the fields that only it has."""
 
 
 class _Fields:
@@ -208,10 +208,10 @@ class _Fields:
         self.data = data
         self.where = where
 
-    def text(self, name: str, default: str | None = None, most: int = MAX_TEXT) -> str:
+    def text(self, name: str, default: str | None = None, max_length: int = MAX_TEXT) -> str:
         value = self.data.get(name, default)
-        if not isinstance(value, str) or not 0 < len(value) <= most:
-            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected a text of 1 to {most} characters")
+        if not isinstance(value, str) or not 0 < len(value) <= max_length:
+            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected a text of 1 to {max_length} characters")
         return value
 
     def choice(self, name: str, allowed: tuple[str, ...]) -> str:
@@ -220,10 +220,10 @@ class _Fields:
             raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected one of {', '.join(allowed)}")
         return value
 
-    def number(self, name: str, least: float, most: float, default: float | None = None) -> float:
+    def number(self, name: str, minimum: float, maximum: float, default: float | None = None) -> float:
         value = self.data.get(name, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected {least:.10g} to {most:.10g}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not minimum <= value <= maximum:
+            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected {minimum:.10g} to {maximum:.10g}")
         return float(value)
 
     def flag(self, name: str) -> bool:
@@ -232,14 +232,14 @@ class _Fields:
             raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected true or false")
         return value
 
-    def labels(self, least: int, most: int) -> tuple[str, ...]:
+    def labels(self, minimum: int, maximum: int) -> tuple[str, ...]:
         value = self.data.get("labels")
         if (
             not isinstance(value, list)
-            or not least <= len(value) <= most
+            or not minimum <= len(value) <= maximum
             or not all(isinstance(label, str) and 0 < len(label) <= MAX_TEXT for label in value)
         ):
-            count = f"{least}" if least == most else f"{least} to {most}"
+            count = f"{minimum}" if minimum == maximum else f"{minimum} to {maximum}"
             raise RecipeError(f"{self.where}: labels is {value!r:.60}, expected {count} labels of markers")
         return tuple(value)
 

@@ -42,14 +42,14 @@ SAME_INSTANT = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SolveSource:
-    """What a capture was solved from."""
+    """The inputs of a solve."""
 
     recipe: Recipe
     raw: Markers
     """Labelled, not cleaned."""
     assigned: Assignment
     performer: Performer
-    """As it is solved, with the rig's limits."""
+    """The performer that is solved, with the rig's limits."""
     methods: SolveMethods
 
     def side(self, correction: Correction) -> Side:
@@ -84,7 +84,7 @@ class Resolved:
 def resolve_ranges(
     source: SolveSource, corrections: Sequence[Correction], solved: Sequence[SolvedHand], known: Resolved | None = None
 ) -> Steps[tuple[Resolved, dict[str, str]]]:
-    """Solve the ranges of corrections again, each on what those before it left: a new one changes no range of theirs.
+    """Solve the ranges of corrections again, each from the result of those before it, whose ranges do not change.
 
     Return the hands, and id -> why it could not take effect, of corrections that could not.
 
@@ -160,7 +160,7 @@ def labels_changed(
 
 
 def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> Steps[SolvedHand]:
-    """Solve the range of a correction and what surrounds it."""
+    """Solve the range of a correction and frames around it."""
     recipe, methods = source.recipe, _methods(source.methods, correction)
     around = TimeRange(correction.range.start - CONTEXT, correction.range.end + CONTEXT)
     rows = np.flatnonzero(around.contains(raw.times))
@@ -178,7 +178,7 @@ def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> 
 
 
 def has_other_methods(correction: Correction, recipe: Recipe) -> bool:
-    """Whether a correction solves its range with another solver or smoothing than a recipe."""
+    """Return whether a correction solves its range with another solver or smoothing than a recipe."""
     methods = SolveMethods.of(recipe)
     return _methods(methods, correction) != methods
 

@@ -17,7 +17,7 @@ BONES = tuple(joint for joint in JOINTS if "phalanx" in joint or joint.endswith(
 MAX_NUMBER = 10.0
 """Bound of fractions and directions, which are at most 1 up to rounding."""
 MAX_PLACE = 1e9
-"""The largest coordinate of a place on an object, in the object's own unit."""
+"""Maximum coordinate of a point on an object, in the object's own unit."""
 
 
 def contact_to_dict(contact: ContactChange) -> dict[str, Any]:
@@ -57,12 +57,12 @@ def _rounded(point: ObjectPoint | PalmPlace, *names: str) -> dict[str, list[floa
 
 
 def on_object_from_dict(data: Mapping[str, Any], name: str, where: str) -> HeldOnObject:
-    """Return what holds a palm and fingertips on the object of a name. Raises RecipeError naming `where`."""
-    found, most, palm = data.get("points"), len(DIGITS), data.get("palm")
-    least = 1 if palm is None else 0
-    if not isinstance(found, list) or not least <= len(found) <= most:
+    """Return the contact of a palm and fingertips with the object of a name. Raises RecipeError naming `where`."""
+    found, maximum, palm = data.get("points"), len(DIGITS), data.get("palm")
+    minimum = 1 if palm is None else 0
+    if not isinstance(found, list) or not minimum <= len(found) <= maximum:
         raise RecipeError(
-            f"{where}: points is {found!r:.60}, expected {least} to {most} of a digit, a place and a direction"
+            f"{where}: points is {found!r:.60}, expected {minimum} to {maximum} of a digit, a place and a direction"
         )
     points = tuple(_point(entry, f"{where}, point {row}") for row, entry in enumerate(found, start=1))
     change = HeldOnObject(name, points, None if palm is None else _palm(palm, f"{where}, palm"))
@@ -95,12 +95,12 @@ def _unit(data: Mapping[str, Any], name: str, count: int, where: str) -> Floats:
     return np.asarray(values / length)
 
 
-def _numbers(data: Mapping[str, Any], name: str, count: int, where: str, most: float = MAX_NUMBER) -> Floats:
+def _numbers(data: Mapping[str, Any], name: str, count: int, where: str, maximum: float = MAX_NUMBER) -> Floats:
     values = data.get(name)
-    if not isinstance(values, list) or len(values) != count or not all(_is_number(value, most) for value in values):
+    if not isinstance(values, list) or len(values) != count or not all(_is_number(value, maximum) for value in values):
         raise RecipeError(f"{where}: {name} is {values!r:.60}, expected {count} numbers")
     return np.array(values, float)
 
 
-def _is_number(value: object, most: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= most
+def _is_number(value: object, maximum: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= maximum

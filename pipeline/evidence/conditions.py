@@ -29,7 +29,7 @@ COUNTS = {
     "leaps": "of these, leaps of markers or joints",
     "predicted_frames": "frames in which a joint of a hand was not determined by a marker",
 }
-"""Count -> what it counts."""
+"""Count -> its meaning."""
 MAX_TEXT = 1000
 """Characters of a text of conditions."""
 _CONDITION = re.compile(r"\s*([a-z0-9_]+)(?:\.([a-z0-9]+))?\s*(>=|<=|>|<)\s*([0-9.eE+-]{1,30})\s*")

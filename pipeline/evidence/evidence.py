@@ -1,4 +1,4 @@
-"""Evidence: what speaks for and against each frame of a solved take, by hand, part of the hand and measure."""
+"""Evidence of the reliability of each frame of a solved take, by hand, part of the hand and measure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class Measure:
 
     name: str
     unit: str
-    """mm, deg, m/s3, or a share of 0 to 1."""
+    """mm, deg, m/s3, or a fraction from 0 to 1."""
     meaning: str
-    """What it measures, in the words of documentation and error messages."""
+    """Description for documentation and error messages."""
 
     @property
     def figure(self) -> str:

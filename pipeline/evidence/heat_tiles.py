@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 TILE_COLUMNS = 2048
 """Columns of a tile: of about a pixel each, so that a window has one or two tiles."""
 LANE = 0.15
-"""Fraction of a row, at its bottom, for what was predicted."""
+"""Fraction of a row, at its bottom, that marks predicted frames."""
 PREDICTED = len(LEVEL_HEIGHTS)
 """The kind of a rectangle that marks predicted frames; others are levels."""
 
@@ -45,7 +45,7 @@ class HeatRows:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """(R,) what each row is of: its hand is named where there are two."""
+        """(R,) names of the rows, with the hand where there are two."""
         sides = [f"{side[0].upper()} " if len(self.evidence.hands) > 1 else "" for side in self._sides]
         return tuple(side + digit_title(part) for side in sides for part in PARTS)
 

@@ -1,4 +1,4 @@
-"""What happened to markers on the way from the capture to a hand's targets."""
+"""The processing of markers between the capture and a hand's targets, by frame."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Evidence of a solved hand, computed by forward kinematics of what is keyed."""
+"""Evidence of a solved hand, computed by forward kinematics of the keyed pose."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 AT_LIMIT_TOLERANCE = np.deg2rad(0.1)
 """rad, distance from a limit within which an angle counts as being at it."""
 MIN_LEVER = 0.01
-"""m, the shortest bone whose length turns a marker's motion into a rotation."""
+"""m, minimum bone length by which a marker's motion is converted to a rotation."""
 
 _PART_OF_JOINT = np.full(len(JOINT_INDEX), PALM)
 for _part, _digit in enumerate(DIGITS):
@@ -33,7 +33,7 @@ _TIPS = [JOINT_INDEX[joints[-1]] for joints in CHAIN_JOINTS.values()]
 
 @dataclass(frozen=True, eq=False)
 class SolvedFrames:
-    """What the evidence of a hand is computed from: F frames, T targets, J joints."""
+    """The inputs of a hand's evidence: F frames, T targets, J joints."""
 
     targets: Targets
     """The cleaned markers, not smoothed."""
@@ -93,7 +93,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     put("jerk", _jerk(joints[:, _TIPS], solved.keyed.root, targets.times))
     put("depth", depths(solved.flesh, joints) if solved.depths is None else solved.depths)
     put("predicted", _mean(solved.predicted.astype(float), _PART_OF_JOINT))
-    # What a person has hidden is settled.
+    # Markers that the user has hidden need no evidence.
     unseen = ~solved.measured if solved.hidden is None else ~(solved.measured | solved.hidden)
     put("unseen", _mean(unseen[:, worn].astype(float), part[worn]))
     put("corrected", _mean(solved.corrected.astype(float), part))

@@ -15,7 +15,7 @@ MAGIC = b"KNE1"
 HEADER = struct.Struct("<4sBBBI")
 """Magic, which hands (bit 0 the left, bit 1 the right), parts, measures, frames."""
 MAX_FRAMES = 500_000
-"""The most frames of a take whose evidence is kept: more than an hour at 120 Hz."""
+"""Maximum frames of a take whose evidence is stored: more than an hour at 120 Hz."""
 
 
 def pack(evidence: Evidence) -> bytes:

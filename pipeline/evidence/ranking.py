@@ -31,19 +31,19 @@ class Threshold:
     """Minimum value of a problem, in the measure's unit."""
     spreads: float = 0.0
     """Standard deviations above the take's median, estimated from the MAD; 0 leaves the floor alone."""
-    least_frames: int = 1
+    min_frames: int = 1
     """Minimum number of frames in a row."""
 
 
 THRESHOLDS = (
-    Threshold("tip_error", 8.0, 8.0, least_frames=2),
-    Threshold("marker_error", 8.0, 8.0, least_frames=2),
+    Threshold("tip_error", 8.0, 8.0, min_frames=2),
+    Threshold("marker_error", 8.0, 8.0, min_frames=2),
     Threshold("marker_leap", 7.0, 25.0),
     Threshold("joint_leap", 15.0, 10.0),
     Threshold("label_doubt", 0.25),
     # Of a part with eight markers one is an eighth; a spline is right across a frame or two.
-    Threshold("corrected", 0.12, least_frames=3),
-    Threshold("unseen", 0.12, least_frames=3),
+    Threshold("corrected", 0.12, min_frames=3),
+    Threshold("unseen", 0.12, min_frames=3),
 )
 """Tuned on other takes than those that the documentation reports on."""
 ERRORS = ("tip_error", "marker_error")
@@ -60,7 +60,7 @@ ALIKE = 0.3
 """Overlap of two parts' spans, relative to either span, from which they are one problem of the hand."""
 
 SIDE_EFFECT = 0.5
-"""Severity relative to a problem's up to which what happens where it comes and goes is taken for its effect."""
+"""Severity, relative to a problem, up to which a problem at its start or end counts as its effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Problem:
     worst: int
     """The frame to look at."""
     severity: float
-    """How many times the worst measure exceeds its threshold, at least 1."""
+    """Ratio of the worst measure to its threshold, at least 1."""
     measure: str
     """The worst measure."""
     value: float
@@ -144,8 +144,8 @@ def severities(hand: HandEvidence) -> Floats:
     for column, threshold in enumerate(THRESHOLDS):
         values = hand.of(threshold.measure).astype(float)
         severity = np.nan_to_num(values / _limits(values, threshold))
-        if threshold.least_frames > 1:
-            severity[_short(severity >= 1.0, threshold.least_frames)] = 0.0
+        if threshold.min_frames > 1:
+            severity[_short(severity >= 1.0, threshold.min_frames)] = 0.0
         found[..., column] = severity
     return found
 
@@ -277,7 +277,7 @@ def _problem(
 
 
 def _errors_alone(severity: Floats) -> Bools:
-    """Return (P,), the parts that are off in frames of severity (F, P, T) in which no other measure says why."""
+    """Return (P,), the parts that are off in frames of severity (F, P, T) that no other measure explains."""
     failed = severity.max(axis=0) >= 1.0
     errors = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
     alone: Bools = failed[:, errors].any(axis=1) & ~failed[:, ~errors].any(axis=1)

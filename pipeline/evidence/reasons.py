@@ -8,8 +8,8 @@ from .evidence import PARTS
 EFFECTS = {
     "tip_error": "{part}tip {value:.0f} mm off",
     "marker_error": "{part} marker {value:.0f} mm off",
-    "marker_leap": "{part} marker leapt {value:.0f} mm",
-    "joint_leap": "{part} turned {value:.0f} degrees while its markers were calm",
+    "marker_leap": "{part} marker jumped {value:.0f} mm",
+    "joint_leap": "{part} rotated {value:.0f} degrees while its markers were still",
     "label_doubt": "{part} label {value:.0%} likely wrong",
     "corrected": "{part} marker corrected",
     "unseen": "{part} marker not seen",
@@ -19,7 +19,7 @@ CAUSES = {
     "label_doubt": "labels may be swapped",
     "unseen": "marker not seen",
     "marker_leap": "marker leapt",
-    "joint_leap": "a joint turned while its markers were calm",
+    "joint_leap": "a joint rotated while its markers were still",
     "at_limit": "a joint is at its limit",
 }
 """Measure -> why the pose may be off, the likelier first."""

@@ -1,4 +1,4 @@
-"""How deep a hand's digits are in each other and in its palm, by the flesh on its bones (hand/flesh.py)."""
+"""Depth of a hand's digits in each other and in the palm, by the flesh on its bones (hand/flesh.py)."""
 
 import numpy as np
 from numpy.typing import NDArray

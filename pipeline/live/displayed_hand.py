@@ -24,7 +24,7 @@ class DrivenHand:
 
 
 RigOf = Callable[[str], DrivenHand]
-"""Returns what a hand drives, by its name."""
+"""Returns the rig's hand that a hand drives, by its name."""
 
 
 def no_rig(_hand: str) -> DrivenHand:
@@ -57,7 +57,7 @@ class DisplayedHand:
     """A hand as it is currently displayed."""
 
     name: str
-    """For example 'right' or 'Anna left'."""
+    """Name for messages, such as 'right' or 'Anna left'."""
     side: Side
     pose: Pose
     """One frame."""

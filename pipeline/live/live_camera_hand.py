@@ -110,7 +110,7 @@ class LiveCameraHand:
 
     @classmethod
     def of(cls, measured: MeasuredHand, driven: DrivenHand, settings: CameraSettings, up: str) -> "LiveCameraHand":
-        """Return a hand that is followed within its limits and those of what it drives."""
+        """Return a hand that is followed within its limits and those of the rig that it drives."""
         hand_proportions = measured.proportions
         limits = driven.limits.get(hand_proportions.side, RigLimits({})).limits
         restricted = measured.with_rig_limits(limits) if limits else measured

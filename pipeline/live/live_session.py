@@ -237,7 +237,7 @@ class LiveSession:
                 hand.forearm.update(hand.live.forearm(frame), arrival, away=away)
 
     def _drives(self, name: str) -> DrivenHand:
-        """Return what a hand drives. The hand has been seen for long enough to be measured."""
+        """Return the rig's hand that a hand drives. The hand has been seen for long enough to be measured."""
         if name not in self.appeared:
             self.appeared.append(name)
         return self._rig(name)

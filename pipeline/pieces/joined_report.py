@@ -16,13 +16,13 @@ from .solve_piece import FIGURES, HandOfPiece, LongTake, PieceResult
 
 @dataclass(frozen=True, slots=True)
 class Joins:
-    """How well pieces fit together."""
+    """Measures of how well pieces fit together."""
 
     pieces: int
     overlap_s: float
     """s that pieces were solved beyond their ends."""
     solved_again: int
-    """Pieces that had to be solved again, with what the one before left."""
+    """Pieces that had to be solved again, starting from the state of the piece before."""
     greatest: float
     """Greatest difference of two pieces in a frame where they meet: rad of an angle, m of the wrist."""
 

@@ -89,14 +89,14 @@ def _solve_all(workers: PieceWorkers, pieces: Sequence[Piece], same: float) -> S
     """Solve all pieces; return the results in order, and how many pieces were solved again: see SAME_POSE."""
     results: dict[int, PieceResult] = {}
     waiting: set[Future[PieceResult]] = set()
-    doing = f"Solving {len(pieces)} pieces"
+    description = f"Solving {len(pieces)} pieces"
     for piece in pieces:
         before = results.get(piece.number - 1)
-        # In order each begins with what the one before has left.
+        # In order, so that each piece starts from the state of the one before.
         waiting.add(workers.submit(piece, before.states if before is not None else {}))
         if workers.in_order:
-            yield from _collected(waiting, results, len(pieces), doing)
-    yield from _collected(waiting, results, len(pieces), doing)
+            yield from _collected(waiting, results, len(pieces), description)
+    yield from _collected(waiting, results, len(pieces), description)
     again = 0
     for number in range(1, len(pieces) if not workers.in_order else 0):
         if _difference(results[number - 1], results[number]) > same:
@@ -107,11 +107,11 @@ def _solve_all(workers: PieceWorkers, pieces: Sequence[Piece], same: float) -> S
 
 
 def _collected(
-    waiting: set["Future[PieceResult]"], results: dict[int, PieceResult], count: int, doing: str
+    waiting: set["Future[PieceResult]"], results: dict[int, PieceResult], count: int, description: str
 ) -> Steps[None]:
     """Wait for all that is being solved."""
     while waiting:
-        yield Progress(min(len(results) / count, 1.0), doing)
+        yield Progress(min(len(results) / count, 1.0), description)
         done, _ = wait(waiting, timeout=TICK, return_when=FIRST_COMPLETED)
         for future in done:
             try:

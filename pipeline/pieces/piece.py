@@ -1,4 +1,4 @@
-"""How a long take is cut: into pieces that are kept, each solved with frames before and after it as well."""
+"""Divide a long take into pieces, each solved with additional frames before and after it."""
 
 from dataclasses import dataclass
 from itertools import pairwise

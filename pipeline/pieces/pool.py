@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "knuckle"
 MAX_PROCESSES = 61
-"""As many as Windows can wait for."""
+"""Maximum worker processes; Windows cannot wait for more."""
 
 
 def cores() -> int:
@@ -103,7 +103,7 @@ def _solve(piece: Piece, states: Mapping[Side, Any]) -> PieceResult:
 
 @contextmanager
 def workers_of(long: LongTake, processes: int) -> Iterator[PieceWorkers]:
-    """Yield workers for a take; its processes end with the block, and what they have not started is left."""
+    """Yield workers for a take; its processes end with the block, and tasks that have not started are dropped."""
     if processes == 1:
         yield OwnProcess(long)
         return
@@ -116,7 +116,7 @@ def workers_of(long: LongTake, processes: int) -> Iterator[PieceWorkers]:
         try:
             yield _Pool(executor)
         except BaseException:
-            # What they are at is of no use any more, and may take minutes.
+            # Their current tasks are no longer needed, and may take minutes.
             for worker in active_children():
                 worker.terminate()
             raise

@@ -1,4 +1,4 @@
-"""Solve one piece of a long take, and write its rows: what a worker process does."""
+"""Solve one piece of a long take, and write its rows: the task of a worker process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ FIGURES = ("errors", "predicted", "limit_hits", "beyond")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LongTake:
-    """What all pieces of a take share; it can be sent to another process."""
+    """Data common to all pieces of a take, which can be sent to another process."""
 
     recipe: Recipe
-    """Without a range of frames: the capture has no others."""
+    """The recipe without a range of frames, since the capture has no others."""
     capture: LongCapture
     prepared: Prepared
     parts: Parts
@@ -68,14 +68,14 @@ class PieceResult:
 
     piece: Piece
     frames: int
-    """How many are kept."""
+    """Number of frames that are kept."""
     rate: float
     """Hz, of the solved frames."""
     hands: tuple[HandOfPiece, ...]
     states: Mapping[Side, Any]
     """Side -> state of the solver before the first frame of the next piece."""
     swaps: Mapping[str, int]
-    """As in the report's `labels`."""
+    """Label swaps, as in the report's `labels`."""
     fragments: Mapping[str, int]
     spikes: int
 
@@ -109,7 +109,7 @@ def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> Pie
         piece,
         stop - first,
         take.markers.rate,
-        tuple(_left_of(hand, rows, joints[rotations_name(hand.side)]) for hand in take.hands),
+        tuple(_piece_of(hand, rows, joints[rotations_name(hand.side)]) for hand in take.hands),
         context.handed_on,
         {"mended": swaps[0], "doubtful": swaps[1]},
         cleaned.fragments(recorded),
@@ -125,7 +125,7 @@ def _swaps(columns: NDArray[Any] | None, rows: slice) -> int:
     return int(np.isin(starts, np.arange(len(columns))[rows]).sum()) // 2
 
 
-def _left_of(hand: SolvedHand, rows: slice, rotations: Floats) -> HandOfPiece:
+def _piece_of(hand: SolvedHand, rows: slice, rotations: Floats) -> HandOfPiece:
     """Return the part of a hand that stays in memory if some of its frames are kept."""
     pose = hand.pose
     poses = np.concatenate([pose.angles, pose.root[:, :3].reshape(len(pose), -1)], axis=1)

@@ -18,14 +18,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What was done about the problems of a take after its solve."""
+    """What was done about the problems of a take after it was solved."""
 
     mended: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """Rank of a problem, 0 for the worst -> names of the corrections that mend it."""
     seen: frozenset[int] = frozenset()
     """Ranks of the problems that are marked as seen."""
     corrections: int = 0
-    """Corrections that lie on the keys, which the evidence and the angles do not have."""
+    """Corrections that are applied to the keys, but not to the evidence and the angles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class ReviewedTake:
 
     name: str
     report: Mapping[str, Any]
-    """As a file has it: anything may be in it."""
+    """Report as read from a file: it may contain anything."""
     evidence: Evidence
     """Evidence of at least one frame; times are finite and do not decrease."""
     angles: tuple[AngleCurves, ...]
@@ -49,7 +49,7 @@ class ReviewedTake:
 
     @property
     def left(self) -> int:
-        """How many problems are neither mended nor marked as seen."""
+        """Number of problems that are neither mended nor marked as seen."""
         return len(self.problems) - len(self.marks.seen.union(self.marks.mended))
 
     @property

@@ -38,7 +38,7 @@ class Figures:
     """mm that skin is in skin, at most."""
 
     def cells(self) -> tuple[str, ...]:
-        """Return what a table shows."""
+        """Return the cells of a table."""
         errors = (f"{value:.2f}" if np.isfinite(value) else "–" for value in self.errors)
         return (*errors, f"{self.predicted:.1%}", f"{self.at_limit:.1%}", f"{self.depth:.1f}")
 

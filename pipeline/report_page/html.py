@@ -73,5 +73,5 @@ def document(title: str, style: str, script: str, *body: Html) -> str:
 
 
 def _hash(content: str) -> str:
-    """Return what the policy calls an inline style or script that may be used."""
+    """Return the hash by which the content security policy allows an inline style or script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"

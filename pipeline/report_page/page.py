@@ -61,7 +61,7 @@ def _lettered(takes: Sequence[ReviewedTake]) -> list[tuple[str, ReviewedTake]]:
 
 
 def _subtitle(lettered: tuple[str, ReviewedTake]) -> Html:
-    """Return what a take is, in a line."""
+    """Return a one-line description of a take."""
     letter, take = lettered
     first, last = take.frames
     count = len(take.seconds)
@@ -78,7 +78,7 @@ def _subtitle(lettered: tuple[str, ReviewedTake]) -> Html:
 
 
 def _before_corrections(lettered: tuple[str, ReviewedTake]) -> Html | None:
-    """Return that the page shows a take without the corrections that lie on it; None if none do."""
+    """Return a note that the page shows the take without its corrections; None if there are none."""
     letter, take = lettered
     count = take.marks.corrections
     if not count:

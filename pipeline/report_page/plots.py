@@ -112,7 +112,7 @@ def _span(series: Sequence[Series], least: float) -> tuple[float, float]:
 
 
 def _plot(label: str, series: Sequence[Series], span: tuple[float, float], unit: str) -> Html:
-    """Return a plot with its scale, and what its curves reach in words."""
+    """Return a plot with its scale, and the range of its curves in words."""
     low, high = span
     known = [curve for curve in series if np.isfinite(curve.high).any()]
     reach = [f"{np.nanmin(curve.low):.1f} to {np.nanmax(curve.high):.1f} {unit}" for curve in known]

@@ -31,7 +31,7 @@ def problem_list(axis: TimeAxis, number: int) -> Html:
 
 
 def _left(take: ReviewedTake) -> Html | None:
-    """Return how many problems are left and what became of the others; None if nothing was done about any."""
+    """Return how many problems are left, mended and seen; None if nothing was done about any."""
     seen = len(take.marks.seen.difference(take.marks.mended))
     found = {"mended": len(take.marks.mended), "marked as seen": seen}
     done = ", ".join(f"{count} {what}" for what, count in found.items() if count)
@@ -39,7 +39,7 @@ def _left(take: ReviewedTake) -> Html | None:
 
 
 def _mark(take: ReviewedTake, rank: int) -> Html | None:
-    """Return what was done about a problem, as the panel Review has it; rank: 0 for the worst."""
+    """Return the state of a problem, as in the panel Review. rank: 0 for the worst."""
     mended_by = take.marks.mended.get(rank)
     if mended_by:
         return element("span", f"✓ Mended by {cut(', '.join(mended_by))}", class_="done")
@@ -89,7 +89,7 @@ def _shared(axis: TimeAxis, number: int, problem: Problem) -> str:
 
 
 def gallery(take: ReviewedTake, pictures: Pictures) -> Html:
-    """Return the pictures, each with its rank, frame and what is seen."""
+    """Return the pictures, each with its rank, frame and caption."""
     note = element("p", pictures.note, class_="quiet") if pictures.note else None
     ranks = sorted({picture.rank for picture in pictures.found})
     figures = [_figure(take, rank, pictures) for rank in ranks if rank < len(take.problems)]

@@ -40,7 +40,7 @@ def strips(axis: TimeAxis, side: Side) -> Html:
 
 
 class _Columns:
-    """The levels of a hand, and what was predicted, in columns."""
+    """The levels of a hand, and predicted frames, in columns."""
 
     def __init__(self, axis: TimeAxis, number: int, take: ReviewedTake, side: Side) -> None:
         hand = take.hand(side)
@@ -80,7 +80,7 @@ def predicted(hand: HandEvidence) -> NDArray[np.float64]:
 
 
 def legend(*, predicted_lane: bool = True) -> Html:
-    """Return what the levels look like and mean, and the lane of what is predicted."""
+    """Return the legend of the levels and of predicted frames."""
     items = []
     for level in range(NEAR, len(LEVEL_NAMES)):
         high = BAR_HEIGHTS[level]
@@ -97,7 +97,7 @@ def _item(drawn: Html, description: str) -> Html:
 
 
 def _description(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool_]) -> str:
-    """Return in words what a strip shows."""
+    """Return a description of a strip in words."""
     worst = int(levels.max())
     share = float((levels >= PROBLEM).mean())
     said = (

@@ -51,7 +51,7 @@ STEP_METHOD = StepMethod(LEVENBERG_MARQUARDT, damping=0.003, homing=0.2, iterati
 BLEND_SECONDS = 0.1
 """s in which a bone blends between its solved and its observed direction when its markers appear or disappear."""
 PLAUSIBLE_LENGTHS = 0.6, 1.6
-"""Least and largest distance of the markers on a bone's ends, relative to its length. Beyond these, labels were swapped
+"""Range of the distance of markers on a bone's ends, relative to its length. Outside it, labels were swapped
 or a gap was filled wrongly."""
 FRAMES_PER_CHUNK = 1000
 """Frames solved at a time, which limits the memory."""

@@ -64,7 +64,7 @@ class Character:
         return float(digit_lengths(self.hand).max())
 
     def tips(self, angles: Floats) -> Floats:
-        """Positions (F, 5, 3) of the fingertips in m in the wrist's frame, from angles (F, D) in rad."""
+        """Return positions (F, 5, 3) of the fingertips in m in the wrist's frame, from angles (F, D) in rad."""
         positions = tip_positions(self.hand, angles)
         if self.rig_tips is None or not len(angles):
             return positions
@@ -143,7 +143,7 @@ def chain_lengths(positions: Floats) -> Floats:
 
 
 def tip_positions(hand: HandModel, angles: Floats) -> Floats:
-    """Positions (F, 5, 3) of the fingertips in m in the wrist's frame, from angles (F, D) in rad."""
+    """Return positions (F, 5, 3) of the fingertips in m in the wrist's frame, from angles (F, D) in rad."""
     roots = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
     positions: Floats = kinematics.joint_frames(hand, Pose(hand, roots, angles))[..., :3, 3][:, TIP_INDEX]
     return positions

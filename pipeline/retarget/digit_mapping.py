@@ -28,7 +28,7 @@ def digit_weights(digits: Collection[str]) -> Floats:
 
 
 def is_mitten(digits: Collection[str]) -> bool:
-    """Whether the only finger of these digits represents all fingers. One named as another finger does not."""
+    """Return whether the only finger of these digits represents all fingers. One named as another finger does not."""
     return [finger for finger in FINGERS if finger in digits] == [MITTEN_FINGER]
 
 

@@ -38,14 +38,14 @@ FULL_PINCH_GAP, NO_PINCH_GAP = 0.15, 0.4
 """Gaps between fingertip and thumb, relative to the length of the performer's hand: up to the first it is a full pinch,
 beyond the second none. For a hand of 190 mm these are 28 and 76 mm; dex-retargeting switches at 30 and 50."""
 PINCH_ITERATIONS = 3
-"""Number of times that the thumb moves to take over what the fingers cannot reach."""
+"""Number of times that the thumb moves to compensate for distances that the fingers cannot reach."""
 PINCH_TOLERANCE = 0.003
 """Relative to the length of the hand: a smaller rest is not taken over."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetargetMode:
-    """What is kept, and at which scale."""
+    """What retargeting preserves, and at which scale."""
 
     keep: KeepChoice = "directions"
     scale: ScaleChoice = "hand"

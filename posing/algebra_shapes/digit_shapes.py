@@ -25,7 +25,7 @@ from .shapes import Shape, Space, Trace, arc, first_of, subscript, vector_of
 Floats = NDArray[np.float64]
 
 DRAWN_PASSES = 2
-"""How many of FABRIK's passes are shown."""
+"""Number of FABRIK's passes that are shown."""
 SAME_PLANE_COSINE = math.cos(math.radians(0.5))
 """Cosine of the angle between the limited plane and the one without limits below which both are shown."""
 ARC_POINTS = 25
@@ -41,7 +41,7 @@ CASES: dict[Case, str] = {
 
 
 class Tracer:
-    """A recorded solver for one hand. Caches what the solver prepares for the hand."""
+    """A recorded solver for one hand. Caches the solver's preparation for the hand."""
 
     def __init__(self, hand: HandModel) -> None:
         self.hand = hand

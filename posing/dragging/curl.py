@@ -1,4 +1,4 @@
-"""How a person's finger curls: its joints bend together, in its plane.
+"""A cost that makes dragged fingers curl as people's do: all joints together, in the finger's plane.
 
 A point under the mouse, at any depth, leaves angles of its finger open. Of the poses that have it there, the one
 nearest to a person's is taken: the middle joint bends with the knuckle, which neither extends nor abducts. A thumb can
@@ -21,7 +21,7 @@ PIP_PER_MCP = 1.5
 First principal direction of the flexions in 11 takes of three performers of Han et al. (2018) and in the bundled Leap
 recording, joined."""
 SYNERGY_COST = 0.0006
-"""m/rad: what a deviation from this ratio costs, as a distance from the goal on a hand of the usual length."""
+"""m/rad, cost of a deviation from this ratio, as a distance from the goal on a hand of the usual length."""
 ABDUCTION_COST = 0.002
 """m/rad: the same for abduction of the knuckle."""
 POSTURE_COST = 0.0002
@@ -35,7 +35,7 @@ KNUCKLE_LIMITS: Mapping[Movement, tuple[float, float, float]] = {
 
 
 def curls(joint: str) -> bool:
-    """Whether a joint is a point of a finger."""
+    """Return whether a joint is a point of a finger."""
     return digit_of(joint) not in (None, "thumb")
 
 
@@ -53,7 +53,7 @@ def curl_preferences(hand: HandModel, joint: str) -> Preferences:
 
 
 def _row(hand: HandModel, terms: Sequence[tuple[str, Movement, float]]) -> Floats:
-    """A row (D,) of a soft coupling, m/rad; zero where the hand lacks one of the angles."""
+    """Return a row (D,) of a soft coupling, m/rad; zero where the hand lacks one of the angles."""
     row = np.zeros(hand.dofs)
     for joint, movement, cost in terms:
         angle = hand.dof(joint, movement)

@@ -125,7 +125,7 @@ class Drag:
         return frozenset(JOINT_INDEX[joint] for digit in self.digits for joint in CHAIN_JOINTS[digit][:-1])
 
     def step(self, goal: Floats, last: DragStep | None = None, along: Floats | None = None) -> DragStep:
-        """The pose of one frame with the point at its goal, or towards it.
+        """Return the pose of one frame with the point at its goal, or towards it.
 
         Args:
             goal: (3,) m in the world.
@@ -140,7 +140,7 @@ class Drag:
         return self.solver.step(replace(self.problem, objectives=(objective, *self.pins)), last)
 
     def hold_pins(self, root: Floats, last: DragStep) -> DragStep:
-        """The pose with the wrist at a given root (4, 4), and the pinned fingertips at their pins."""
+        """Return the pose with the wrist at a given root (4, 4), and the pinned fingertips at their pins."""
         start, pins = Pose(self.hand, root[None], self.start.angles), self.pins
         if not pins:
             return replace(last, pose=start)
@@ -179,7 +179,7 @@ class Drag:
 
 
 def _search(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
-    """The pose with a point at its goal, and whether the next step needs the other searches too."""
+    """Return the pose with a point at its goal, and whether the next step needs the other searches too."""
     start = problem.start
     if _off(problem, start) <= AT_GOAL * problem.scale:
         return start, False
@@ -200,7 +200,7 @@ def _search(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
 
 
 def _weighted(problem: PoseProblem, weight: float) -> PoseProblem:
-    """The problem of a single objective with another weight for it."""
+    """Return the problem of a single objective with another weight for it."""
     return replace(problem, objectives=(replace(problem.objectives[0], weight=weight),))
 
 
@@ -216,7 +216,7 @@ def _search_with_pins(problem: PoseProblem, last: DragStep | None) -> tuple[Pose
 
 
 def _cheapest(found: Solution, alternatives: Solution) -> Solution:
-    """The solution of one frame, or an alternative that is far cheaper."""
+    """Return the solution of one frame, or an alternative that is far cheaper."""
     best = int(np.argmin(alternatives.cost))
     if alternatives.cost[best] >= CHEAPER * found.cost[0]:
         return found
@@ -225,14 +225,14 @@ def _cheapest(found: Solution, alternatives: Solution) -> Solution:
 
 
 def _buckled(problem: PoseProblem, pose: Pose) -> Pose:
-    """The pose with its middle and last joints bent at least a little, as far as they can."""
+    """Return the pose with its middle and last joints bent at least a little, as far as they can."""
     least = np.minimum(BUCKLED, pose.hand.limits[:, 1])
     bends = problem.bending & (pose.angles < least)
     return Pose(pose.hand, pose.root, np.where(bends, least, pose.angles)) if bends.any() else pose
 
 
 def _curled(problem: PoseProblem, pose: Pose, last: DragStep | None) -> Pose:
-    """A pose in which the dragged finger does not hook; the same object if it already does not."""
+    """Return a pose in which the dragged finger does not hook; the same object if it already does not."""
     bent = unhooked(problem, pose)
     if bent is None:
         return pose
@@ -277,7 +277,7 @@ def _sites(problem: PoseProblem, pose: Pose) -> Floats:
 
 
 def _rate_limited(problem: PoseProblem, last: Pose, pose: Pose, limit: float, *, correct: bool) -> Pose:
-    """A pose between the last one and a new one in which no angle has changed by more than about `limit` rad.
+    """Return a pose between the last one and a new one in which no angle has changed by more than about `limit` rad.
 
     correct: whether to bring the point back to its goal.
     """

@@ -30,7 +30,7 @@ class Pin:
 
 
 def pin_objective(hand: HandModel, pin: Pin) -> Objective:
-    """The objective that holds a fingertip at its pin."""
+    """Return the objective that holds a fingertip at its pin."""
     site = hand.site_index(CHAIN_JOINTS[pin.digit][-1])
     relative = hand.site_index(CHAIN_JOINTS[pin.other][-1]) if pin.other else None
     return Objective(site, pin.position, PIN_WEIGHT, relative)

@@ -27,7 +27,7 @@ Positions = dict[int, Floats]
 """Site -> (3,) m in the wrist's frame."""
 
 ITERATIONS = 6
-"""The most that a solver is called in a step."""
+"""Maximum calls of a solver in a step."""
 REACHED = 2e-5
 """m on a hand of the usual length: a site so near to its goal is at it,"""
 MISSED = 10.0
@@ -43,7 +43,7 @@ class _TakeState:
     state: State
     """The solver's own."""
     offsets: Positions
-    """From where the hand has a site to where the straight hand has it."""
+    """Vectors from the sites' positions on the hand to those on the straight hand."""
     guide: Floats | None = None
     """(1, D) rad, the angles by which Nearest reached the goals, where it was used."""
 
@@ -54,7 +54,7 @@ class TakeSolver:
 
     solver: Solver[Any]
     straight: HandModel
-    """The hand as solvers need it: with a rigid palm, straight at zero angles, without what was posed on top."""
+    """The hand as solvers need it: with a rigid palm, straight at zero angles, without rotations beyond its model."""
 
     def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
         """See DragSolver."""
@@ -91,7 +91,7 @@ class TakeSolver:
     def _solved(
         self, problem: PoseProblem, goals: Positions, tolerance: float, state: _TakeState | None, guide: Floats | None
     ) -> tuple[Floats, Positions, _TakeState]:
-        """(1, D) angles with the sites at their goals, and the targets that the solver was given for that.
+        """Return the angles (1, D) with the sites at their goals, and the targets that the solver was given for that.
 
         The targets are the goals, shifted by as much as the straight hand differs from the dragged one. Where a goal is
         missed, the solver starts again from `guide`.
@@ -118,7 +118,7 @@ class TakeSolver:
 
 
 def _with_pins(problem: PoseProblem, pose: Pose) -> Pose:
-    """The pose, or where a pin was left the nearest one with the same wrist whose digits hold the pins."""
+    """Return the pose, or where a pin was left the nearest one with the same wrist whose digits hold the pins."""
     pins = [objective for objective in problem.objectives if np.all(objective.weight > 1.0)]
     if not any(_distance(pin, pose) > PIN_LEFT * problem.scale for pin in pins):
         return pose
@@ -135,7 +135,7 @@ def _distance(pin: Objective, pose: Pose) -> float:
 
 
 def _site_positions(hand: HandModel, sites: tuple[int, ...], angles: Floats) -> Positions:
-    """Positions of sites at angles (1, D) rad."""
+    """Return positions of sites at angles (1, D) rad."""
     return dict(zip(sites, site_chains(hand, sites).at(angles).positions[0], strict=True)) if sites else {}
 
 
@@ -154,10 +154,10 @@ DRAG_SOLVERS: Mapping[str, Callable[[HandModel], DragSolver]] = {
     NEAREST: lambda _straight: Nearest(),
     **{name: _take_solver(name) for name in SOLVER.kinds},
 }
-"""Name -> what makes the solver for a hand whose digits are straight at zero angles."""
+"""Name -> factory of the solver for a hand whose digits are straight at zero angles."""
 
 LABELS: Mapping[str, KindLabel] = {
     NEAREST: KindLabel("Nearest", "Bends as little as possible from where the drag began; the only one with DIP Lock"),
     **{name: SOLVER.label(name) for name in SOLVER.kinds},
 }
-"""How they are shown."""
+"""Names and descriptions in the user interface."""

@@ -31,7 +31,7 @@ class DragSolver(Protocol):
     """Computes the steps of a drag; a frozen dataclass."""
 
     def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
-        """The pose that meets the problem's objectives, or comes near to them; last: the step before.
+        """Return the pose that meets the problem's objectives, or comes near to them; last: the step before.
 
         Raises HandError for a hand that the solver does not support.
         """

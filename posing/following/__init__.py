@@ -8,26 +8,26 @@ arm_and_digit.py   arm, wrist and digit along a path
 
 from .arm_and_digit import End, FollowedPath, Shoulder, reach_with_digit, solve_path
 from .primitives import (
-    Ball,
+    GuideSphere,
     HandPath,
     Tool,
     along_line,
     along_points,
-    around_ball,
-    ball_through,
-    direction_of,
-    meet_of,
-    on_line,
+    around_sphere,
+    line_direction,
+    nearest_on_line,
+    plane_intersection,
     plane_of,
+    sphere_through,
 )
 from .touching import REACHED, Case, Shell, Touch, touch
 
 __all__ = [
     "REACHED",
-    "Ball",
     "Case",
     "End",
     "FollowedPath",
+    "GuideSphere",
     "HandPath",
     "Shell",
     "Shoulder",
@@ -35,13 +35,13 @@ __all__ = [
     "Touch",
     "along_line",
     "along_points",
-    "around_ball",
-    "ball_through",
-    "direction_of",
-    "meet_of",
-    "on_line",
+    "around_sphere",
+    "line_direction",
+    "nearest_on_line",
+    "plane_intersection",
     "plane_of",
     "reach_with_digit",
     "solve_path",
+    "sphere_through",
     "touch",
 ]

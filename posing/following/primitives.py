@@ -90,7 +90,7 @@ def plane_of(points: Floats) -> Plane[float]:
     return plane
 
 
-def meet_of(first: Plane[float], second: Plane[float]) -> Line[float]:
+def plane_intersection(first: Plane[float], second: Plane[float]) -> Line[float]:
     """Return the line l = π ∩ π' of two planes with unit normals, with unit direction.
 
     Raises SolverError for parallel planes.
@@ -101,31 +101,31 @@ def meet_of(first: Plane[float], second: Plane[float]) -> Line[float]:
     return unit_line(line)
 
 
-def direction_of(line: Line[float]) -> Floats:
+def line_direction(line: Line[float]) -> Floats:
     """Return the unit direction (3,) of a line."""
     return np.array(unit(g.line_direction(line), E3))
 
 
-def on_line(line: Line[float], point: Floats) -> Floats:
+def nearest_on_line(line: Line[float], point: Floats) -> Floats:
     """Return the point (3,) of a line nearest to `point` (3,)."""
     return np.array(foot_on_line(line, point_of(point)))
 
 
-def along_line(tool: Tool, start: Floats, displacement: Floats, parts: Floats) -> HandPath:
+def along_line(tool: Tool, start: Floats, displacement: Floats, fractions: Floats) -> HandPath:
     """Return the path of a hand whose end moves from start (3,) by `displacement` (3,) m, at fractions (N,) of it.
 
     T_L = 1 - ½ Δ l n∞ translates p_t and p_2. The paper moves the joint before the gripper on a second line
     l'' = T_2 l T_2^-1 at the gripper's length; here that joint is the wrist, which keeps its rotation.
     """
-    translators = translator(vector(parts[:, None] * displacement))
+    translators = translator(vector(fractions[:, None] * displacement))
     ends = g.translator_sphere(translators, g.up(vector(start[None])))
-    wrists = np.tile(tool.wrist, (len(parts), 1, 1))
+    wrists = np.tile(tool.wrist, (len(fractions), 1, 1))
     joints = g.translator_sphere(translators, g.up(vector((start - tool.pointing)[None])))
     wrists[:, :3, 3] = positions(centre(joints))
     return HandPath(positions(centre(ends)), wrists)
 
 
-def along_points(tool: Tool, points: Floats, parts: Floats) -> HandPath:
+def along_points(tool: Tool, points: Floats, fractions: Floats) -> HandPath:
     """Return the path of a hand whose end moves through points (P, 3) m, at fractions (N,) of the path's length.
 
     The wrist keeps its rotation. Raises SolverError for fewer than two different points.
@@ -134,15 +134,15 @@ def along_points(tool: Tool, points: Floats, parts: Floats) -> HandPath:
     if not steps.sum() > 0:
         raise SolverError("the curve has no length, expected two points apart at least")
     travelled = np.concatenate([[0.0], np.cumsum(steps)])
-    ends = np.stack([np.interp(parts * travelled[-1], travelled, column) for column in points.T], axis=-1)
-    wrists = np.tile(tool.wrist, (len(parts), 1, 1))
+    ends = np.stack([np.interp(fractions * travelled[-1], travelled, column) for column in points.T], axis=-1)
+    wrists = np.tile(tool.wrist, (len(fractions), 1, 1))
     wrists[:, :3, 3] = ends - tool.pointing
     return HandPath(ends, wrists)
 
 
 @dataclass(frozen=True, slots=True)
-class Ball:
-    """A sphere to follow. Raises SolverError unless its radius is positive and finite."""
+class GuideSphere:
+    """A sphere around which a hand moves. Raises SolverError unless its radius is positive and finite."""
 
     centre: tuple[float, float, float]
     radius: float
@@ -153,7 +153,7 @@ class Ball:
             raise SolverError(f"the sphere has a radius of {self.radius:g} m, expected more than 0")
 
 
-def ball_through(points: Floats) -> Ball:
+def sphere_through(points: Floats) -> GuideSphere:
     """Return the sphere S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4 through points (4, 3) m. Raises SolverError for coplanar points."""
     origin, edges = points[0], points[1:] - points[0]
     # Coordinates of Blender's meshes have 24 bits, so that points in a plane span a little.
@@ -162,7 +162,7 @@ def ball_through(points: Floats) -> Ball:
     a, b, c, d = (g.up(point_of(point - origin)) for point in points)
     sphere = sphere_of(g.join_sphere(a, b, c, d))
     x, y, z = origin + np.array(sphere[:3])
-    return Ball((float(x), float(y), float(z)), float(np.sqrt(g.square_sphere(sphere))))
+    return GuideSphere((float(x), float(y), float(z)), float(np.sqrt(g.square_sphere(sphere))))
 
 
 def expanded(radius: float, by: float) -> Sphere[float]:
@@ -176,22 +176,22 @@ def expanded(radius: float, by: float) -> Sphere[float]:
     return normalised(g.dilator_sphere(dilator((radius + by) / radius), sphere))
 
 
-def around_ball(
-    tool: Tool, ball: Ball, rotation_vector: Floats, parts: Floats, *, gap: float = 0.0, aim: bool = True
+def around_sphere(
+    tool: Tool, sphere: GuideSphere, rotation_vector: Floats, fractions: Floats, *, gap: float = 0.0, aim: bool = True
 ) -> HandPath:
     """Return the path of a hand whose end moves around a sphere: CGA-arm (5.5), (5.6), p = M p_s M^-1.
 
-    rotation_vector: (3,) rad, about an axis through the sphere's centre. parts: (N,) fractions of it. gap: m between
+    rotation_vector: (3,) rad, about an axis through the sphere's centre. fractions: (N,) of it. gap: m between
     the end and the sphere, on S_1. aim: the hand points at the centre and the wrist moves on S_2, further out by the
     end's distance from the wrist, as in the paper; otherwise the hand keeps its rotation. The path starts at the point
     nearest to the hand's end. If that is on the axis, where a rotation would not move it, a perpendicular axis is used.
     """
-    middle = np.array(ball.centre)
+    middle = np.array(sphere.centre)
     current = vector((tool.position - middle)[None])
-    start = nearest_on_sphere(_ORIGIN, radius_of(expanded(ball.radius, gap)), current)
+    start = nearest_on_sphere(_ORIGIN, radius_of(expanded(sphere.radius, gap)), current)
     first_wrist = tool.wrist.copy()
     if aim and np.any(tool.end):
-        second = radius_of(expanded(ball.radius, gap + float(np.linalg.norm(tool.end))))
+        second = radius_of(expanded(sphere.radius, gap + float(np.linalg.norm(tool.end))))
         inwards = subtract(start, nearest_on_sphere(_ORIGIN, second, start))
         aim_rotor = rotor_between(unit(vector(tool.pointing[None]), E3), unit(inwards, E3))
         first_wrist[:3, :3] = rot.to_matrix(quaternion(aim_rotor))[0] @ tool.wrist[:3, :3]
@@ -199,8 +199,8 @@ def around_ball(
     axis = rot.unit_vector(rotation_vector)
     if np.linalg.norm(np.cross(axis, positions(unit(start, E3))[0])) < PARALLEL_SINE:
         axis = positions(perpendicular(vector(axis[None])))[0]
-    rotors = rotor(rot.from_axis_angle(axis, parts * float(np.linalg.norm(rotation_vector))))
-    ends, wrists = _rotated(rotors, start) + middle, np.tile(first_wrist, (len(parts), 1, 1))
+    rotors = rotor(rot.from_axis_angle(axis, fractions * float(np.linalg.norm(rotation_vector))))
+    ends, wrists = _rotated(rotors, start) + middle, np.tile(first_wrist, (len(fractions), 1, 1))
     if not aim:
         wrists[:, :3, 3] = ends - tool.pointing
         return HandPath(ends, wrists)

@@ -37,7 +37,7 @@ ROTATED, LACKING, STRAINED, BENT = 1.0, 40.0, 6.0, 12.0
 """Costs, in phalanges that hold: of half a rotation from the present orientation; of each metre by which the arm is too
 short; of each radian of strain; and of its square, since people do not bend a wrist far."""
 THUMB_DOWN_COST = 1.0
-"""Cost of the thumb pointing down while wrapping, in phalanges that hold: nobody drinks like that."""
+"""Cost of the thumb pointing down while wrapping, in phalanges that hold: people do not hold a cup like that."""
 HALF_SHEET_M = 0.0015
 """m, half the thickness given to a surface without an inside while candidates are tried."""
 

@@ -61,7 +61,7 @@ def palm_seat(hand: HandModel, *, tilt: float, back: float, aside: float) -> Sea
     """Return the seat in front of the palm, with which the hand approaches.
 
     The axis lies along the knuckles. tilt: rad by which it is tilted towards the ball of the little finger. back: hand
-    lengths from the knuckles towards the wrist. aside: share of the distance from the index finger's knuckle to the
+    lengths from the knuckles towards the wrist. aside: fraction of the distance from the index finger's knuckle to the
     little finger's.
     """
     frames = _frames(hand, np.zeros(hand.dofs))

@@ -201,9 +201,9 @@ class _Progress:
     rates: Floats
     """(F, 5, 3) rad, greatest rotation of each joint over its range, times its speed."""
     rows: list[list[NDArray[np.int64]]]
-    """By digit and phalanx, the points of its skin."""
+    """Points of the skin, by digit and phalanx."""
     dofs: list[list[NDArray[np.int64]]]
-    """By digit and joint, its degrees of freedom."""
+    """Degrees of freedom, by digit and joint."""
 
     @classmethod
     def of(

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 BASE_SHARES = (0.04, 0.3, 0.5)
 """Shares of an object's height within which its base is searched; the next one if the points there span no area."""
 MIN_BASE_SHARE = 1e-7
-"""A base with an area up to this share of the squared height is a line."""
+"""A base with an area up to this fraction of the squared height is a line."""
 DIRECTIONS = 256
 """Number of directions in which the outermost vertices are searched."""
 

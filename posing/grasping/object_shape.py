@@ -15,16 +15,16 @@ Kind = Literal["ball", "bar", "block"]
 MAX_ASKEW = 0.3
 """Greatest misfit of normals, see _askew, of a surface of revolution; a hexagonal pencil has 0.22."""
 MIN_SIDE_SHARE = 0.2
-"""Minimum share of a surface of revolution that faces away from its axis; without it, a plate would fit any axis along
+"""Minimum fraction of a surface of revolution that faces away from its axis; otherwise a plate would fit any axis along
 its normal."""
 MIN_FACING_SINE = 0.3
 """Minimum sine of the angle between normal and axis of a surface that faces away from the axis."""
 BALL_TOLERANCE = 0.08
-"""Greatest rms deviation of a ball's radius, as a share of the radius."""
+"""Greatest rms deviation of a ball's radius, as a fraction of the radius."""
 PIECES = 1500
 """Approximate number of pieces into which a surface is cut, so that large faces are sampled all over."""
 MAX_PIECES = 4 * PIECES
-"""With more pieces than this, only some are used."""
+"""Maximum number of pieces that are used; of more, a selection."""
 MAX_CUTS = 16
 """Maximum number of pieces along a triangle's side."""
 OUTLIER_SHARE = 0.25
@@ -32,7 +32,7 @@ OUTLIER_SHARE = 0.25
 REWEIGHTINGS = 12
 """Number of reweighted fits of an axis."""
 HALF_SLAB = 0.15
-"""Half the height of a slab in which a thickness is measured, as a share of the length."""
+"""Half the height of a slab in which a thickness is measured, as a fraction of the length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

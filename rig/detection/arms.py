@@ -15,7 +15,7 @@ FOREARM_RATIO, UPPER_ARM_RATIO = 1.35, 1.15
 MAX_COST = 1.6
 """Arms are accepted if their length relative to the hand is between a fifth and five times a person's."""
 NAME_BONUS = 0.5
-"""How much a matching name reduces the cost."""
+"""Reduction of the cost by a matching name."""
 LIMB_COSINE = np.cos(np.deg2rad(20.0))
 """Cosine; twist bones divide a limb and lie along it within this angle."""
 ELBOW_COSINE = np.cos(np.deg2rad(4.0))

@@ -19,7 +19,7 @@ _PART_PATTERN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 
 @dataclass(frozen=True, slots=True)
 class NameHints:
-    """What the names of a hand's bones suggest."""
+    """Hints from the names of a hand's bones."""
 
     family: str | None = None
     """The family of rigs that uses these names."""

@@ -8,7 +8,7 @@ _PREFIX, _END = 'pose.bones["', '"].'
 
 
 def bone_path(bone: str, channel: str = "") -> str:
-    """Return the data path of a bone's channel; without one, what those of all its channels begin with."""
+    """Return the data path of a bone's channel; without a channel, the common prefix of all its paths."""
     return f"{_PREFIX}{bpy.utils.escape_identifier(bone)}{_END}{channel}"
 
 

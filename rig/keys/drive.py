@@ -1,4 +1,4 @@
-"""What a take moves on a rig: the fingers alone, the hand with its wrist, or also the arm."""
+"""The parts of a rig that a take drives: the fingers alone, the hand with its wrist, or also the arm."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -36,7 +36,7 @@ def driven(
     drive: DriveChoice,
     digits: Collection[str] | None = None,
 ) -> KeyedHand:
-    """Return a keyed hand that moves what is driven; found: None for one that add_hand built, which has no arm.
+    """Return a keyed hand that moves the driven parts; found: None for one that add_hand built, which has no arm.
 
     digits: those to key, None for all; unless all are keyed, the wrist and the arm stay. Raises RigError if the rig
     does not allow that.
@@ -57,7 +57,7 @@ def driven(
 
 
 def is_on_arm(armature: "Object", binding: RigBinding) -> bool:
-    """Whether a hand is attached to an arm, which decides where it is; no lone hand, which keys place."""
+    """Return whether a hand is attached to an arm, which decides where it is; no lone hand, which keys place."""
     name = binding.carrier or binding.bones[WRIST]
     if name is None or binding.location_keyed[WRIST]:
         return False

@@ -28,7 +28,7 @@ Forearms = Mapping[Side, Forearm]
 
 UP = np.array([0.0, 0.0, 1.0])
 BY_FRONT = 0.3
-"""How far the way from forearm to forearm leads over the front, against the sum of both unit directions."""
+"""Weight of the front, relative to the sum of both unit directions, in the rotation from one forearm to the other."""
 
 
 def carried_forearm(above: ArmAbove, back: Floats, world: Floats, wrist_rest: Floats, shoulder_rest: Floats) -> Forearm:
@@ -77,7 +77,7 @@ def _weighted(rotations: Floats, weight: Floats | None) -> Floats:
 
 
 def _facing(captured: Forearms, character: Forearms) -> tuple[Floats, Floats | None]:
-    """Return how to turn a performer of two hands so as to face as the character does, and to where it faces.
+    """Return the rotation by which a performer with two hands faces in the character's direction, and that direction.
 
     The first are rotations (F, 3, 3) about the vertical, the second horizontal unit vectors (F, 3); None for one hand.
     """

@@ -41,7 +41,7 @@ class ForearmBones:
     """The bones between an elbow and a wrist."""
 
     chain: tuple[str, ...]
-    """From the elbow's bone to the wrist's own, each the parent of the next."""
+    """Bones from the elbow's to the wrist's own, each the parent of the next."""
     shares: Mapping[str, float]
     """Bone -> the fraction of the hand's pronation that it takes relative to the upper arm, if it can twist."""
     beside: Mapping[str, str]
@@ -255,7 +255,7 @@ def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str
 
 
 def _may_twist(armature: "Object", chain: tuple[str, ...], name: str) -> bool:
-    """Whether a bone's limits and locks allow it to twist about the forearm."""
+    """Return whether a bone's limits and locks allow it to twist about the forearm."""
     constraints = armature.pose.bones[name].constraints
     if any(constraint.type == "LIMIT_ROTATION" and not constraint.mute for constraint in constraints):
         return False

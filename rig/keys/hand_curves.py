@@ -1,4 +1,4 @@
-"""Samples the F-curves of a hand, of takes and other actions, so that their keys can be reduced."""
+"""Sample a hand's F-curves in takes and other actions, so that their keys can be reduced."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -32,13 +32,13 @@ Curves = dict[str, "dict[int, FCurve]"]
 """data path -> index -> curve"""
 
 MAX_SAMPLES = 200_000
-"""Frames of an action that are sampled, at most."""
-MIN_SPAN = 3
-"""Jitter keys in a row from which on the first and the last are kept; of fewer, none."""
+"""Maximum frames of an action that is sampled."""
+MIN_JITTER_KEYS = 3
+"""Minimum consecutive keys of type Jitter of which the first and the last are kept."""
 WRIST_GROUP = "wrist"
-"""The group of the wrist and of the arm above it."""
+"""Group of the wrist and the arm's bones."""
 KEPT_TYPES = ("EXTREME", "BREAKDOWN")
-"""Types that an animator gives to keys that matter."""
+"""Types by which an animator marks important keys."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,35 +47,35 @@ class HandCurves:
 
     hand: SampledHand
     paths: tuple[tuple[str, ...], ...]
-    """For each bone of the hand, the data paths of the channels that are sampled."""
+    """Data paths of each bone's sampled channels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Source:
-    """Bones of an armature, and which of their curves are sampled."""
+    """Bones of an armature and their sampled curves."""
 
     armature: "Object"
     action: "Action"
     found: FoundHand
     names: list[str]
-    """The bones, parents first."""
+    """Names of the bones, parents first."""
     paths: list[tuple[str, ...]]
-    """For each bone, as in HandCurves."""
+    """As in HandCurves."""
     curves: Curves
 
     def of_bone(self, row: int) -> "list[FCurve]":
-        """Return the curves of a bone."""
+        """Return the curves of the bone in a row of `names`."""
         return [curve for path in self.paths[row] for curve in self.curves[path].values()]
 
 
 def read_hand_curves(
     armature: "Object", found: FoundHand, action: "Action", slot: object, others: Iterable[FoundHand] = ()
 ) -> tuple[HandCurves | None, list[str]]:
-    """Return the curves of a hand in an action for a slot, and which bones are left as they are.
+    """Return a hand's curves in a slot of an action, and notes about bones whose keys cannot be reduced.
 
-    None if no curve of it can be reduced. Of a take these are also the bones of the arm that it keys, but for those
-    that carry the other hands of the armature as well. Each note is one sentence. Raises RigError for keys that are not
-    numbers and for an action that is too long.
+    In a take, they include the bones of the arm that the take keys, except those that also move other hands. The curves
+    are None if none can be reduced; each note is a sentence. Raises RigError for keys whose values are not finite, and
+    for an action that is too long.
     """
     curves = _curves(action, slot)
     names = _bones_of(armature, found, others, curves if action.get(TAKE_PROPERTY) else {})
@@ -107,26 +107,29 @@ def _curves(action: "Action", slot: object) -> Curves:
 
 
 def _bones_of(armature: "Object", found: FoundHand, others: Iterable[FoundHand], curves: Curves) -> list[str]:
-    """Return the bones of a hand, parents first, and those above it and beside its arm that a take's curves key."""
+    """Return the bones of a hand and those of its arm that a take's curves key, parents first.
+
+    Children of the arm's bones, such as twist bones, belong to the arm.
+    """
     bones, own, above = armature.data.bones, set(found.bones.values()), _bones_above(armature, found)
     if curves:
         arm = arm_of(armature, found)
         on_arm = above[: above.index(arm.upper) + 1] if arm and arm.upper in above else []
         keyed = bones_with_paths((bone.name for bone in bones), curves)
-        mine = {name for name in keyed if name in above or (bones[name].parent and bones[name].parent.name in on_arm)}
-        own |= mine.difference(*({*other.bones.values(), *_bones_above(armature, other)} for other in others))
+        of_arm = {name for name in keyed if name in above or (bones[name].parent and bones[name].parent.name in on_arm)}
+        own |= of_arm.difference(*({*other.bones.values(), *_bones_above(armature, other)} for other in others))
     depth = {name: len(bones[name].parent_recursive) for name in own}
     # The wrist may be a control beside the digits, which follow it by constraints.
     return sorted(own, key=lambda name: (name not in above and name != found.bones["wrist"], depth[name], name))
 
 
 def _bones_above(armature: "Object", found: FoundHand) -> list[str]:
-    """Return the bones above a wrist, the nearest first."""
+    """Return the ancestors of the wrist's bone, the nearest first."""
     return [bone.name for bone in armature.data.bones[found.bones["wrist"]].parent_recursive]
 
 
 def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ...], str]:
-    """Return the data paths of a bone's channels whose keys can be reduced, and why others cannot."""
+    """Return the data paths of a bone's properties whose keys can be reduced, and a note about the others."""
     mode = armature.pose.bones[name].rotation_mode
     chosen, notes = list[str](), list[str]()
     for channel in (rotation_channels.channel(mode), "location"):
@@ -144,7 +147,7 @@ def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ..
 
 
 def check_finite(curves: "dict[int, FCurve]") -> None:
-    """Raise RigError for keys of an action's curves that are not numbers."""
+    """Raise RigError if a key of the curves has a value or handle that is not finite."""
     for curve in curves.values():
         values = np.concatenate([key_values(curve, setting) for setting in ("co", "handle_left", "handle_right")])
         bad = np.flatnonzero(~np.isfinite(values))
@@ -166,7 +169,7 @@ def _unreducible(curves: "dict[int, FCurve]", count: int) -> str:
     if any(curve.mute for curve in curves.values()):
         return "it has muted channels, unmute them"
     if any(curve.extrapolation != "CONSTANT" for curve in curves.values()):
-        return "it is extrapolated linearly beyond its keys, choose Constant Extrapolation"
+        return "it is extrapolated beyond its keys, choose Constant Extrapolation"
     for curve in curves.values():
         if (key_settings(curve, "interpolation")[:-1] == constant).any():
             return "it has stepped keys, choose another interpolation"
@@ -174,7 +177,7 @@ def _unreducible(curves: "dict[int, FCurve]", count: int) -> str:
 
 
 def _frames(armature: "Object", curves: "list[FCurve]") -> Floats:
-    """Return the frames (F,) that are measured: those of the keys, and the whole ones between them."""
+    """Return the frames (F,) to sample: those with keys, and all whole frames between them."""
     keyed = np.concatenate([np.empty(0), *(key_values(curve, "co")[::2].astype(float) for curve in curves)])
     if not len(keyed):
         return keyed
@@ -201,7 +204,7 @@ def _sampled(source: _Source, frames: Floats) -> "Iterator[SampledBone]":
         relation = rests.get(name, np.array(bone.bone.matrix_local, float))
         if parent >= 0:
             relation = np.linalg.inv(np.array(posed[names[parent]].matrix.normalized(), float)) @ relation
-        rotation = values.get(channel, _present_values(bone, channel))
+        rotation = values.get(channel, _current_values(bone, channel))
         yield SampledBone(
             name=name,
             group=digits.get(name) or WRIST_GROUP,
@@ -209,31 +212,34 @@ def _sampled(source: _Source, frames: Floats) -> "Iterator[SampledBone]":
             relation=relation,
             mode=bone.rotation_mode,
             rotation=_continuous(rotation, bone.rotation_mode) if channel in values else rotation,
-            location=values.get("location", _present_values(bone, "location")),
+            location=values.get("location", _current_values(bone, "location")),
             location_axes=_location_axes(bone.bone),
         )
 
 
 def _values(curves: "dict[int, FCurve]", frames: Floats) -> Floats:
-    """Return the values (F, C) of a property."""
+    """Return the values (F, C) of a property on frames (F,)."""
     columns = [[curves[index].evaluate(frame) for frame in frames.tolist()] for index in range(len(curves))]
     return np.array(columns, float).T
 
 
-def _present_values(bone: "PoseBone", channel: str) -> Floats:
-    """Return the values (1, C) that a bone has."""
+def _current_values(bone: "PoseBone", channel: str) -> Floats:
+    """Return the current values (1, C) of a bone's property."""
     return np.array(getattr(bone, channel), float)[None]
 
 
 def _continuous(values: Floats, mode: str) -> Floats:
-    """Return channel values (F, C) of the same rotations that go the short way from frame to frame."""
+    """Return values (F, C) of the same rotations, without jumps by full turns or of sign between frames."""
     if mode in ("QUATERNION", "AXIS_ANGLE"):
         return rotation_channels.channel_values(rotation_channels.rotations(values, mode), mode)
     return np.unwrap(values, axis=0)
 
 
 def _parent(source: _Source, name: str) -> int:
-    """Return the row of the bone that moves a bone; children of the hand's carrier move with the wrist."""
+    """Return the index of the nearest ancestor among the bones, −1 if there is none.
+
+    Children of the hand's carrier move with the wrist.
+    """
     for bone in source.armature.data.bones[name].parent_recursive:
         if bone.name in source.names:
             return source.names.index(bone.name)
@@ -251,7 +257,7 @@ def _location_axes(bone: "Bone") -> Floats:
 
 
 def _points(source: _Source, bones: tuple[SampledBone, ...]) -> "Iterator[MeasuredPoint]":
-    """Yield the fingertips, and the heads of bones whose location is keyed."""
+    """Yield the points at which errors are measured: fingertips, and heads of bones whose location is keyed."""
     found = source.found.bones
     tips = joint_points(source.armature, found)
     for digit, joints in DIGIT_JOINTS.items():
@@ -264,7 +270,10 @@ def _points(source: _Source, bones: tuple[SampledBone, ...]) -> "Iterator[Measur
 
 
 def _kept_keys(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) -> dict[str, Bools]:
-    """Return group -> where (F,) keys stay: keys that matter, the ends of filler keys, and an animator's markers."""
+    """Return group -> (F,) frames whose keys are kept.
+
+    These are keys of KEPT_TYPES, the first and last of consecutive Jitter keys, and frames with an animator's markers.
+    """
     markers = source.action.pose_markers
     marked = np.array([marker.frame for marker in markers if MARKER_SUFFIX not in marker.name], float)
     kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
@@ -272,11 +281,12 @@ def _kept_keys(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) 
         _keep_nearest(mask, frames, marked[(marked >= frames[0]) & (marked <= frames[-1])])
     for bone, chosen in zip(bones, source.paths, strict=True):
         for path in chosen:
-            at, types = key_types(source.curves[path][0])
-            _keep_nearest(kept[bone.group], frames, at[np.isin(types, [key_enum("type", kind) for kind in KEPT_TYPES])])
+            keyed, types = key_types(source.curves[path][0])
+            is_kept = np.isin(types, [key_enum("type", kind) for kind in KEPT_TYPES])
+            _keep_nearest(kept[bone.group], frames, keyed[is_kept])
             _, starts, stops = runs((types == key_enum("type", "JITTER"))[:, None])
-            long = stops - starts >= MIN_SPAN
-            _keep_nearest(kept[bone.group], frames, at[np.concatenate([starts[long], stops[long] - 1])])
+            long = stops - starts >= MIN_JITTER_KEYS
+            _keep_nearest(kept[bone.group], frames, keyed[np.concatenate([starts[long], stops[long] - 1])])
     return kept
 
 
@@ -285,6 +295,6 @@ def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
     return key_values(curve, "co")[::2].astype(float), key_settings(curve, "type").astype(np.int64)
 
 
-def _keep_nearest(mask: Bools, frames: Floats, at: Floats) -> None:
-    """Set a mask (F,) on the samples nearest to frames."""
-    mask[np.minimum(np.searchsorted(frames, at - SAME_FRAME), len(frames) - 1)] = True
+def _keep_nearest(mask: Bools, frames: Floats, kept: Floats) -> None:
+    """Set a mask (F,) where the sampled frames (F,) are nearest to those that are kept (N,)."""
+    mask[np.minimum(np.searchsorted(frames, kept - SAME_FRAME), len(frames) - 1)] = True

@@ -53,7 +53,7 @@ class KeyedHand:
     above: ArmAbove | None = None
     """The arm that carries the hand, keyed or not; None for a hand without an arm."""
     strains: list[WristStrain] = field(default_factory=list)
-    """How the keys strain the wrist and the arm, one entry for each piece, appended as the motion is computed."""
+    """Strain of the wrist and the arm by the keys, one entry for each piece, appended as the motion is computed."""
     captured: Forearm | None = None
     """The performer's forearm; None if it was not captured."""
 
@@ -205,7 +205,7 @@ class HandMover:
         self._hierarchy = rig_hierarchy(self.keyed.binding, keyed.hand)
         self._arm_motion: ArmMotion | None = None
         self.strain: WristStrain | None = None
-        """How the wrist and the arm are strained in the last frames computed; None if they are not keyed."""
+        """Strain of the wrist and the arm in the last frames computed; None if they are not keyed."""
 
     @property
     def evaluated_bones(self) -> list[str]:

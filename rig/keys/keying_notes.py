@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
-    """Return notes on what will not be keyed and what is ambiguous. Raises RigError as find_hands does."""
+    """Return notes on parts that will not be keyed and on ambiguities. Raises RigError as find_hands does."""
     found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
     notes: list[str] = []
     for solved in take.hands:
@@ -25,7 +25,7 @@ def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
 
 
 def pushed_note(armature: "Object", played: "Action | None") -> tuple[str, ...]:
-    """Return what became of the action that an armature played before it was keyed, if it plays on below the take."""
+    """Return a note about the action that an armature played before it was keyed, if it plays on below the take."""
     animation = armature.animation_data
     below = [strip.action for track in animation.nla_tracks for strip in track.strips] if animation else []
     if played is None or played not in below:
@@ -63,9 +63,9 @@ def _hand_notes(found: FoundHand) -> Iterator[str]:
     replaced: tuple[str, ...] = ()
     if is_mitten({digit for digit in mapped if digit}):
         replaced = FINGERS
-        yield f"the rig's {found.side} hand has one finger for all four, as a mitten has: it follows their mean"
+        yield f"the rig's {found.side} hand has one digit for all four fingers, like a mitten: it follows their mean"
     missing_digits = [digit for digit in DIGITS if digit not in mapped and digit not in replaced]
     missing_names = [digit_label(digit) for digit in missing_digits]
     if missing_names:
-        yield f"the rig's {found.side} hand has no {' and no '.join(missing_names)}: solved, and not keyed"
+        yield f"the rig's {found.side} hand has no {' and no '.join(missing_names)}: it was solved and is not keyed"
     yield from (f"the rig's {found.side} hand: {doubt}" for doubt in found.doubts)

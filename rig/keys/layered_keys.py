@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def key_above(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, name: str, scene: "Scene") -> "Action":
-    """Key the hands of one armature at scene frames (F,) in a new action above what it plays, and return the action.
+    """Key the hands of one armature at scene frames (F,) in a new action above those it plays, and return the action.
 
     A take of the same bones is replaced: it keeps its keys, and gets a fake user. If it raises RigError, nothing has
     changed.

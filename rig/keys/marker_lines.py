@@ -40,7 +40,7 @@ class MarkerLines:
 def marker_lines(armature: "Object", binding: RigBinding, worn: Any, shown: "Object", frame: float) -> MarkerLines:
     """Return the lines of a hand on a frame.
 
-    worn: label -> joint and offset, as the report of the take has it; what is damaged is left out. shown: an object
+    worn: label -> joint and offset, as the report of the take has it, without damaged entries. shown: an object
     that is_markers.
     """
     sites = _sites(worn, [str(name) for name in shown[CAPTURE_PROPERTY]["names"]])
@@ -68,7 +68,7 @@ def _sites(worn: Any, names: list[str]) -> list[tuple[int, int, list[float]]]:
 
 
 def _is_offset(offset: Any) -> bool:
-    """Whether a value of a report is three lengths."""
+    """Return whether a value of a report is three lengths."""
     return (
         isinstance(offset, list)
         and len(offset) == 3

@@ -58,7 +58,7 @@ def playing_strips(animation: "AnimData") -> "Iterator[NlaStrip]":
 
 
 def is_take(action: "Action | None") -> bool:
-    """Whether an action is one of Knuckle's takes, which the next take of the same bones replaces."""
+    """Return whether an action is one of Knuckle's takes, which the next take of the same bones replaces."""
     return action is not None and bool(action.get(TAKE_PROPERTY))
 
 

@@ -43,7 +43,7 @@ def parents_on_frames(armature: "Object", bones: Iterable[str], frames: Floats) 
 
 
 def on_frames(armature: "Object", frames: Floats, read: Callable[[float], Read], *beside: "Object") -> list[Read]:
-    """Return what `read` returns for scene frames (F,), on which an armature and objects beside it are evaluated."""
+    """Return the results of `read` on scene frames (F,), on which an armature and objects beside it are evaluated."""
     with (
         _in_pose_position(armature),
         unkeyed_changes_restored(),
@@ -81,7 +81,7 @@ def rests_between(
 
 
 def is_evaluated(armature: "Object") -> bool:
-    """Whether Blender evaluates an armature: it is in the current view layer and not disabled in viewports.
+    """Return whether Blender evaluates an armature: it is in the current view layer and not disabled in viewports.
 
     The evaluated object does not show it: a copy that is no longer updated looks the same.
     """
@@ -102,7 +102,7 @@ def check_depth(name: str, world: Floats) -> None:
         stretch = np.linalg.svd(world[..., :3, :3], compute_uv=False)
         if (stretch[..., -1] > FLAT * stretch[..., 0]).all():
             return
-    raise RigError(f"armature '{name}' is scaled to nothing, give it a size along all axes")
+    raise RigError(f"armature '{name}' is scaled to zero, give it a size along all axes")
 
 
 def _evaluate(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
@@ -119,7 +119,7 @@ def _evaluate(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
     flat = np.flatnonzero(~(np.abs(np.linalg.det(rests[:, :3, :3])) > FLAT))
     if len(flat):
         name = posed.pose.bones[names[flat[0]]].parent.name
-        raise RigError(f"armature '{armature.name}': bone '{name}' is scaled to nothing, give it a size along all axes")
+        raise RigError(f"armature '{armature.name}': bone '{name}' is scaled to zero, give it a size along all axes")
     return np.array(posed.matrix_world), rests
 
 
@@ -170,7 +170,7 @@ def current_frame_restored() -> Iterator[None]:
 
 
 def carriers_move(armature: "Object") -> bool:
-    """Whether the armature, or anything that moves it or its bones, may move over time.
+    """Return whether the armature, or anything that moves it or its bones, may move over time.
 
     The armature's own action does not count, as the take's action replaces it.
     """
@@ -192,7 +192,7 @@ def _parents_and_targets(armature: "Object") -> "Iterator[Object]":
 
 
 def _moves(obj: "Object", *, ignore_action: bool) -> bool:
-    """Whether an object may move over time, its own action aside if `ignore_action`."""
+    """Return whether an object may move over time, its own action aside if `ignore_action`."""
     has_action = not ignore_action and obj.animation_data and obj.animation_data.action
     if has_action or _is_animated(obj) or _is_animated(obj.data) or _is_simulated(obj):
         return True
@@ -200,12 +200,12 @@ def _moves(obj: "Object", *, ignore_action: bool) -> bool:
 
 
 def _is_simulated(obj: "Object") -> bool:
-    """Whether an object is a rigid body, or its parent is a mesh's vertices, which may be simulated."""
+    """Return whether an object is a rigid body, or its parent is a mesh's vertices, which may be simulated."""
     return bool(obj.rigid_body or (obj.parent and "VERTEX" in obj.parent_type))
 
 
 def _is_animated(block: Any) -> bool:
-    """Whether a data-block has drivers or NLA strips, or, other than an object, an action."""
+    """Return whether a data-block has drivers or NLA strips, or, other than an object, an action."""
     animation = block.animation_data if block else None
     if animation is None:
         return False

@@ -1,4 +1,4 @@
-"""Keys of what no marker determined, shown as such: their type in the Dope Sheet, and markers of the action.
+"""Mark keys of joints that no marker determined: by their type in the Dope Sheet, and by markers of the action.
 
 Blender calls these keys Jitter, "a filler or baked keyframe". Markers of an action are shown by *Marker > Show Pose
 Markers* in the Action Editor, and go where it goes; those of the scene are the user's.
@@ -33,7 +33,7 @@ SINGLE_PRECISION = 1.2e-7
 def mark_predicted(
     action: "Action", hands: Sequence[KeyedHand], frames: Floats, predicted: Mapping[str, Bools]
 ) -> None:
-    """Show what was predicted in the keys of hands at scene frames (F,); predicted: side -> (F, J).
+    """Mark predicted joints in the keys of hands at scene frames (F,); predicted: side -> (F, J).
 
     Keys between the first and the last frame that were not are ordinary ones again, and so are their markers.
     """

@@ -42,15 +42,15 @@ STILL = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class KeyFigures:
-    """What a reduction did."""
+    """Figures of a reduction of keys."""
 
     before: int
     """Keys of all curves of the hands."""
     after: int
     distance_mm: float
-    """The most of a fingertip on any frame."""
+    """Maximum for a fingertip on any frame."""
     angle_deg: float
-    """The most of a joint on any frame."""
+    """Maximum for a joint on any frame."""
 
     @property
     def share(self) -> float:
@@ -68,7 +68,7 @@ class KeyFigures:
 def reduce_keys(armature: "Object", reduction: Reduction) -> tuple[KeyFigures, tuple[str, ...]]:
     """Let an armature play a copy of its action with fewer keys of its hands.
 
-    Return what was done, and notes on bones that were left as they are. Raises RigError; then nothing has changed.
+    Return the figures, and notes on bones that were not reduced. Raises RigError; then nothing has changed.
     """
     reduced = run_to_end(reduced_stepwise(armature, reduction))
     return reduced.figures, reduced.write()
@@ -87,7 +87,7 @@ class ReducedAction:
 
     @property
     def figures(self) -> KeyFigures:
-        """Return what the reduction does."""
+        """Return the figures of the reduction."""
         before = after = 0
         for curves, reduced in self.hands:
             for row, bone in enumerate(curves.hand.bones):
@@ -103,7 +103,7 @@ class ReducedAction:
         return KeyFigures(before, after, 1000 * distance, degrees(angle))
 
     def check(self) -> "tuple[Object, Action]":
-        """Return the armature and the dense action. Raises RigError unless the armature plays what it did."""
+        """Return the armature and the dense action. Raises RigError unless the armature still plays the same action."""
         armature, dense = self.armature.among(bpy.data.objects), self.dense.among(bpy.data.actions)
         played = self.played.among(bpy.data.actions)
         if armature is None or dense is None or played is None or played_action(armature) != played:
@@ -198,7 +198,7 @@ def restore_dense(armature: "Object") -> None:
     check_changeable(armature)
     dense, own = _dense_and_slot(armature)
     if dense is None:
-        raise RigError(f"armature '{armature.name}' has no dense action any more, expected the one that was reduced")
+        raise RigError(f"armature '{armature.name}' no longer has a dense action, expected the one that was reduced")
     play(armature, dense, own)
 
 
@@ -209,7 +209,7 @@ def forget_reduction(action: "Action") -> None:
 
 
 def was_edited(armature: "Object") -> bool:
-    """Whether keys of a reduced action were moved, added or deleted since."""
+    """Return whether keys of a reduced action were moved, added or deleted since."""
     known = armature.animation_data.action.get(KEYS_ID_PROPERTY)
     return known is not None and known != _keys_id(armature)
 
@@ -221,7 +221,7 @@ def _keys_id(armature: "Object") -> str:
 
 
 def key_figures(armature: "Object | None") -> KeyFigures | None:
-    """Return what the reduction of the action that an armature plays did; None if it was not reduced, or is damaged."""
+    """Return the figures of the reduced action that an armature plays; None if it was not reduced, or is damaged."""
     action = None if armature is None else played_action(armature)
     text = None if action is None else action.get(KEYS_PROPERTY)
     try:
@@ -243,7 +243,7 @@ def _nothing(action: "Action", notes: Sequence[str], was_tried: bool) -> str:
 
 
 def _by_property(curves: HandCurves, row: int, spline: Spline) -> "Iterator[tuple[str, Spline]]":
-    """Yield data paths of a bone and their part of its spline; what does not move has a single key."""
+    """Yield data paths of a bone and their part of its spline; channels that do not change have a single key."""
     start = 0
     for path in curves.paths[row]:
         stop = start + (4 if path.endswith(("quaternion", "axis_angle")) else 3)

@@ -23,7 +23,7 @@ MIN_SPAN = 1e-6
 
 
 def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
-    """Return the take in an action; name: what it is called, by default as the action is.
+    """Return the take in an action; name: by default that of the action.
 
     Raises RigError if the action has no report, or none of its frames.
     """
@@ -44,7 +44,7 @@ def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
 
 
 def _is_usable(evidence: Evidence) -> bool:
-    """Whether evidence, which another add-on may have edited, has frames in their order, and hands."""
+    """Return whether evidence, which another add-on may have edited, has frames in their order, and hands."""
     times = evidence.times
     if not len(times) or not len(evidence.hands) or not (np.abs(times) < MAX_TIME).all():
         return False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SAME_VALUES = 0.05
-"""Channel values that differ by less are the same rotation, written the same way."""
+"""Channel values that differ by less are the same values of the same rotation."""
 BISECTIONS = 50
 """Enough for the precision of numbers."""
 KEY_SETTINGS = {
@@ -39,7 +39,7 @@ KEY_SETTINGS = {
     "amplitude": (1, np.float32),
     "period": (1, np.float32),
 }
-"""What a key holds besides its frame and value: numbers and their type."""
+"""Properties of a key besides its frame and value: numbers and their type."""
 
 
 @dataclass(frozen=True, slots=True)

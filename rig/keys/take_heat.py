@@ -17,7 +17,7 @@ MAX_TILES = 64
 
 @dataclass(slots=True, eq=False)
 class HeatCache:
-    """A cache of the last strips and of what was drawn from their tiles. It may be emptied at any time."""
+    """A cache of the last strips and of the pictures of their tiles. It may be emptied at any time."""
 
     key: str = ""
     rows: HeatRows | None = None

@@ -33,7 +33,7 @@ class TakeProblem:
     severity: float
     reason: str
     measure: str = ""
-    """What is worst, as the evidence calls it."""
+    """Name of the worst measure of evidence."""
 
     @property
     def is_unseen(self) -> bool:
@@ -46,12 +46,12 @@ class TakeProblem:
         return f"{self.hand} {self.parts[0]} {self.worst:.3f}"
 
     def is_beside(self, other: "TakeProblem") -> bool:
-        """Whether both have frames of a part of the hand in common."""
+        """Return whether both have frames of a part of the hand in common."""
         overlap = self.first <= other.last and other.first <= self.last
         return overlap and self.hand == other.hand and not set(self.parts).isdisjoint(other.parts)
 
-    def is_same_place(self, other: "TakeProblem") -> bool:
-        """Whether both have a part and most of their frames in common."""
+    def is_same_problem(self, other: "TakeProblem") -> bool:
+        """Return whether both have a part and most of their frames in common."""
         common = min(self.last, other.last) - max(self.first, other.first)
         return self.is_beside(other) and 2 * common >= max(self.last, other.last) - min(self.first, other.first)
 
@@ -100,7 +100,7 @@ def problem_in(entry: Any) -> TakeProblem | None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a report is a number that a frame can be."""
+    """Return whether a value of a report is a number that a frame can be."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # False for NaN as well; an integer may be too large for a float.
     return is_number and abs(value) <= LAST_FRAME

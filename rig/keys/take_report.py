@@ -93,7 +93,7 @@ def notes_of_keying(armature: "Object", take: Take) -> list[str]:
 
 
 def play_same_take(armature: "Object", other: "Object") -> bool:
-    """Whether two armatures play the same take, such as the new hands of both sides."""
+    """Return whether two armatures play the same take, such as the new hands of both sides."""
     text = _report_text(armature)
     return text is not None and _report_text(other) == text
 
@@ -115,7 +115,7 @@ def action_with_report(armature: "Object | None") -> "Action | None":
 
 
 def has_report(action: "Action") -> bool:
-    """Whether an action has a report, which may be damaged."""
+    """Return whether an action has a report, which may be damaged."""
     return action.get(REPORT_PROPERTY) is not None
 
 

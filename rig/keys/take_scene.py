@@ -129,7 +129,10 @@ def write_take(
         played = played_action(target)
         actions.append(_key(target, keyed, frames, take, scene))
         if take.recipe.align != "off" and not any(one.wrist for one in keyed):
-            notes = (*notes, "the capture was aligned, and only the fingers are driven: drive Wrist or Arm to see that")
+            unused = (
+                "the capture was aligned, which has no effect while only the fingers are driven: drive Wrist or Arm"
+            )
+            notes = (*notes, unused)
         remedy = NOT_ALIGNED if take.recipe.transform == NO_TRANSFORM else MOVED_AWAY
         strained = [note for one in keyed for note in strain_notes(one.binding.side, one.strains, remedy)]
         notes = (*notes, *strained, *pushed_note(target, played), *playing_notes(target))
@@ -169,7 +172,7 @@ def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, s
 
 
 def _reduced(target: "Object", recipe: Recipe) -> tuple[str, ...]:
-    """Reduce the keys of the take that an armature plays, and return what was done."""
+    """Reduce the keys of the take that an armature plays, and return the figures."""
     tolerance = Tolerance(recipe.reduce_distance, radians(recipe.reduce_angle))
     try:
         figures, notes = reduce_keys(target, Reduction(tolerance, recipe.reduce_shared))

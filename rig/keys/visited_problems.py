@@ -21,10 +21,10 @@ MAX_VISITS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """The places that a review has gone to; in each round it goes to every problem once."""
+    """The problems that a review has visited; in each round it visits every problem once."""
 
     order: tuple[TakeProblem, ...] = ()
-    """As they were when they were visited."""
+    """The problems as they were when they were visited."""
     round_start: int = 0
     """Index of the first visit of this round; those before it are of the round before."""
 
@@ -84,13 +84,13 @@ def _last_visits(order: tuple[TakeProblem, ...], round_start: int) -> Visits:
 
 
 def _is_left_of(problem: TakeProblem, visit: TakeProblem) -> bool:
-    """Whether at least half of a problem lies in a visited one with which it shares a part."""
+    """Return whether at least half of a problem lies in a visited one with which it shares a part."""
     common = min(problem.last, visit.last) - max(problem.first, visit.first)
     return problem.is_beside(visit) and 2 * common >= problem.last - problem.first
 
 
 def _listed(visits: Iterable[TakeProblem], problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
-    """Yield what the take has of visits, in their order: the problem itself, or else what is left of it."""
+    """Yield the take's problems of visits, in their order: the problem itself, or else the rest of it."""
     by_key = {problem.key: problem for problem in problems}
     for visit in visits:
         if visit.key in by_key:

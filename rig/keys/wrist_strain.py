@@ -1,4 +1,4 @@
-"""How far a take bends the wrist and stretches the arm: too far if the capture is not aligned to the character."""
+"""Bending of the wrist and stretching of the arm by a take, which are too large if the capture is not aligned."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ MIN_SHORT = 0.005
 ELBOWS = 36
 """Directions in which the elbow of a rig with its own IK is tried."""
 NOT_ALIGNED = "align the capture to the character, or drive the fingers only"
-"""What the warning advises if the capture stands where it was recorded."""
+"""Advice if the capture is where it was recorded."""
 MOVED_AWAY = "align the capture in another way, or drive the fingers only"
-"""What it advises if the capture was aligned: performer and character move or stand differently."""
+"""Advice if the capture was aligned: performer and character move or stand differently."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class ArmAbove:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WristStrain:
-    """How a wrist and its arm are posed on F frames."""
+    """Poses of a wrist and its arm on F frames."""
 
     bend: Floats
     """(F,) rad between hand and forearm."""
@@ -144,7 +144,7 @@ def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple
     wrong = (beyond > 0) | (turned > 0)
     if wrong.any():
         bends = f"bends up to {np.rad2deg(bend[beyond > 0].max()):.0f}° at the wrist" if beyond.any() else ""
-        turns = "turns farther about the forearm than" if turned.any() else ""
+        turns = "rotates farther about the forearm than" if turned.any() else ""
         how = f"{bends} and {turns}" if bends and turns else bends or turns
         more = " a person's does" if turns else ", more than a person's does"
         notes.append(f"the {side} hand {how}{more}{_frames(wrong)}: {remedy}")

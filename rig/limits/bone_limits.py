@@ -14,7 +14,7 @@ from ..rotation_channels import from_eulers, smallest_eulers
 Floats = NDArray[np.float64]
 
 Order = Literal["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "SWING", "QUATERNION"]
-"""How a rotation is decomposed into an angle about each of the bone's axes: by an Euler order; SWING, into swing of the
+"""Decomposition of a rotation into an angle about each of the bone's axes: by an Euler order; SWING, into swing of the
 bone and twist about it, as in Blender's inverse kinematics; QUATERNION, into the components that Blender's locks of a
 quaternion apply to."""
 

@@ -1,7 +1,7 @@
-"""Conversion of limits on a rig's bones to angle ranges of a hand's joints.
+"""Convert limits on a rig's bones to ranges of the angles of a hand's joints.
 
-The axes of a bone may differ from those of its joint, so the names of axes are meaningless here. The rotation of the
-bone is computed for sample angles of the joint, and compared with the bone's limits.
+The axes of a bone may differ from those of its joint, so limits cannot be converted axis by axis. Instead, the bone's
+rotation is computed for sampled angles of the joint, and compared with the bone's limits.
 """
 
 from collections.abc import Mapping
@@ -25,16 +25,16 @@ from .bone_limits import AXIS_TOLERANCE, BoneLimits, angles_between
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LEAN_SINE = np.sin(np.deg2rad(40.0))
+MAX_INCLINATION_SINE = np.sin(np.deg2rad(40.0))
 """Sine of the maximum angle between a bone's hinge and its joint's axis, see rest_frames.HINGE_COSINE."""
 RANGE_TOLERANCE = np.deg2rad(0.02)
 ROUNDS = 3
 PARTS = 16
-"""The bounds of a range are searched in ROUNDS refinements of PARTS steps each, to a fortieth of a degree."""
+"""The bounds of a range are searched in ROUNDS subdivisions into PARTS steps, to a resolution of 0.025 degrees."""
 REFINEMENTS = 7
 """Number of times that the pattern search for the nearest angles divides its step by 3, to 0.01 degrees."""
 SAMPLES: dict[Movement, int] = {"flexion": 13, "abduction": 5, "twist": 5}
-"""Number of angles of a range that are tried. Ranges are extended in this order, as flexion matters most."""
+"""Samples of each movement's range. Ranges are extended in this order, as flexion matters most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class JointRange:
     """The angles of a joint within its bone's limits."""
 
     ranges: Mapping[Movement, tuple[float, float]]
-    """rad, a box in which all angles are allowed."""
+    """Movement -> rad. All combinations of angles in these ranges are allowed."""
     outside: float
     """rad, minimum distance of the bone's rotations from its limits; 0 if any rotation is within them."""
 
@@ -59,7 +59,7 @@ def joint_ranges(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedJoint(ValueEquality):
-    """A joint with K angles and the bone that it keys. The bone's basis is before · R(angles) · after."""
+    """A joint with K angles and the bone that it keys. The bone's basis rotation is before · R(angles) · after."""
 
     movements: tuple[Movement, ...]
     axes: Floats
@@ -82,11 +82,11 @@ class KeyedJoint(ValueEquality):
         return bases
 
     def violations(self, angles: Floats) -> Floats:
-        """Return violations (3, N) rad of locked axes, of other ranges and of twist, see BoneLimits.violations."""
+        """Return violations (3, N) rad of locked axes, other ranges and twist, see BoneLimits.violations."""
         return np.stack(self.limits.violations(self.bases(angles)))
 
     def rest_angles(self) -> Floats:
-        """Return the angles (K,) rad at which the bone is at rest or near it."""
+        """Return the angles (K,) rad at which the bone is nearest to its rest pose."""
         eulers = smallest_eulers((self.after @ self.before).T[None], "XYZ")[0]
         angles: Floats = self.axes @ eulers
         return angles
@@ -182,7 +182,7 @@ def _cheapest(joint: KeyedJoint, points: Floats) -> tuple[Floats, float]:
 def _extended(joint: KeyedJoint, base: Floats, violations: Floats) -> JointRange:
     """Return the box around `base` (K,), whose violations are (3,), extended in the order of SAMPLES."""
     box = np.stack([base, base], axis=1)
-    # The twist of a bone that must not twist is fixed.
+    # If the bone's twist is locked, the joint's is fixed.
     twist_locked = any(part.is_twist_locked for part in joint.limits.parts)
     for movement in SAMPLES:
         if movement in joint.movements and not (movement == "twist" and twist_locked):
@@ -193,13 +193,16 @@ def _extended(joint: KeyedJoint, base: Floats, violations: Floats) -> JointRange
     return JointRange(MappingProxyType(ranges), float(violations[1]))
 
 
-def _furthest(joint: KeyedJoint, base: Floats, violations: Floats, box: Floats, at: tuple[int, int]) -> float:
-    """Return the furthest value of one bound for which the whole box is allowed, up to the hand's limit."""
-    inside, outside = float(box[at]), float(joint.own_limits[at])
+def _furthest(joint: KeyedJoint, base: Floats, violations: Floats, box: Floats, bound: tuple[int, int]) -> float:
+    """Return the furthest value of a bound, by its index in `box`, for which the whole box is allowed.
+
+    It stays within the hand's limits.
+    """
+    inside, outside = float(box[bound]), float(joint.own_limits[bound])
     for _ in range(ROUNDS if inside != outside else 0):
         values = np.linspace(inside, outside, PARTS + 1)[1:]
         larger = np.repeat(box[None], PARTS, axis=0)
-        larger[:, at[0], at[1]] = values
+        larger[:, bound[0], bound[1]] = values
         fits = _boxes_allowed(joint, base, violations, larger)
         if fits.all():
             return outside
@@ -209,18 +212,18 @@ def _furthest(joint: KeyedJoint, base: Floats, violations: Floats, box: Floats, 
 
 
 def _boxes_allowed(joint: KeyedJoint, base: Floats, violations: Floats, boxes: Floats) -> NDArray[np.bool_]:
-    """Return (B,) whether a bone's limits allow all angles of boxes (B, K, 2), in which the same axes have a width.
+    """Return (B,) whether a bone's limits allow all angles in boxes (B, K, 2). The same axes of all must have a width.
 
-    A bone's hinge may be inclined to the joint's flexion axis by up to the angle of LEAN_SINE. Flexion then violates
-    the locked axes in proportion, and keys are clipped to the hinge. Other movements must not increase that violation.
+    A bone's hinge may be inclined to the joint's flexion axis, see MAX_INCLINATION_SINE. Flexion then violates the
+    locked axes in proportion, and keys are clipped to the hinge. Other movements must not increase that violation.
     """
     counts = [SAMPLES[movement] for movement in joint.movements]
     points = np.concatenate([_grid(box, counts) for box in boxes])
     is_flexion = np.array([movement == "flexion" for movement in joint.movements])
     off_axis, outside, _ = joint.violations(points)
     off_axis_by_flexion = off_axis if is_flexion.all() else joint.violations(np.where(is_flexion, points, base))[0]
-    lean = LEAN_SINE * np.abs((points - base)[:, is_flexion]).sum(axis=-1)
-    within = off_axis_by_flexion <= np.maximum(lean, max(AXIS_TOLERANCE, violations[0] + AXIS_TOLERANCE / 2))
+    inclination = MAX_INCLINATION_SINE * np.abs((points - base)[:, is_flexion]).sum(axis=-1)
+    within = off_axis_by_flexion <= np.maximum(inclination, max(AXIS_TOLERANCE, violations[0] + AXIS_TOLERANCE / 2))
     allowed = (
         within
         & (off_axis <= off_axis_by_flexion + AXIS_TOLERANCE)

@@ -89,7 +89,7 @@ def _constraint_ranges(constraint: Any, order: Order, where: str) -> AxisRanges:
         if bounds[0] > bounds[1]:
             raise RigError(
                 f"{where}: its constraint '{constraint.name}' limits {name.upper()} to "
-                f"{np.degrees(bounds[0]):.0f}..{np.degrees(bounds[1]):.0f} degrees, the first must be the smaller"
+                f"{np.degrees(bounds[0]):.0f}..{np.degrees(bounds[1]):.0f} degrees, expected the lower limit first"
             )
         low[axis], high[axis] = _legacy_range(*bounds) if constraint.use_legacy_behavior else bounds
     constraint_order = constraint.euler_order

@@ -82,7 +82,7 @@ def _notes(
         "is limited and has no parent, so that its limits are not those of a joint and are ignored": [
             name for joint, name in bones.items() if name in limited and binding.location_keyed[JOINT_INDEX[joint]]
         ],
-        "is limited in another space than Local Space, which is ignored": limited_in_other_space(
+        "is limited in a space other than Local Space, which is ignored": limited_in_other_space(
             armature, bones.values()
         ),
         "is rotated by a driver, which overrides keys": with_driven_rotation(armature, bones.values()),

@@ -52,7 +52,7 @@ def read_family(path: Path) -> BoneNaming:
     data = read_table(path)
     name, sides, bones = data.get("name"), data.get("sides"), data.get("bones")
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-        raise RigError(f"{path.name}: its name is {name!r}, expected what the family is called")
+        raise RigError(f"{path.name}: its name is {name!r}, expected the name of the family")
     if not isinstance(sides, dict) or set(sides) != set(SIDES) or not all(map(_is_name, sides.values())):
         raise RigError(f"{path.name}: sides is {sides!r:.80}, expected how 'left' and 'right' are spelled")
     if not isinstance(bones, dict) or not bones:
@@ -104,7 +104,7 @@ def read_table(path: Path) -> dict[str, Any]:
 
 def _words(path: Path, words: Any) -> tuple[str, ...]:
     if not isinstance(words, list) or not words or not all(_is_name(word) and word for word in words):
-        raise RigError(f"{path.name}: {words!r:.80} is no list of words")
+        raise RigError(f"{path.name}: {words!r:.80} is not a list of words")
     return tuple(words)
 
 

@@ -83,7 +83,7 @@ class RigHandPose:
 def pose(hands: Sequence[RigHandPose]) -> bool:
     """Pose the bones of hands. Return whether any hand was posed.
 
-    Everything is read before anything is written, since reading makes Blender evaluate what was written.
+    Everything is read before anything is written, since reading makes Blender evaluate the keys written before.
     """
     motions = []
     for hand in hands:

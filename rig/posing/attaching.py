@@ -33,12 +33,12 @@ def check_attachable(hand_arm: HandArm, obj: "Object", frame: float) -> None:
         curve.data_path for curve in played(obj) if changes(curve, frame)
     }
     if keyed_later or any(constraint.influence > 0 for constraint in holds):
-        raise RigError(f"'{obj.name}' is attached to a hand already, release it first")
+        raise RigError(f"'{obj.name}' is already attached to a hand, release it first")
     check_still(obj, frame, holds)
     frame_now = bpy.context.scene.frame_current_final
     values = ((curve, float(getattr(obj, curve.data_path)[curve.array_index])) for curve in transform_curves(obj))
     if any(differ(curve.evaluate(frame_now), value) for curve, value in values):
-        raise RigError(f"'{obj.name}' is not where its own keys have it, key it where it is first")
+        raise RigError(f"'{obj.name}' has been moved since its last key, insert a key for its current transform first")
     # An ancestor of both would move the object twice.
     shared = [parent for _, parent in ancestors(obj) if parent == armature or parent in _above(armature)]
     parent = moving_parent(obj, frame) or next(iter(shared), None)

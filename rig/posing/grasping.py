@@ -53,7 +53,7 @@ class Grasped:
     hand_arm: HandArm
     hold: Grasp
     approach: Pose
-    """From the hand's previous pose, through the open hand in front of the object, to the hold."""
+    """Poses from the hand's previous pose, through the open hand in front of the object, to the hold."""
     times: Floats
     """(N,) 0..1, the time of each pose."""
     distance: float
@@ -100,13 +100,13 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     hold, distance = _close_on_evaluated_skin(hand_arm, found, solid, task, hold)
     if obj.matrix_world != world:
         restore_channels(armature, before)
-        raise RigError(f"'{obj.name}' is attached to the hand already, release it first")
+        raise RigError(f"'{obj.name}' is already attached to the hand, release it first")
     roots = route(grasping_hand, target, start.pose.angles[0], hold, steps)
     return Grasped(hand_arm, hold, *approach(start.pose, hold, roots), distance, before, elbow)
 
 
 def approach(start: Pose, hold: Grasp, roots: Floats) -> tuple[Pose, Floats]:
-    """Return the poses of a hand on its way to a hold, and their times (N,) 0..1.
+    """Return the poses of a hand that approaches a hold, and their times (N,) 0..1.
 
     The open hand moves along wrist poses `roots` (M, 4, 4) to the front of the object, then straight on until it
     touches, and then closes.

@@ -1,4 +1,4 @@
-"""Objects that a hand can follow: their origins, curves and edges, intersections of planes, spheres."""
+"""Read paths for a hand from Blender's objects: origins, curves, edges, spheres, intersections of planes."""
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ...posing.following import Ball, ball_through, direction_of, meet_of, on_line, plane_of
+from ...posing.following import (
+    GuideSphere,
+    line_direction,
+    nearest_on_line,
+    plane_intersection,
+    plane_of,
+    sphere_through,
+)
 from ..keys.parent_motion import current_frame_restored
 from ..keys.unkeyed_changes import unkeyed_changes_restored
 
@@ -19,8 +26,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-UNEVEN = 0.01
-"""Relative difference of an empty's scales above which it is not a sphere."""
+MAX_SCALE_DIFFERENCE = 0.01
+"""Relative difference of an empty's axis scales above which it is not a sphere."""
 
 
 def origins(obj: "Object", frames: Floats) -> Floats:
@@ -35,15 +42,15 @@ def origins(obj: "Object", frames: Floats) -> Floats:
 
 
 def origin(obj: "Object") -> Floats:
-    """Return the present position (3,) m of an object."""
+    """Return the current position (3,) m of an object."""
     position: Floats = _world(obj)[:3, 3]
     return position
 
 
-def path_of(obj: "Object") -> Floats:
-    """Return the path (P, 3) m along a curve's first spline, or along a mesh's selected or only edge.
+def path_along(obj: "Object") -> Floats:
+    """Return points (P, 3) m of a curve's first spline, or the ends (2, 3) m of a mesh's selected or only edge.
 
-    Raises RigError for an object without such a path.
+    Raises RigError for any other object, and for one without a path.
     """
     if obj.type not in {"CURVE", "MESH"}:
         raise RigError(f"'{obj.name}' is neither a curve nor a mesh, choose one of these, or two planes")
@@ -58,50 +65,51 @@ def path_of(obj: "Object") -> Floats:
     return _in_world(_world(obj), local)
 
 
-def line_between(first_obj: "Object", second_obj: "Object", near: Floats) -> tuple[Floats, Floats]:
-    """Return the start (3,) m and the vector (3,) m of the segment in which the planes of two objects meet.
+def segment_between(first_obj: "Object", second_obj: "Object", near: Floats) -> tuple[Floats, Floats]:
+    """Return the start (3,) m and the vector (3,) m of the segment in which the planes of two objects intersect.
 
-    The segment is the part of the line that both objects cover. It starts at the end nearer to a point (3,). Raises
-    RigError for objects that cover different parts of the line, SolverError for parallel planes.
+    The segment is the part of the line that both objects cover. It starts at the end nearer to the point `near` (3,) m.
+    Raises RigError if the objects cover different parts of the line, SolverError for parallel planes.
     """
-    line = meet_of(plane_of(_three_points(first_obj)), plane_of(_three_points(second_obj)))
-    direction, foot = direction_of(line), on_line(line, near)
-    reaches = [
-        np.sort(((_corners(obj) - foot) @ direction)[:, None], axis=0)[[0, -1], 0] for obj in (first_obj, second_obj)
-    ]
-    low, high = max(reach[0] for reach in reaches), min(reach[1] for reach in reaches)
+    line = plane_intersection(plane_of(_three_points(first_obj)), plane_of(_three_points(second_obj)))
+    direction, foot = line_direction(line), nearest_on_line(line, near)
+    distances = [(_corners(obj) - foot) @ direction for obj in (first_obj, second_obj)]
+    low, high = max(float(along.min()) for along in distances), min(float(along.max()) for along in distances)
     if not high > low:
         raise RigError(
-            f"'{first_obj.name}' and '{second_obj.name}' reach different parts of the line in which their planes meet, "
-            "bring them together"
+            f"'{first_obj.name}' and '{second_obj.name}' cover different parts of the line in which their planes meet, "
+            "move them closer together"
         )
     first, last = (low, high) if abs(low) <= abs(high) else (high, low)
     return foot + first * direction, (last - first) * direction
 
 
-def ball_of(obj: "Object") -> Ball:
-    """Return the sphere of an empty or around a mesh. Raises RigError for other types, SolverError for zero size."""
+def sphere_of_object(obj: "Object") -> GuideSphere:
+    """Return the sphere that an empty displays, or one around a mesh.
+
+    Raises RigError for other types, SolverError for zero size.
+    """
     world = _world(obj)
     scale = np.linalg.norm(world[:3, :3], axis=0)
     if obj.type == "EMPTY":
-        if np.ptp(scale) > UNEVEN * scale.max():
-            raise RigError(f"'{obj.name}' is scaled unevenly, so that it is no sphere: give it one scale")
-        return _ball(world[:3, 3], float(obj.empty_display_size * scale.mean()))
+        if np.ptp(scale) > MAX_SCALE_DIFFERENCE * scale.max():
+            raise RigError(f"'{obj.name}' is not a sphere: its scale differs between axes, make it uniform")
+        return _sphere(world[:3, 3], float(obj.empty_display_size * scale.mean()))
     if obj.type != "MESH":
         raise RigError(f"'{obj.name}' is neither an empty nor a mesh, choose one of these as the sphere")
     with _evaluated_mesh(obj) as mesh:
         points = _in_world(world, _points(mesh.vertices))
     if not len(points):
         raise RigError(f"'{obj.name}' has no vertices, choose another object as the sphere")
-    middle = (points.min(axis=0) + points.max(axis=0)) / 2
-    return _ball(middle, float(np.linalg.norm(points - middle, axis=1).max()))
+    centre = (points.min(axis=0) + points.max(axis=0)) / 2
+    return _sphere(centre, float(np.linalg.norm(points - centre, axis=1).max()))
 
 
-def ball_through_selected(obj: "Object") -> Ball:
+def sphere_through_selected(obj: "Object") -> GuideSphere:
     """Return the sphere through a mesh's four selected vertices (CGA-arm: S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4).
 
-    Raises RigError for another object, another number of vertices or modifiers that change it, SolverError for vertices
-    in a plane.
+    Raises RigError if it is not a mesh, has another number of selected vertices, or modifiers that add or remove
+    vertices; SolverError for coplanar vertices.
     """
     if obj.type != "MESH":
         raise RigError(f"'{obj.name}' is not a mesh, choose one with vertices on the sphere")
@@ -110,19 +118,19 @@ def ball_through_selected(obj: "Object") -> Ball:
     chosen = [vertex.index for vertex in obj.data.vertices if vertex.select]
     if len(chosen) != 4:
         raise RigError(f"'{obj.name}' has {len(chosen)} selected vertices, select four of the sphere in its Edit Mode")
-    return ball_through(_in_world(_world(obj), _own_vertices(obj, chosen)))
+    return sphere_through(_in_world(_world(obj), _own_vertices(obj, chosen)))
 
 
 def axis_of(obj: "Object", number: int) -> Floats:
-    """Return an axis of an object, a unit vector (3,) in the world."""
+    """Return the unit vector (3,) in the world of an object's axis 0, 1 or 2."""
     column: Floats = _world(obj)[:3, number]
     length = float(np.linalg.norm(column))
     return column / length if length > 0 else np.eye(3)[number]
 
 
-def _ball(middle: Floats, radius: float) -> Ball:
-    x, y, z = (float(number) for number in middle)
-    return Ball((x, y, z), radius)
+def _sphere(centre: Floats, radius: float) -> GuideSphere:
+    x, y, z = (float(number) for number in centre)
+    return GuideSphere((x, y, z), radius)
 
 
 def _world(obj: "Object") -> Floats:
@@ -136,7 +144,7 @@ def _in_world(world: Floats, points: Floats) -> Floats:
 
 @contextmanager
 def _evaluated_mesh(obj: "Object") -> "Iterator[bpy.types.Mesh]":
-    """Yield the mesh of a mesh or curve with shape keys and modifiers, also in Edit Mode; None for an empty curve."""
+    """Yield the evaluated mesh of a mesh or curve, in any mode; None for an empty curve."""
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     try:
         yield evaluated.to_mesh()
@@ -145,17 +153,17 @@ def _evaluated_mesh(obj: "Object") -> "Iterator[bpy.types.Mesh]":
 
 
 def _own_vertices(obj: "Object", indices: "Iterable[int]") -> Floats:
-    """Return the evaluated positions (N, 3) of vertices of a mesh in its own space, by their indices without modifiers.
+    """Return the evaluated positions (N, 3) of vertices of a mesh, in its local space.
 
-    Raises RigError if modifiers add or remove vertices, as the indices then refer to other vertices.
+    indices: of the mesh without modifiers. Raises RigError if modifiers add or remove vertices.
     """
     with _evaluated_mesh(obj) as mesh:
         points = _points(mesh.vertices)
     own = len(obj.data.vertices)
     if len(points) != own:
         raise RigError(
-            f"'{obj.name}' has {len(points)} vertices with its modifiers and {own} without, switch those off that add "
-            "or remove vertices, or apply them"
+            f"'{obj.name}' has {len(points)} vertices with its modifiers and {own} without, apply or disable the "
+            "modifiers that add or remove vertices"
         )
     return points[list(indices)]
 
@@ -167,7 +175,7 @@ def _points(vertices: "bpy.types.MeshVertices") -> Floats:
 
 
 def _chain(mesh: "bpy.types.Mesh") -> Floats:
-    """Return the vertices (P, 3) of the first chain of edges, open or closed, ordered as in a curve's mesh."""
+    """Return the vertices (P, 3) of the first chain of edges in a curve's mesh; a closed one repeats its first."""
     points = _points(mesh.vertices)
     joined = {tuple(sorted(edge.vertices)) for edge in mesh.edges}
     count = next((k + 1 for k in range(len(points)) if (k, k + 1) not in joined), 0)
@@ -176,7 +184,7 @@ def _chain(mesh: "bpy.types.Mesh") -> Floats:
 
 
 def _edge(obj: "Object") -> Floats:
-    """Return the evaluated ends (2, 3) of the selected or only edge."""
+    """Return the evaluated end points (2, 3) of a mesh's selected or only edge."""
     if obj.data.is_editmode:
         obj.update_from_editmode()
     edges = obj.data.edges
@@ -198,7 +206,7 @@ def _spline(obj: "Object") -> Floats:
         parts = [interpolate_bezier(a.co, a.handle_right, b.handle_left, b.co, steps) for a, b in pairs]
         return np.array([point for part in parts for point in part])
     if spline.type == "NURBS":
-        raise RigError(f"'{obj.name}' is a NURBS curve with a body, remove its bevel and extrusion to follow it")
+        raise RigError(f"'{obj.name}' is a NURBS curve with a bevel or extrusion, remove these to follow it")
     return np.array([point.co[:3] for point in spline.points])
 
 
@@ -210,14 +218,14 @@ def _three_points(obj: "Object") -> Floats:
             if len(mesh.polygons):
                 face = max(mesh.polygons, key=lambda polygon: polygon.area)
                 corners, normal = _points(mesh.vertices)[list(face.vertices)], np.array(face.normal)
-                middle = corners.mean(axis=0)
-                across = corners[0] - middle
-                return _in_world(world, np.stack([middle, middle + across, middle + np.cross(normal, across)]))
+                centre = corners.mean(axis=0)
+                across = corners[0] - centre
+                return _in_world(world, np.stack([centre, centre + across, centre + np.cross(normal, across)]))
     return _in_world(world, np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
 
 
 def _corners(obj: "Object") -> Floats:
-    """Return the corners (N, 3) m of an object's bounding box, or of the square of an empty's size."""
+    """Return the corners (N, 3) m of an object's bounding box, or of a square of an empty's display size."""
     size = obj.empty_display_size
     square = size * np.array([[-1.0, -1, 0], [-1, 1, 0], [1, -1, 0], [1, 1, 0]])
     return _in_world(_world(obj), square if obj.type == "EMPTY" else np.array(obj.bound_box))

@@ -20,7 +20,7 @@ class PinnedHand:
     """A hand with pinned fingertips before its angles change."""
 
     rig_hand: RigHand
-    """With a model fitted to the bones, so that its fingertips are those of the rig."""
+    """The hand with a model fitted to the bones, so that its fingertips are those of the rig."""
     state: HandState
     pins: tuple[Pin, ...]
     driven: str | None

@@ -37,7 +37,7 @@ class _Entry:
 
 
 _cached: OrderedDict[int, _Entry] = OrderedDict()
-"""By the identity of the detected hand."""
+"""Entries by the identity of the detected hand."""
 
 
 def posable_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> RigHand:
@@ -45,8 +45,8 @@ def posable_hand(armature: "Object", side: Side, known: DetectedHands | None = N
 
     known: the armature's present detection. Raises RigError if it has no hand that can be posed.
     """
-    known = known or detection_cache.now(armature)
-    found = detection_cache.found(armature, side, known)
+    known = known or detection_cache.detected(armature)
+    found = detection_cache.usable_hand(armature, side, known)
     dependencies, entry = tuple(_depends_on(armature, found)), _cached.get(id(found))
     if entry is None or entry.found is not found or entry.dependencies != dependencies:
         entry = _cached[id(found)] = _Entry(found, dependencies, _build(armature, found))
@@ -65,7 +65,7 @@ def forget() -> None:
 
 def posable_hand_arm(armature: "Object", side: Side, known: DetectedHands | None = None) -> HandArm:
     """Return the same hand with the arm that carries it. Raises RigError as posable_hand does."""
-    known = known or detection_cache.now(armature)
+    known = known or detection_cache.detected(armature)
     rig_hand = posable_hand(armature, side, known)
     return hand_arm_of(armature, known.hands[side], rig_hand=rig_hand)
 
@@ -78,7 +78,7 @@ def _build(armature: "Object", found: FoundHand) -> RigHand | str:
 
 
 def _depends_on(armature: "Object", found: FoundHand) -> Iterator[Hashable]:
-    """Yield what a hand depends on besides its detection: the armature object, its size, and its bones' limits."""
+    """Yield the dependencies of a hand besides its detection: the armature object, its size, and its bones' limits."""
     # The same armature is another object in another file, or when its file is opened again.
     yield armature.session_uid
     world = np.array(armature.matrix_world)[:3, :3]

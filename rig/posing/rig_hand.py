@@ -69,7 +69,7 @@ class RigHand:
     armature: DataReference
     binding: RigBinding
     hand: HandModel
-    """With the rig's size, palm, bone lengths and limits."""
+    """The hand model with the rig's size, palm, bone lengths and limits."""
     before: BasisOf
     """The transforms of its bones when this object was made."""
     wiring: RigHierarchy

@@ -31,9 +31,9 @@ def check_still(obj: "Object", frame: float, own: "list[Constraint]") -> None:
             raise RigError(f"a strip of '{obj.name}' is being tweaked in the NLA, leave Tweak Mode first")
         check_action(obj)
         if _is_driven(animation) or _plays_strips(animation):
-            raise RigError(f"drivers or NLA strips of its own move '{obj.name}', remove those first")
+            raise RigError(f"'{obj.name}' is moved by its own drivers or NLA strips, remove those first")
         if any(changes(curve, frame) for curve in transform_curves(obj)):
-            raise RigError(f"keys of its own move '{obj.name}' after frame {frame:g}, delete those first")
+            raise RigError(f"'{obj.name}' is moved by its own keys after frame {frame:g}, delete those first")
     for constraint in obj.constraints:
         if constraint not in own and not constraint.mute:
             raise RigError(f"'{obj.name}' has the constraint '{constraint.name}' as well, turn that off first")

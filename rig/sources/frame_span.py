@@ -46,7 +46,7 @@ class FrameSpan:
 
 @dataclass(frozen=True, slots=True)
 class _Animation:
-    """What one action or strip plays: its range of frames, and the frames of its keys."""
+    """The range of frames that one action or strip plays, and the frames of its keys."""
 
     name: str
     """The action's name; empty for a strip without an action."""

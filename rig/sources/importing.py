@@ -110,7 +110,7 @@ def _sources(path: Path) -> tuple[tuple[Source, ...], tuple[str, ...]]:
         # Hands of armatures that are parented to empties are read together with the empties.
         problems = object_problems if sources else problems + object_problems
     if not sources:
-        nothing = "there is no armature in it, expected one with an animated hand"
+        nothing = "it contains no armature, expected one with an animated hand"
         raise CaptureError(f"{path.name}: {problems[0] if problems else nothing}")
     return tuple(sources), tuple(f"left out: {problem}" for problem in problems) + _clips(sources)
 

@@ -56,7 +56,7 @@ class Source:
         """Return the armature. Raises CaptureError if it no longer exists."""
         found = self.armature.find()
         if found is None or any(name not in found.data.bones for name in self.bones()):
-            raise CaptureError(f"armature '{self.armature.name}' or bones of its hands are not in this file any more")
+            raise CaptureError(f"armature '{self.armature.name}' or bones of its hands are no longer in this file")
         return found
 
 

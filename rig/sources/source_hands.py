@@ -173,7 +173,7 @@ def _detected(armature: "Object", bones: "tuple[PlainBone, ...]") -> tuple[Detec
 
 @dataclass(frozen=True, slots=True)
 class LastBones:
-    """How to find the ends of the last bones of digits."""
+    """The ends of the last bones of digits."""
 
     ends: Mapping[str, str]
     """Bone -> the bone that marks its end."""

@@ -35,11 +35,11 @@ class Arm:
     fore: float
     """m, elbow to wrist."""
     shoulder: SwingTwistLimit = FREE
-    """In the shoulder's frame."""
+    """Limits in the shoulder's frame."""
     elbow: tuple[float, float] = (0.0, np.deg2rad(150.0))
     """rad, lower and upper limit."""
     wrist: SwingTwistLimit = FREE
-    """In the forearm's frame."""
+    """Limits in the forearm's frame."""
     hand: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     """Unit quaternion wxyz, the hand's rest rotation in the forearm's frame."""
     pole: tuple[float, float, float] = (0.0, 1.0, -1.0)
@@ -161,7 +161,7 @@ def frames(arm: Arm, pose: ArmPose, shoulder: Floats) -> Floats:
 
 
 def excess(arm: Arm, pose: ArmPose) -> Floats:
-    """How far shoulder, elbow and wrist are outside their limits: (F, 3) rad, 0 inside."""
+    """Return by how much shoulder, elbow and wrist exceed their limits: (F, 3) rad, 0 inside."""
     low, high = arm.elbow
     return np.stack(
         [

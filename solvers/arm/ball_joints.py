@@ -36,7 +36,7 @@ class BallJoint:
         return angles
 
     def inside(self, rotation: Floats) -> Bools:
-        """(...) whether rotations (..., 3, 3) are within the limit, up to ANGLE_TOLERANCE."""
+        """Return (...) whether rotations (..., 3, 3) are within the limit, up to ANGLE_TOLERANCE."""
         angles = self.swing_twist(rotation)
         swing = angles[..., ::2]
         semi = swing_twist_limits.semi_axes(self.cone, swing) + ANGLE_TOLERANCE
@@ -47,7 +47,7 @@ class BallJoint:
         return within
 
     def excess(self, rotation: Floats) -> Floats:
-        """How far rotations (..., 3, 3) are outside the limit: (...) rad, 0 inside."""
+        """Return by how much rotations (..., 3, 3) exceed the limit: (...) rad, 0 inside."""
         angles = self.swing_twist(rotation)
         difference = angles - swing_twist_limits.clamp(self.cone, self.twist, angles)
         # Twists that differ by 2 π are the same.

@@ -34,7 +34,7 @@ def solve(
         shoulder: T_world_shoulder (4, 4) or (F, 4, 4), or its position (3,) or (F, 3) m if it does not rotate.
         pole: (3,) or (F, 3) m in the world, the point that the elbow points to: a pole target or an elbow marker.
             By default arm.pole.
-        state: what the previous piece returned; None at the start of a take.
+        state: the state that the previous piece returned; None at the start of a take.
 
     Returns:
         The pose of each frame, and the state for the next piece.
@@ -79,7 +79,7 @@ def _within_limits(
 
 
 def _poles(arm: Arm, base: Floats, pole: Floats | None) -> Floats:
-    """Positions of the poles in the world, (F, 3) m; arm.pole where none is given or it is not finite."""
+    """Return positions of the poles in the world, (F, 3) m; arm.pole where none is given or it is not finite."""
     default: Floats = base[:, :3, 3] + base[:, :3, :3] @ np.array(arm.pole)
     if pole is None:
         return default

@@ -17,16 +17,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 GRID = (16, 3, 7, 5)
-"""Grid points: directions of the shoulder's swing, its magnitudes, twists of the shoulder, bends of the elbow."""
-MINIMA = 8
-"""Local minima that are searched. For a person's arm, or one with a wide cone, 4 came as near as 80 grid points; with a
-cone closed on two sides, 8 left 7 of 117 targets up to 0.4 mm farther away."""
+"""Grid points of the shoulder's swing direction, swing magnitude and twist, and of the elbow's flexion."""
+MAX_MINIMA = 8
+"""Local minima from which the search is started. With human limits or a wide swing cone, 4 gave the same distances as
+80 grid points; with a swing cone that is narrow on two sides, 8 were up to 0.4 mm worse for 7 of 117 targets."""
 BATCH = 250
-"""Targets in a batch, which bounds the memory."""
+"""Targets in a batch; limits the memory used."""
 
 
 def nearest_arm(arm: Arm, goal: Floats) -> tuple[Floats, Floats]:
-    """Return the upper arm's rotation (N, 3, 3) and elbow angle (N,) rad with the wrist nearest to goal (N, 3) m."""
+    """Return the upper arm's rotation (N, 3, 3) and elbow angle (N,) rad with the wrist nearest to `goal` (N, 3) m."""
     rest = np.tile(np.eye(4), (3, 1, 1))
     rest[1:, 1, 3] = arm.upper, arm.fore
     chain = Skeleton(("shoulder", "elbow", "wrist"), (-1, 0, 1), rest, (arm.shoulder, hinge(*arm.elbow), fixed()))
@@ -36,13 +36,13 @@ def nearest_arm(arm: Arm, goal: Floats) -> tuple[Floats, Floats]:
 
 
 def _solve_batch(chain: Skeleton, goal: Floats) -> Floats:
-    """Solve a batch: the chain's swing and twist angles (N, 3, 3) rad."""
+    """Return the chain's swing and twist angles (N, 3, 3) rad for a batch of N targets."""
     grid = _grid(chain)
     starts = grid.reshape(-1, 3, 3)
     wrists = frames(chain, np.tile(np.eye(4), (len(starts), 1, 1)), chain.rotations(starts))[:, -1, :3, 3]
     distances = np.linalg.norm(wrists - goal[:, None], axis=-1)
     minima = _local_minima(distances.reshape(len(goal), *GRID)).reshape(distances.shape)
-    lowest = np.argsort(np.where(minima, distances, np.inf), axis=1)[:, :MINIMA]
+    lowest = np.argsort(np.where(minima, distances, np.inf), axis=1)[:, :MAX_MINIMA]
     target, rank = np.nonzero(np.take_along_axis(minima, lowest, axis=1))
     solved = solve_from(chain, goals_by_name(chain, {"wrist": goal[target]}), starts[lowest[target, rank]])
     errors = np.full(lowest.shape, np.inf)
@@ -54,21 +54,21 @@ def _solve_batch(chain: Skeleton, goal: Floats) -> Floats:
 
 
 def _grid(chain: Skeleton) -> Floats:
-    """Swing and twist angles of the chain on a grid over its limits, (*GRID, 3, 3) rad."""
-    directions, magnitudes, twists, bends = GRID
+    """Return swing and twist angles (*GRID, 3, 3) rad of the chain on a grid over its limits."""
+    directions, magnitudes, twists, flexions = GRID
     angle = np.linspace(0.0, 2 * np.pi, directions, endpoint=False)
     direction = np.stack([np.cos(angle), np.sin(angle)], -1)
     edge = direction * swing_twist_limits.semi_axes(chain.cone[0], direction)
     grid = np.zeros((*GRID, 3, 3))
     grid[..., 0, ::2] = (edge[:, None] * np.linspace(1 / magnitudes, 1.0, magnitudes)[:, None])[:, :, None, None]
-    (least, most), (straightest, sharpest), _ = chain.twist.tolist()
-    grid[..., 0, 1] = np.linspace(least, most, twists)[:, None]
-    grid[..., 1, 1] = np.linspace(straightest, sharpest, bends)
+    (min_twist, max_twist), (min_flexion, max_flexion), _ = chain.twist.tolist()
+    grid[..., 0, 1] = np.linspace(min_twist, max_twist, twists)[:, None]
+    grid[..., 1, 1] = np.linspace(min_flexion, max_flexion, flexions)
     return grid
 
 
 def _local_minima(distances: Floats) -> Bools:
-    """(N, *GRID) whether a grid point's distance to the target is a local minimum."""
+    """Return (N, *GRID) whether the distance to the target has a local minimum at a grid point."""
     minima = (distances <= np.roll(distances, 1, axis=1)) & (distances <= np.roll(distances, -1, axis=1))
     for axis in range(2, distances.ndim):
         low, high = np.moveaxis(minima, axis, 0), np.moveaxis(distances, axis, 0)

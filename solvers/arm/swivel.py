@@ -18,10 +18,10 @@ BISECTIONS = 26
 """Bisections that narrow the edge of the allowed range from 3 degrees to under 1e-9 rad."""
 TERNARY_STEPS = 40
 """Ternary search steps that narrow the minimum from 6 degrees to under 1e-8 rad."""
-MINIMA = 4
-"""Local minima of the sampled cost that are refined."""
+MAX_MINIMA = 4
+"""Local minima of the sampled cost that are refined, the lowest ones."""
 BATCH = 500
-"""Frames in a batch, which bounds the memory."""
+"""Frames in a batch; limits the memory used."""
 SHOULDER_FIRST = 1e3
 """Weight of the shoulder's excess relative to the wrist's: the wrist's position has priority over its rotation."""
 
@@ -75,7 +75,7 @@ def _least_outside(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Float
     step = float(ring[1])
     cost = _cost(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), SAMPLES)))
     minima = (cost <= np.roll(cost, 1, axis=1)) & (cost <= np.roll(cost, -1, axis=1))
-    lowest = np.argsort(np.where(minima, cost, np.inf), axis=1)[:, :MINIMA]
+    lowest = np.argsort(np.where(minima, cost, np.inf), axis=1)[:, :MAX_MINIMA]
     low, high = (lowest - 1) * step, (lowest + 1) * step
     for _ in range(TERNARY_STEPS):
         left, right = (2 * low + high) / 3, (low + 2 * high) / 3
@@ -88,7 +88,7 @@ def _least_outside(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Float
 
 
 def _within_limits(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Bools:
-    """(N, ...) whether swivels (N, ...) rad are within the limits."""
+    """Return (N, ...) whether swivels (N, ...) rad are within the limits."""
     upper = triangle.upper_rotation(swivel)
     shoulder, wrist = joints
     both: Bools = shoulder.inside(upper) & wrist.inside(triangle.wrist_rotation(upper, triangle.elbow))

@@ -29,7 +29,7 @@ def choose(condition: bool | NDArray[np.bool_], yes: Floats | float, no: Floats 
 
 
 def any_true(condition: bool | NDArray[np.bool_]) -> bool:
-    """Whether the condition holds for any element. Lets rare cases be skipped for takes without them."""
+    """Return whether the condition holds for any element. Lets rare cases be skipped for takes without them."""
     return bool(condition.any()) if isinstance(condition, np.ndarray) else condition
 
 

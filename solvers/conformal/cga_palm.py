@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...hand.model import HandModel
 from ...hand.scalar_math import ARRAY, SCALAR, Point
 from ...hand.targets import Targets
-from ..chunks import in_chunks
+from ..chunks import for_each_chunk
 from ..planar.palm_pose import PalmMarkers, fit_roots, follow_markers, palm_markers, roots_from_elements, spans_a_plane
 from ..planar.planar_hand import digits
 from ..solver import hold_last
@@ -68,7 +68,7 @@ class ConformalPalm:
             else:
                 roots[chunk] = self._fit_three_markers(self.three_markers, positions[chunk], weights[chunk])
 
-        in_chunks(len(positions), fit)
+        for_each_chunk(len(positions), fit)
         return roots
 
     def _fit_three_markers(self, three_markers: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:

@@ -28,11 +28,11 @@ class Cga:
     palm_joints: float = setting(
         0.1,
         "Weight, relative to a marker, of a palm joint that is found from two of three palm markers",
-        most=10,
+        maximum=10,
     )
     thumb: str = setting(
         "own",
-        "What decides the tilt of the thumb's plane",
+        "Source of the tilt of the thumb's plane",
         choices={
             "own": "The thumb's own hinges, as measured",
             "index": "The index finger's knuckle, to which the thumb points when it bends",

@@ -33,7 +33,7 @@ class DirectionJoint(NamedTuple):
     signs: tuple[float, ...]
     """Signs of abduction, twist if any, and flexions: −1 if a positive angle is a negative rotation about z, y or x."""
     targets: tuple[int, ...]
-    """For each flexion, the target on its bone."""
+    """Index of the target on the bone of each flexion."""
 
 
 class HingeCoupling(NamedTuple):
@@ -70,7 +70,7 @@ def limb_directions(limb: LimbModel) -> LimbDirections | None:
 
 
 def _joint_at(limb: LimbModel, first: int) -> DirectionJoint | None:
-    """The joint whose degrees of freedom start at `first`, None if they are not of its kind."""
+    """Return the joint whose degrees of freedom start at `first`, None if they are not of its kind."""
     axes = [dof.axis for dof in limb.dofs[first:]]
     twists = axes[:2] == [2, 1]
     before_flexions = count = 1 + twists
@@ -124,7 +124,7 @@ class FittedJoint(NamedTuple, Generic[N]):
 def solve_headings(
     m: NumberFunctions[N], limb: LimbModel, directions: LimbDirections, frames: TargetColumns
 ) -> tuple[list[N], Any]:
-    """The angles (n,) of a limb in rad, and whether they are a converged solution.
+    """Return the angles (n,) of a limb in rad, and whether they are a converged solution.
 
     They are not where a bone lacks a rotation target, a position target has a weight, a limit is active, or the last
     step was not small.
@@ -153,7 +153,7 @@ def solve_headings(
 
 
 def _has_rotations_only(limb: LimbModel, frames: TargetColumns) -> Any:
-    """Whether all bones have rotation targets and no site has a position target."""
+    """Return whether all bones have rotation targets and no site has a position target."""
     if frames.rotations is None:
         return False
     result: Any = True
@@ -187,7 +187,7 @@ def _fit_joint(
 
 
 def _fit_abduction_and_twist(m: NumberFunctions[N], twists: bool, axes: Any, mean_x: Any) -> tuple[list[Any], Any, Any]:
-    """The abduction, and the twist if there is one; the twist's cosine and sine; the axes after both.
+    """Return the abduction, and the twist if there is one; the twist's cosine and sine; the axes after both.
 
     They bring x to the bones' mean x, which no heading changes.
     """
@@ -217,7 +217,7 @@ def _fit_heading(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any,
 
 
 def _limb_step(joints: tuple[DirectionJoint, ...], fitted: list[FittedJoint[Any]], shifts: list[Any]) -> list[Any]:
-    """The step from the fitted angles. `shifts`: what the coupling adds to the last joint's headings."""
+    """Return the step from the fitted angles. `shifts`: added by the coupling to the last joint's headings."""
     last = fitted[-1]
     left: Any = 0.0, *last.mean_errors
     steps: list[Any] = []
@@ -230,7 +230,7 @@ def _limb_step(joints: tuple[DirectionJoint, ...], fitted: list[FittedJoint[Any]
 
 
 def _joint_step(joint: DirectionJoint, fitted: FittedJoint[Any], rotation: Any, shifts: list[Any]) -> list[Any]:
-    """The joint's step that rotates its bones by `rotation` about x, y and z, plus each heading by its shift."""
+    """Return the joint's step that rotates its bones by `rotation` about x, y and z, plus each heading by its shift."""
     x, y, z = rotation
     cos, sin = fitted.twist
     abduction = z / cos
@@ -263,7 +263,7 @@ def _last_bone_rotation(
 def _coupling_shifts(
     m: NumberFunctions[N], limb: LimbModel, hinges: HingeCoupling, fitted: FittedJoint[N], angles: list[Any]
 ) -> list[Any]:
-    """How much a coupling that is violated at angles (n,) shifts the last joint's headings."""
+    """Return the shift of the last joint's headings by a coupling that is violated at angles (n,)."""
     rotation, coupling = limb.weights.rotation**2, limb.weights.coupling**2
     compliances = [coefficient / weight for coefficient, weight in zip(hinges.headings, fitted.weights, strict=True)]
     total: Any = sum(

@@ -30,13 +30,13 @@ class DynamicalPlan:
     weights: LimbWeights
 
     def serves(self, hand: HandModel, targets: Targets, weights: LimbWeights) -> bool:
-        """Whether the plan was made for this hand, these sites and these weights."""
+        """Return whether the plan was made for this hand, these sites and these weights."""
         return self.weights == weights and self.planar.serves(hand, targets, STEPS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DynamicalState(State):
-    """The last pose and what else the next piece continues from."""
+    """The state from which the next piece continues, with the last pose."""
 
     plan: DynamicalPlan | None = None
     time: float | None = None

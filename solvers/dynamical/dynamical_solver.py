@@ -23,7 +23,7 @@ from .settle_limb import MAX_STEP, SettlingMethod
 Floats = NDArray[np.float64]
 
 CLOCK_TOLERANCE_S = 0.1
-"""How far a live device's clock may jump back before the frames count as a new motion."""
+"""s by which a live device's clock may jump back before the frames count as a new motion."""
 FIRST_STEP_S = 1 / 60
 """The time step assumed before a lone first frame."""
 MODES = {
@@ -40,42 +40,47 @@ class Dynamical:
     `follow` is the paper's method: from frame to frame at the gain, with the targets' velocities where measured.
     """
 
-    mode: str = setting("settle", "How a frame depends on the previous one", choices=MODES)
+    mode: str = setting("settle", "Dependence of a frame on the previous one", choices=MODES)
     floating: bool = setting(
         False,
         "In mode follow, all targets move the wrist; otherwise the palm's do, before the digits are solved",
     )
-    gain: float = setting(50.0, "In mode follow, the rate at which errors decay: K of exp(-K t), per second", most=1e5)
+    gain: float = setting(
+        50.0, "In mode follow, the rate at which errors decay: K of exp(-K t), per second", maximum=1e5
+    )
     max_speed: float = setting(
-        30.0, "In mode follow, the largest speed of a joint, radians per second", least=1e-3, most=1000
+        30.0, "In mode follow, the largest speed of a joint, radians per second", minimum=1e-3, maximum=1000
     )
     end_weight: float = setting(
-        30.0, "Weight of a digit's outermost marker relative to its other markers", least=1e-3, most=1e4
+        30.0, "Weight of a digit's outermost marker relative to its other markers", minimum=1e-3, maximum=1e4
     )
     slope: float = setting(
-        20.0, "How steeply joints slow down towards a limit: k of tanh(k x), per radian", least=0.1, most=1000
+        20.0,
+        "Steepness with which joints slow down towards a limit: k of tanh(k x), per radian",
+        minimum=0.1,
+        maximum=1000,
     )
-    substeps: int = setting(1, "In mode follow, steps for each frame", least=1, most=1000)
-    steps: int = setting(20, "In mode settle, most steps for each frame", least=1, most=1000)
+    substeps: int = setting(1, "In mode follow, steps for each frame", minimum=1, maximum=1000)
+    steps: int = setting(20, "In mode settle, maximum steps for each frame", minimum=1, maximum=1000)
     tolerance: float = setting(
         2e-5,
         "In mode settle, distance from a target below which nothing is corrected",
-        least=1e-9,
-        most=0.01,
+        minimum=1e-9,
+        maximum=0.01,
         unit="m",
     )
     damping: float = setting(
-        3e-4, "Distance from a target that counts as much as a step of one radian", least=1e-6, most=1.0, unit="m"
+        3e-4, "Distance from a target that counts as much as a step of one radian", minimum=1e-6, maximum=1.0, unit="m"
     )
     rotation_weight: float = setting(
         0.03,
         "Distance from a target that counts as much as a rotation error of one radian",
-        least=1e-4,
-        most=10.0,
+        minimum=1e-4,
+        maximum=10.0,
         unit="m",
     )
     coupling_weight: float = setting(
-        3e-3, "Distance from a target that counts as much as a coupling off by one radian", most=1.0, unit="m"
+        3e-3, "Distance from a target that counts as much as a coupling off by one radian", maximum=1.0, unit="m"
     )
     takes_rotations: ClassVar[bool] = True
 
@@ -127,7 +132,7 @@ class Dynamical:
 
 
 def _is_later(state: State, targets: Targets) -> bool:
-    """Whether the state is from after the first frame, so that no motion leads from it to the targets."""
+    """Return whether the state is from after the first frame, so that no motion leads from it to the targets."""
     if not isinstance(state, DynamicalState) or state.time is None:
         return False
     return bool(state.time > targets.times[0] + CLOCK_TOLERANCE_S)

@@ -37,7 +37,7 @@ class FrameGoals:
     """(T, 3) rad/s"""
 
     def moved_back(self, seconds: float) -> "FrameGoals":
-        """The targets `seconds` earlier, extrapolated back along their velocities."""
+        """Return the targets `seconds` earlier, extrapolated back along their velocities."""
         if not (self.velocities.any() or self.angular_velocities.any()):
             return self
         pairs = zip(self.angular_velocities, self.rotations, strict=True)
@@ -46,7 +46,7 @@ class FrameGoals:
 
 
 def goals_of(targets: Targets, frame: int, rotation_weight: float) -> FrameGoals:
-    """The targets of one frame; missing ones have a weight of 0."""
+    """Return the targets of one frame; missing ones have a weight of 0."""
     count, weights = len(targets.sites), targets.weights[frame]
     velocities = angular_velocities = np.zeros((count, 3))
     quaternions, rotation_weights = np.tile(rot.IDENTITY, (count, 1)), np.zeros(count)
@@ -95,7 +95,7 @@ def follow_floating(
 def step_program(
     posed: PosedJoints, angles: Floats, goals: FrameGoals, method: tuple[FollowMethod, LimbWeights], substep: float
 ) -> qp.QuadraticProgram:
-    """The quadratic program whose solution (6 + D,) is the step ν · substep of one frame.
+    """Return the quadratic program whose solution (6 + D,) is the step ν · substep of one frame.
 
     Dynamical 3.2: minimise Σ w ‖J ν − v*‖² + λ ‖ν‖² within the joints' limits and the couplings.
     """
@@ -131,5 +131,5 @@ def step_program(
 
 
 def _columns(matrices: Floats) -> tuple[tuple[Floats, ...], ...]:
-    """The columns of matrices (T, 3, 3) as tuples of arrays (T,)."""
+    """Return the columns of matrices (T, 3, 3) as tuples of arrays (T,)."""
     return tuple(tuple(matrices[:, i, j] for i in range(3)) for j in range(3))

@@ -47,11 +47,11 @@ class FollowMethod:
     """Steps for each frame."""
 
     def share(self, seconds: float) -> float:
-        """The share of the error that is corrected in this time."""
+        """Return the fraction of the error that is corrected in this time."""
         return -math.expm1(-self.gain * max(seconds, 0.0))
 
     def limit(self, seconds: float) -> StepLimit:
-        """The limit of a step of this time."""
+        """Return the limit of a step of this time."""
         return StepLimit(self.max_speed * max(seconds, 0.0), self.slope)
 
 
@@ -100,7 +100,7 @@ def follow(
 def _follow_limb(
     limb: LimbModel, angles: list[float], targets: list["MovingTarget"], time_step: float, method: FollowMethod
 ) -> list[float]:
-    """The angles (n,) of a limb at the end of a frame."""
+    """Return the angles (n,) of a limb at the end of a frame."""
     observed = observed_dofs(SCALAR, limb, [moving.target for moving in targets])
     substep = time_step / method.substeps
     share, limit = method.share(substep), method.limit(substep)
@@ -130,7 +130,7 @@ class MovingTarget:
     """(3,) rad/s"""
 
     def moved_back(self, seconds: float, substep: float) -> SiteTarget[float]:
-        """The target `seconds` earlier, and its motion during `substep` seconds from there."""
+        """Return the target `seconds` earlier, and its motion during `substep` seconds from there."""
         position, linear_motion, angular_motion = self.target.position, None, None
         rotation: Any = self.target.rotation
         if self.velocity is not None and position is not None:
@@ -152,7 +152,7 @@ def _moving_targets(
     frame: int,
     palm_motion: tuple[Floats, Floats],
 ) -> list[MovingTarget]:
-    """The limb's targets with their velocities relative to the palm with root (4, 4) and twist (6,)."""
+    """Return the limb's targets with their velocities relative to the palm with root (4, 4) and twist (6,)."""
     palm_root, twist = palm_motion
     result = []
     for limb_target in limb_targets:
@@ -202,7 +202,7 @@ def _palm_velocities(
 
 
 def _follow_wrist(root: Floats, palm_root: Floats, twist: Floats, time_step: float, method: FollowMethod) -> Floats:
-    """(4, 4) T_world_wrist after a frame in which it follows the pose fitted to its targets."""
+    """Return T_world_wrist (4, 4) after a frame in which it follows the pose fitted to its targets."""
     substep = time_step / method.substeps
     for number in range(method.substeps):
         seconds = time_step - number * substep
@@ -218,6 +218,6 @@ def _columns(matrix: Floats) -> tuple[tuple[Floats, ...], ...]:
 
 
 def exp_rotation(vector: Floats) -> Floats:
-    """(3, 3) the exponential map of a rotation vector (3,) in rad."""
+    """Return the exponential map (3, 3) of a rotation vector (3,) in rad."""
     angle = np.linalg.norm(vector, axis=-1)
     return rot.to_matrix(rot.from_axis_angle(vector / max(float(angle), 1e-300), angle))

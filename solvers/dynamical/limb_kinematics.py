@@ -36,7 +36,7 @@ class SiteTarget(NamedTuple, Generic[N]):
 
 
 def select_frames(rows: Rows, targets: list[SiteTarget[Floats]]) -> list[SiteTarget[Floats]]:
-    """The targets in some of the frames."""
+    """Return the targets in some of the frames."""
     return [SiteTarget(*select_nested(rows, target)) for target in targets]
 
 
@@ -113,7 +113,7 @@ def _larger(m: NumberFunctions[N], first: Any, second: Any) -> N:
 
 
 def transformed(frame: Any, rotation: Columns | None, offset: Point[float]) -> Any:
-    """A frame after a constant transform: an offset, then a rotation."""
+    """Return a frame after a constant transform: an offset, then a rotation."""
     if any(offset):
         frame = (*frame[:3], _point_at(frame, offset))
     if rotation is None:
@@ -124,7 +124,7 @@ def transformed(frame: Any, rotation: Columns | None, offset: Point[float]) -> A
 
 
 def _point_at(frame: Any, offset: Point[float]) -> Any:
-    """The position of a point at `offset` in a frame; most offsets are along y, the bone."""
+    """Return the position of a point at `offset` in a frame; most offsets are along y, the bone."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz), (px, py, pz) = frame
     a, b, c = offset
     px, py, pz = px + b * yx, py + b * yy, pz + b * yz
@@ -146,7 +146,7 @@ def rotated(m: NumberFunctions[N], frame: Any, axis: int, sign: float, angle: N)
 
 
 def rotation_error(m: NumberFunctions[N], target: Any, current: Any) -> tuple[Any, N]:
-    """The axial vector of sk(R R̂ᵀ), which rotates R̂ (`current`) towards R (`target`), and the squared error.
+    """Return the axial vector of sk(R R̂ᵀ), which rotates R̂ (`current`) towards R (`target`), and the squared error.
 
     Both rotations are given by columns. Dynamical 3.1: the vector's length is the sine of the angle between them, and
     it is the gradient of half the squared error, tr(I − R R̂ᵀ) / 2 = 1 − cos. Beyond a right angle the sine would
@@ -189,7 +189,7 @@ def _far_rotation_error(m: NumberFunctions[N], target: Any, current: Any, cos: N
 def normal_equations(
     limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], share: float
 ) -> tuple[Square[N], list[N]]:
-    """The normal equations of a step: the lower half of JᵀWJ (n, n), and JᵀW times the desired change (n,).
+    """Return the normal equations of a step: the lower half of JᵀWJ (n, n), and JᵀW times the desired change (n,).
 
     The desired change is `share` of the error plus the target's own motion. Dynamical 3.1 and 3.2, times the time step:
     v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
@@ -229,7 +229,7 @@ def normal_equations(
 
 
 def _desired_change(error: Any, motion: Any, share: float) -> Any:
-    """The desired change of a site: a share of its error plus its target's own motion."""
+    """Return the desired change of a site: a fraction of its error plus its target's own motion."""
     if motion is None:
         return error if share == 1.0 else (share * error[0], share * error[1], share * error[2])
     return tuple(share * e + own for e, own in zip(error, motion, strict=True))
@@ -279,7 +279,7 @@ def second_order_term(limb: LimbModel, posed: LimbFrames[N], targets: list[SiteT
 
 
 def is_positive_definite(m: NumberFunctions[N], square: Square[N], min_pivot: float) -> Any:
-    """Whether all pivots of a symmetric matrix, given by its lower half, are above `min_pivot`."""
+    """Return whether all pivots of a symmetric matrix, given by its lower half, are above `min_pivot`."""
     rows: list[list[Any]] = []
     pivots: list[Any] = []
     definite: Any = True

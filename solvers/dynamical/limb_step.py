@@ -22,7 +22,7 @@ ROUNDS = 8
 
 
 class StepLimit:
-    """How far a joint may move in a step: it slows down towards its limits.
+    """Bounds of a joint's step, which slows down towards its limits.
 
     Dynamical 3.2.1: ṡ ≤ v_max tanh(k (s_max − s)). Where dt v_max k > 1 that alone would overshoot the limit, so the
     distance to the limit is a bound as well.
@@ -108,7 +108,7 @@ def step_bounds(
 def solve_step(
     m: NumberFunctions[N], limb: LimbModel, program: tuple[Square[N], list[N]], bounds: tuple[list[N], list[N]]
 ) -> Any:
-    """The step (n,) of a limb, rad.
+    """Return the step (n,) of a limb, rad.
 
     program: the lower half of JᵀWJ + λ, and the right side. bounds: see `step_bounds`.
     """

@@ -31,7 +31,7 @@ class TargetColumns:
 
 
 def one_frame(targets: Targets, root: Floats, frame: int = 0) -> TargetColumns:
-    """The targets of one frame, with its root (4, 4)."""
+    """Return the targets of one frame, with its root (4, 4)."""
     rotations, weights = None, targets.rotation_weights
     if targets.rotations is not None and weights is not None:
         rotations = _rotations_in_wrist(root, targets.rotations[frame], weights[frame])
@@ -45,7 +45,7 @@ def one_frame(targets: Targets, root: Floats, frame: int = 0) -> TargetColumns:
 
 
 def many_frames(targets: Targets, roots: Floats) -> TargetColumns:
-    """The targets of all frames, with their roots (F, 4, 4), or one root for all (1, 4, 4)."""
+    """Return the targets of all frames, with their roots (F, 4, 4), or one root for all (1, 4, 4)."""
     columns = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     root = tuple(tuple(column) for column in columns)
     weights, rotations = targets.rotation_weights, None
@@ -65,7 +65,7 @@ def many_frames(targets: Targets, roots: Floats) -> TargetColumns:
 
 
 def site_targets(m: NumberFunctions[N], limb: LimbModel, frames: TargetColumns) -> list[SiteTarget[N]]:
-    """The targets of a limb's sites; sites without a weight are left out."""
+    """Return the targets of a limb's sites; sites without a weight are left out."""
     targets = []
     for number, site in enumerate(limb.sites):
         weight: Any = frames.weights[site.target] if site.translates else 0.0
@@ -106,7 +106,7 @@ def _position_in_wrist(m: NumberFunctions[N], root: Any, position: Any, weight: 
 
 
 def _rotation_in_wrist(root: Any, quaternion: Any, weight: Any) -> Any:
-    """The columns of Rᵀ Q, from a quaternion of any length above 0; the identity where the weight is 0."""
+    """Return the columns of Rᵀ Q, from a quaternion of any length above 0; the identity where the weight is 0."""
     seen = weight > 0
     w, x, y, z = (np.where(seen, part, float(i == 0)) for i, part in enumerate(quaternion))
     scale = 2.0 / (w * w + x * x + y * y + z * z)

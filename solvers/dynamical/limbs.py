@@ -193,7 +193,7 @@ def known_through_couplings(couplings: tuple[LimbCoupling, ...], known: list[Any
 
 
 def _parent(hand: HandModel, hand_dof: int, index: dict[int, int]) -> tuple[int, Floats]:
-    """The parent of a degree of freedom, −1 for the wrist, and the constant transform (4, 4) from it."""
+    """Return the parent of a degree of freedom, −1 for the wrist, and the constant transform (4, 4) from it."""
     joint = int(hand.axis_joint[hand_dof])
     if hand_dof - 1 in index and hand.axis_joint[hand_dof - 1] == joint:
         return index[hand_dof - 1], np.eye(4)
@@ -202,7 +202,7 @@ def _parent(hand: HandModel, hand_dof: int, index: dict[int, int]) -> tuple[int,
 
 
 def _last_dof_moving(hand: HandModel, joint: int, index: dict[int, int]) -> tuple[int, Floats]:
-    """The last degree of freedom that moves a joint, −1 if none, and the constant transform (4, 4) from it."""
+    """Return the last degree of freedom that moves a joint, −1 if none, and the constant transform (4, 4) from it."""
     transform = np.eye(4)
     while joint >= 0:
         own = [dof for dof in np.flatnonzero(hand.axis_joint == joint) if dof in index]

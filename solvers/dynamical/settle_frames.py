@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
-from ..chunks import in_chunks
+from ..chunks import for_each_chunk
 from ..planar.driver import solve_angles
 from ..solver import State, hold_last_columns
 from ..wrist_alignment import fit_wrist
@@ -33,12 +33,12 @@ def settle(plan: DynamicalPlan, targets: Targets, state: State, method: Settling
         own_roots = roots[chunk] if len(roots) > 1 else roots
         _settle_chunk(plan, targets.select(chunk), own_roots, angles[chunk], method)
 
-    in_chunks(len(targets), solve)
+    for_each_chunk(len(targets), solve)
     return roots, hold_last_columns(angles, np.isfinite(angles), state.angles)
 
 
 def _settle_frame(plan: DynamicalPlan, targets: Targets, roots: Floats, state: State, method: SettlingMethod) -> Floats:
-    """(1, D) angles of a lone frame, in plain floats."""
+    """Return the angles (1, D) of a lone frame, in plain floats."""
     hand = plan.planar.hand
     angles = state.angles.tolist()
     frames = one_frame(targets, roots[0])

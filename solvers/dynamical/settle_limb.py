@@ -63,7 +63,7 @@ def settle_one(
     observed: list[Any],
     method: SettlingMethod,
 ) -> list[float]:
-    """The angles (n,) to which a limb converges in one frame from `angles`; undetermined ones stay."""
+    """Return the angles (n,) to which a limb converges in one frame from `angles`; undetermined ones stay."""
     posed = evaluate(SCALAR, limb, angles, targets)
     if _is_met(limb, posed, method):
         return angles
@@ -121,7 +121,7 @@ def settle_many(
 
 
 def _is_met(limb: LimbModel, posed: LimbFrames[N], method: SettlingMethod) -> Any:
-    """Whether all targets are within tolerance and there is no hard coupling."""
+    """Return whether all targets are within tolerance and there is no hard coupling."""
     met: Any = posed.largest_squared_error <= method.tolerance**2
     return met & (not limb.hard_couplings)
 
@@ -136,7 +136,7 @@ def _cost(m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N]) -> Any:
 
 
 def damped(program: Any, damping: Any) -> Any:
-    """The program with λ added to its diagonal."""
+    """Return the program with λ added to its diagonal."""
     return [[*row[:-1], row[-1] + damping] for row in program[0]], program[1]
 
 
@@ -148,7 +148,7 @@ def _predicted_gain(program: tuple[Any, Any], step: list[N]) -> Any:
 def _program(
     m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], *, second_order: bool
 ) -> tuple[Any, Any]:
-    """The matrix and the right side of a step, from the second step on with second-order terms."""
+    """Return the matrix and the right side of a step, from the second step on with second-order terms."""
     square, right = normal_equations(limb, posed, targets, 1.0)
     if second_order:
         square = _with_second_order(m, limb, posed, targets, square)

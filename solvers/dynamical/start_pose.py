@@ -36,7 +36,7 @@ def angles_from_rotations(
 
 
 def _last_dof_of_joint(limb: LimbModel, number: int) -> int:
-    """The last degree of freedom of the joint to which this one belongs."""
+    """Return the last degree of freedom of the joint to which this one belongs."""
     while number + 1 < len(limb.dofs):
         following = limb.dofs[number + 1]
         if following.parent != number or following.rest_rotation is not None or any(following.offset):

@@ -23,8 +23,10 @@ class WholeHand:
     floating: bool = setting(
         False, "The wrist is solved together with the fingers; otherwise the palm's targets place it before"
     )
-    iterations: int = setting(100, "Most steps for each frame", least=1, most=10000)
-    tolerance: float = setting(1e-9, "Length of a step below which a frame is done", least=1e-10, most=0.1, unit="rad")
+    iterations: int = setting(100, "Maximum steps for each frame", minimum=1, maximum=10000)
+    tolerance: float = setting(
+        1e-9, "Length of a step below which a frame is done", minimum=1e-10, maximum=0.1, unit="rad"
+    )
 
     takes_rotations: ClassVar[bool] = True
 
@@ -41,8 +43,10 @@ class WholeHand:
 class PairWise:
     """A nonlinear least-squares problem for each pair of consecutive targets, from the palm outwards."""
 
-    iterations: int = setting(100, "Most steps for each pair", least=1, most=10000)
-    tolerance: float = setting(1e-9, "Length of a step below which a pair is done", least=1e-10, most=0.1, unit="rad")
+    iterations: int = setting(100, "Maximum steps for each pair", minimum=1, maximum=10000)
+    tolerance: float = setting(
+        1e-9, "Length of a step below which a pair is done", minimum=1e-10, maximum=0.1, unit="rad"
+    )
 
     takes_rotations: ClassVar[bool] = True
 

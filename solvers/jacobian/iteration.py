@@ -32,7 +32,7 @@ START_DAMPING = 1e-4
 MIN_DAMPING, MAX_DAMPING = 1e-12, 1e8
 """Bounds of λ."""
 NEGLIGIBLE_DAMPING = 1e-10
-"""With λ above this, a short step may be due to the damping and does not end the iteration."""
+"""λ above which a short step does not end the iteration, since it may be due to the damping."""
 DAMPING_DOWN, DAMPING_UP = 0.1, 10.0
 """Factors on λ after an accepted step and after a rejected one."""
 
@@ -42,7 +42,7 @@ COST_ROUNDING = 1.0 + 1e-13
 
 @dataclass(frozen=True, slots=True)
 class StepMethod:
-    """How steps are computed and when the iteration ends: settings of `Jacobian`."""
+    """Settings of `Jacobian` for the computation of steps and the end of the iteration."""
 
     name: str
     damping: float
@@ -131,7 +131,7 @@ def _all_rows(problem: PartsProblem, start: RelativePoses, posture_factor: float
 def _step(
     problem: PartsProblem, method: StepMethod, active: _ActiveRows, current: RelativePoses, posture: Floats
 ) -> Floats:
-    """(N, base + n) the next step of each row: m and rad of a floating root, then rad."""
+    """Return the next step (N, base + n) of each row: m and rad of a floating root, then rad."""
     bounds = _step_bounds(problem, active, current)
     scales = problem.scales[active.parts]
     if method.name != LEVENBERG_MARQUARDT:
@@ -149,7 +149,7 @@ def _step(
 
 
 def _step_bounds(problem: PartsProblem, active: _ActiveRows, current: RelativePoses) -> StepBounds:
-    """The bounds of the rows' steps: limits and hard couplings, relative to the present angles."""
+    """Return the bounds of the rows' steps: limits and hard couplings, relative to the present angles."""
     parts = active.parts
     dofs = problem.parts.dofs[parts]
     angles = current.angles[active.frames[:, None], dofs]

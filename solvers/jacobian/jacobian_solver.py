@@ -50,27 +50,31 @@ class Jacobian:
     method: str = setting(METHODS[0], "Method of a step", choices=METHODS)
     parts: str = setting(
         "digits",
-        "What is solved together: each digit, the whole hand, or the bones between two targets",
+        "Parts that are solved together: each digit, the whole hand, or the bones between two targets",
         choices=SPLITS,
     )
     floating: bool = setting(
         False, "All targets place the wrist; otherwise the palm's do, before the digits are solved"
     )
-    damping: float = setting(0.003, "Damping λ of damped and filtered steps", least=1e-6, most=1.0, unit="m")
-    iterations: int = setting(100, "Most steps for each frame", least=1, most=10000)
-    tolerance: float = setting(1e-9, "Length of a step below which a part is done", least=1e-10, most=0.1, unit="rad")
-    homing: float = setting(0.2, "Fraction of the way to the posture that a classic method goes in each step", most=1.0)
+    damping: float = setting(0.003, "Damping λ of damped and filtered steps", minimum=1e-6, maximum=1.0, unit="m")
+    iterations: int = setting(100, "Maximum steps for each frame", minimum=1, maximum=10000)
+    tolerance: float = setting(
+        1e-9, "Length of a step below which a part is done", minimum=1e-10, maximum=0.1, unit="rad"
+    )
+    homing: float = setting(
+        0.2, "Fraction of the way to the posture that a classic method goes in each step", maximum=1.0
+    )
     rotation_weight: float = setting(
-        0.03, "Distance that counts as much as a rotation error of one radian", least=1e-6, most=10.0, unit="m"
+        0.03, "Distance that counts as much as a rotation error of one radian", minimum=1e-6, maximum=10.0, unit="m"
     )
     coupling_weight: float = setting(
-        0.003, "Distance that counts as much as a coupling off by one radian", least=0.0, most=10.0, unit="m"
+        0.003, "Distance that counts as much as a coupling off by one radian", minimum=0.0, maximum=10.0, unit="m"
     )
     posture_weight: float = setting(
         0.0001,
         "Distance that counts as much as a joint's whole range away from the posture",
-        least=1e-6,
-        most=1.0,
+        minimum=1e-6,
+        maximum=1.0,
         unit="m",
     )
 
@@ -120,7 +124,7 @@ class Jacobian:
             yield targets.targeted_sites(everywhere, tuple(pattern)), frames[which == number]
 
     def _solve(self, hand: HandModel, sites: TargetedSites, targets: RelativeTargets) -> RelativePoses:
-        """The poses of frames with the same targeted sites."""
+        """Return the poses of frames with the same targeted sites."""
         poses = RelativePoses.neutral(hand, len(targets.positions))
         whole = self.floating or self.parts == "whole"
         for stage, parts in enumerate(split(hand, sites, "digits" if whole else self.parts)):
@@ -156,7 +160,7 @@ class Jacobian:
 
 
 def at_limit(problem: PartsProblem, poses: RelativePoses) -> Bools:
-    """(F, G) whether a joint of a part is at a limit."""
+    """Return (F, G) whether a joint of a part is at a limit."""
     low, high = np.append(problem.hand.limits, [[-np.inf, np.inf]], axis=0).T
     limited = (poses.angles <= low) | (poses.angles >= high)
     result: Bools = np.any(limited[:, problem.parts.dofs], axis=-1)
@@ -164,7 +168,7 @@ def at_limit(problem: PartsProblem, poses: RelativePoses) -> Bools:
 
 
 def _known_angles(hand: HandModel, targets: RelativeTargets) -> Bools:
-    """(F, D) the angles that a target determines, directly or through a coupling."""
+    """Return the angles (F, D) that a target determines, directly or through a coupling."""
     yes, no = (True,) * len(targets.sites), (False,) * len(targets.sites)
     by_position = (targets.position_scales[:, :-1] > 0) @ constrained_dofs(hand, targets.targeted_sites(yes, no))
     by_rotation = (targets.rotation_scales[:, :-1] > 0) @ constrained_dofs(hand, targets.targeted_sites(no, yes))

@@ -129,7 +129,10 @@ def _pairs(hand: HandModel, sites: TargetedSites, constrained: Bools) -> tuple[H
 
 
 def _stages(members: list[DofSet], own: Bools, constrained: Bools) -> list[int]:
-    """The stage at which each part is solved: after those that move its targets. Cycles end at the last stage."""
+    """Return the stage at which each part is solved: after those that move its targets.
+
+    Cycles end at the last stage.
+    """
     own_targets = np.array([np.any(own[:, sorted(part)], axis=1) for part in members])
     moved_targets = np.array([np.any(constrained[:, sorted(part)], axis=1) for part in members])
     stage = [0] * len(members)
@@ -141,17 +144,17 @@ def _stages(members: list[DofSet], own: Bools, constrained: Bools) -> list[int]:
 
 
 def _dof_sets(rows: Bools) -> list[DofSet]:
-    """The degrees of freedom of each row that is not empty."""
+    """Return the degrees of freedom of each row that is not empty."""
     return [frozenset(np.flatnonzero(row).tolist()) for row in rows if np.any(row)]
 
 
 def _coupled_dofs(hand: HandModel, *, with_soft: bool) -> list[DofSet]:
-    """The degrees of freedom of each coupling."""
+    """Return the degrees of freedom of each coupling."""
     return [frozenset(np.flatnonzero(row.coefficients).tolist()) for row in hand.couplings if with_soft or not row.soft]
 
 
 def _merged(sets: list[DofSet]) -> list[DofSet]:
-    """The sets, with overlapping ones merged."""
+    """Return the sets, with overlapping ones merged."""
     merged: list[DofSet] = []
     for new in sets:
         overlapping = [dofs for dofs in merged if dofs & new]
@@ -174,6 +177,6 @@ def _parts(
 
 
 def _padded(lists: list[list[int]], fill: int) -> Ints:
-    """(G, longest) the lists, padded with `fill`."""
+    """Return the lists (G, longest), padded with `fill`."""
     longest = max(map(len, lists), default=0)
     return np.array([[*items, *[fill] * (longest - len(items))] for items in lists], int).reshape(len(lists), longest)

@@ -35,7 +35,7 @@ class RelativeTargets:
 
     @classmethod
     def of(cls, hand: HandModel, targets: Targets, start_root: Floats) -> "RelativeTargets":
-        """The targets relative to the wrist's start poses, `start_root` (F, 4, 4) T_world_wrist."""
+        """Return the targets relative to the wrist's start poses, `start_root` (F, 4, 4) T_world_wrist."""
         sites = [hand.sites[site] for site in targets.sites]
         back = start_root[:, None, :3, :3].swapaxes(-1, -2)
         positions = (back @ (targets.positions - start_root[:, None, :3, 3])[..., None])[..., 0]
@@ -57,7 +57,7 @@ class RelativeTargets:
         )
 
     def select(self, frames: Ints) -> "RelativeTargets":
-        """The targets of some frames."""
+        """Return the targets of some frames."""
         return replace(
             self,
             positions=self.positions[frames],
@@ -67,7 +67,7 @@ class RelativeTargets:
         )
 
     def targeted_sites(self, positions: tuple[bool, ...], rotations: tuple[bool, ...]) -> TargetedSites:
-        """The sites with flags for which have position targets and which have rotation targets."""
+        """Return the sites with flags for which have position targets and which have rotation targets."""
         return TargetedSites(self.sites, positions, rotations)
 
 
@@ -82,7 +82,7 @@ class RelativePoses:
 
     @classmethod
     def neutral(cls, hand: HandModel, count: int) -> "RelativePoses":
-        """The neutral pose, `count` times."""
+        """Return the neutral pose, `count` times."""
         return cls(np.tile(np.eye(4), (count, 1, 1)), np.tile(np.append(hand.neutral, 0.0), (count, 1)))
 
     def select(self, frames: Ints) -> "RelativePoses":

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BASE_WEIGHT = 1e-3
-"""Weight of the wrist's distance from its start, relative to a target's: decides what no target determines."""
+"""Weight of the wrist's distance from its start, relative to a target: for directions that no target determines."""
 BASE_ARM = 0.1
 """m that a radian of the wrist's rotation counts as."""
 MIN_RANGE = 1e-3
@@ -58,7 +58,7 @@ class ResidualRows:
     """(N, n) scaled distance from the posture, in m for a posture weight of 1."""
 
     def where(self, better: NDArray[np.bool_], other: "ResidualRows") -> "ResidualRows":
-        """The other's rows where `better` (N,) is true."""
+        """Return the other's rows where `better` (N,) is true."""
         pairs = zip(self.arrays, other.arrays, strict=True)
         return ResidualRows(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
 
@@ -72,7 +72,7 @@ class ResidualRows:
         return self.errors, self.jacobian_t, self.second_order, self.posture_errors
 
     def cost(self, posture: Floats | float) -> Floats:
-        """(N,) m², the sum of squares with this posture weight, m."""
+        """Return the sum (N,) m² of squares with this posture weight, m."""
         squares: Floats = (self.errors**2).sum(-1) + posture**2 * (self.posture_errors**2).sum(-1)
         return squares
 
@@ -91,7 +91,7 @@ class PartsProblem:
 
     @property
     def base(self) -> int:
-        """How many unknowns of a part are before its angles: those of a floating root."""
+        """Number of unknowns of a part before its angles: those of a floating root."""
         return ROOT_DOFS if self.floating else 0
 
     @cached_property
@@ -121,7 +121,7 @@ class PartsProblem:
         return np.concatenate([base / self.weights.posture, 1.0 / ranges[self.parts.dofs]], axis=1)
 
     def rows(self, frames: Ints, parts: Ints, poses: RelativePoses) -> ResidualRows:
-        """The rows of `parts` (N,) in `frames` (N,), ascending, at the given poses."""
+        """Return the rows of `parts` (N,) in `frames` (N,), ascending, at the given poses."""
         used, rows = np.unique(frames, return_inverse=True)
         posed = jacobians.pose_joints(self.hand, poses.root[used], poses.angles[used, :-1])
         targets, dofs = self.parts.targets[parts], np.minimum(self.parts.dofs[parts], self.hand.dofs - 1)
@@ -181,7 +181,7 @@ class PartsProblem:
         return self.weights.coupling * violations, self.weights.coupling * jacobian_t
 
     def _posture_errors(self, frames: Ints, parts: Ints, poses: RelativePoses) -> Floats:
-        """(N, base + n) scaled distances from the posture."""
+        """Return the scaled distances (N, base + n) from the posture."""
         at = frames[:, None], self.parts.dofs[parts]
         errors = poses.angles[at] - (self.neutral[parts] if self.postures is None else self.postures[at])
         if self.floating:
@@ -193,7 +193,7 @@ class PartsProblem:
 
 
 def coupled(coefficients: Floats, angles: Floats) -> Floats:
-    """(N, c) weighted sums of angles (N, D + 1) with the coefficients (N, c, D + 1) of couplings.
+    """Return the weighted sums (N, c) of angles (N, D + 1) with the coefficients (N, c, D + 1) of couplings.
 
     A matrix product would round a frame differently depending on the others in the batch.
     """

@@ -48,7 +48,7 @@ class _SampledPoses:
 def nearest_poses(
     problem: PartsProblem, poses: RelativePoses, posture_weight: float, *, identical: bool
 ) -> RelativePoses:
-    """The poses with each part at the sampled pose that is nearest to its targets.
+    """Return the poses with each part at the sampled pose that is nearest to its targets.
 
     posture_weight: m. identical: whether all `poses` are still the same.
     """
@@ -76,7 +76,7 @@ def nearest_poses(
 
 
 def _inner_products(targets: Floats, table: Floats) -> Floats:
-    """(G, F, K) inner products of targets (F, G, t, ...) and the table's (G, K, t, ...)."""
+    """Return the inner products (G, F, K) of targets (F, G, t, ...) and the table's (G, K, t, ...)."""
     flat = targets.reshape(*targets.shape[:2], -1).swapaxes(0, 1)
     products: Floats = flat @ table.reshape(*table.shape[:2], -1).swapaxes(-1, -2)
     return products

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def start_roots(hand: HandModel, targets: Targets, last: Floats, rotation_weight: float) -> Floats:
-    """(F, 4, 4) T_world_wrist from the palm's targets; `last` (4, 4) is that of the frame before.
+    """Return T_world_wrist (F, 4, 4) from the palm's targets; `last` (4, 4) is that of the frame before.
 
     Three position targets on the palm that are not in a line determine its rotation. Where there are fewer, the palm's
     rotation targets are used as well, a radian counting as `rotation_weight` m.

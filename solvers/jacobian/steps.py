@@ -43,13 +43,13 @@ class StepBounds:
     """(N, h)"""
 
     def minimise(self, hessian: Floats, gradient: Floats, working: WorkingSet | None) -> qp.QpSolution:
-        """The step x (N, k) that minimises ½ xᵀHx + gᵀx within the bounds."""
+        """Return the step x (N, k) that minimises ½ xᵀHx + gᵀx within the bounds."""
         low = np.concatenate([self.low, self.hard_low], axis=1)
         high = np.concatenate([self.high, self.hard_high], axis=1)
         return qp.solve_all(qp.QuadraticProgram(hessian, gradient, low, high, self.hard), working)
 
     def project(self, step: Floats) -> Floats:
-        """The allowed step (N, k) nearest to this one."""
+        """Return the allowed step (N, k) nearest to this one."""
         if not self.hard.shape[1]:
             return np.clip(step, self.low, self.high)
         hessian = np.broadcast_to(np.eye(step.shape[1]), (*step.shape, step.shape[1]))
@@ -77,7 +77,7 @@ def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) 
 
 
 def unbounded_step(jacobian_t: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
-    """(N, k) the unbounded step of a classic method; homing (N, k) is the step towards the posture."""
+    """Return the unbounded step (N, k) of a classic method; homing (N, k) is the step towards the posture."""
     if method == "transpose":
         return transpose_step(jacobian_t, errors)
     return singular_value_step(jacobian_t, errors, method, damping, homing)
@@ -117,7 +117,7 @@ def singular_value_gains(sigma: Floats, method: str, damping: float) -> Floats:
 
 
 def classic_step(rows: ResidualRows, bounds: StepBounds, method: str, damping: float, homing: Floats) -> Floats:
-    """(N, k) the step of a classic method. Joints that it would move beyond a limit they are at are locked."""
+    """Return the step (N, k) of a classic method. Joints that it would move beyond a limit they are at are locked."""
     free = np.ones(bounds.low.shape, bool)
     for _ in range(MAX_LOCKING_ROUNDS):
         jacobian_t = rows.jacobian_t * free[..., None]

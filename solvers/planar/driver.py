@@ -9,7 +9,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
-from ..chunks import in_chunks
+from ..chunks import for_each_chunk
 from ..solver import State, hold_last_columns
 from .digit_steps import solve_digit
 from .following import follow
@@ -27,7 +27,7 @@ def solve_hand(
     Args:
         hand: five flexing digits on a rigid palm.
         targets: F frames.
-        state: what the previous piece returned; None at the start of a take.
+        state: the state that the previous piece returned; None at the start of a take.
         steps: the steps of the solver.
         sweeps: most sweeps of cyclic coordinate descent if limits keep a digit from its goal.
         following: whether a digit's iterations start from the frame before; only for bends that are IteratedBends.
@@ -67,7 +67,7 @@ def solve_angles(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int)
     def solve(chunk: slice) -> None:
         _solve_chunk(plan, targets.select(chunk), roots[chunk] if len(roots) > 1 else roots, angles[chunk], sweeps)
 
-    in_chunks(len(targets), solve)
+    for_each_chunk(len(targets), solve)
     return angles
 
 

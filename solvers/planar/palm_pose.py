@@ -12,7 +12,7 @@ from ...hand.model import HandModel
 from ...hand.rotations import nearest_rotation
 from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions, Point
 from ...hand.targets import Targets
-from ..chunks import in_chunks
+from ..chunks import for_each_chunk
 from ..solver import hold_last
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class PalmMarkers:
             def fit(chunk: slice) -> None:
                 roots[chunk] = fit_roots(self, targets.positions[chunk, self.columns], weights[chunk])
 
-            in_chunks(len(targets), fit)
+            for_each_chunk(len(targets), fit)
             return roots
         positions = np.where(weights[..., None] > 0, targets.positions[:, self.columns], 0.0)
         known = spans_a_plane(self.rest_positions, weights)
@@ -205,7 +205,7 @@ def _cofactor(b: list[list[N]], i: int, j: int) -> N:
 
 
 def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
-    """(F,) whether at least three markers are seen, and they are at least 5 mm out of a line."""
+    """Return (F,) whether at least three markers are seen, and they are at least 5 mm out of a line."""
     seen = (weights > 0).astype(float)
     if not seen.shape[1]:
         return np.zeros(len(weights), bool)

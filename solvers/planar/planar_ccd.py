@@ -51,7 +51,7 @@ class Swept(NamedTuple, Generic[N]):
     error: N
     """m, the end's distance from its goal."""
     sweeps: N
-    """How many sweeps it took."""
+    """Number of sweeps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +69,7 @@ class PlanarCcd(CoupledBend):
         return first + shift[0], middle + shift[1], last + shift[2], error
 
     def _coupling(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> AngleCoupling:
-        """The chain's own coupling, or what inner markers show of the last joint."""
+        """Return the chain's own coupling, or that of the last joint by inner markers."""
         bones = self.bones
         if not hints or bones.count < 3:
             return self.own_coupling()
@@ -80,11 +80,11 @@ class PlanarCcd(CoupledBend):
         return AngleCoupling(*(m.where(determined, seen, coupled) for seen, coupled in pairs))
 
     def own_coupling(self) -> AngleCoupling:
-        """The chain's own coupling."""
+        """Return the chain's own coupling."""
         return AngleCoupling(self.bones.ratio, self.bones.lead, self.far.bend, self.far.square)
 
     def descend(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: AngleCoupling) -> Swept[N]:
-        """The nearest pose that sweeps from one of the starting poses find; the last joint keeps its coupling.
+        """Return the nearest pose that sweeps from one of the starting poses find; the last joint keeps its coupling.
 
         Only where a limit then keeps the end off its goal, three joints rotate alone: from there, and from a
         half-closed digit, since sweeps end at a straight one.
@@ -109,7 +109,7 @@ class PlanarCcd(CoupledBend):
         return Swept(*m.recompute_where(missed, best, rotate_alone))
 
     def _start(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: AngleCoupling, bend: N) -> Swept[N]:
-        """The pose whose middle joint is bent by `bend`, rad, and whose first one points the end at the goal."""
+        """Return the pose whose middle joint is bent by `bend`, rad, and whose first one points the end at the goal."""
         bones, zero = self.bones, 0.0 * goal[0]
         middle = m.clip(bend, *bones.limits[1])
         bent = m.clip(zero, *bones.limits[0]), middle, _follow(m, self, middle, coupling)
@@ -180,7 +180,7 @@ def _nearer(m: NumberFunctions[N], current: Swept[N], alternative: Swept[N], by:
 def sweep(
     m: NumberFunctions[N], bend: PlanarCcd, flexions: Flexions[N], goal: tuple[N, N], coupling: AngleCoupling | None
 ) -> Flexions[N]:
-    """One sweep, the outermost joint first; the last joint follows the middle one unless `coupling` is None."""
+    """Return one sweep, the outermost joint first; the last joint follows the middle one unless `coupling` is None."""
     for joint in reversed(range(bend.bones.count if coupling is None else 2)):
         flexions = _rotate(m, bend, flexions, goal, joint=joint, coupling=coupling)
     return flexions
@@ -221,7 +221,7 @@ def _rotate(
 
 
 def _follow(m: NumberFunctions[N], bend: PlanarCcd, middle: N, coupling: AngleCoupling) -> N:
-    """The last joint's flexion that follows the middle one's."""
+    """Return the last joint's flexion that follows the middle one's."""
     return m.clip(coupling.ratio * middle + coupling.lead, *bend.bones.limits[2])
 
 

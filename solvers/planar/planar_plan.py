@@ -68,7 +68,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutermostMarker:
-    """How to bend a digit whose outermost visible marker is a given one."""
+    """Plan for bending a digit whose outermost visible marker is a given one."""
 
     marker: ChainMarker
     bend: PlanarBend
@@ -120,7 +120,7 @@ class PlanarPlan:
     digits: tuple[MarkedDigit, ...]
 
     def serves(self, hand: HandModel, targets: Targets, steps: Steps) -> bool:
-        """Whether the plan was made for this hand, these sites and these steps."""
+        """Return whether the plan was made for this hand, these sites and these steps."""
         return self.hand is hand and self.sites == targets.sites.tolist() and self.steps == steps
 
 

@@ -18,30 +18,34 @@ CCD_MODES = {
 
 def mode_setting() -> Any:
     """Declare how a frame depends on the previous one."""
-    return setting("settle", "How a frame depends on the previous one", choices=MODES)
+    return setting("settle", "Dependence of a frame on the previous one", choices=MODES)
 
 
 def ccd_mode_setting() -> Any:
     """Declare how a frame of coordinate descent depends on the previous one."""
-    return setting("settle", "How a frame depends on the previous one", choices=CCD_MODES)
+    return setting("settle", "Dependence of a frame on the previous one", choices=CCD_MODES)
 
 
 def tolerance_setting() -> Any:
     """Declare the tolerance of the iterations."""
     return setting(
-        1e-5, "Distance of a digit's end from its target at which the digit is done", least=1e-9, most=0.01, unit="m"
+        1e-5,
+        "Distance of a digit's end from its target at which the digit is done",
+        minimum=1e-9,
+        maximum=0.01,
+        unit="m",
     )
 
 
 def passes_setting() -> Any:
     """Declare the maximum number of FABRIK's passes."""
-    return setting(60, "Most forward and backward passes from one starting pose", least=1, most=1000)
+    return setting(60, "Maximum forward and backward passes from one starting pose", minimum=1, maximum=1000)
 
 
 def sweeps_setting() -> Any:
     """Declare the maximum number of sweeps of cyclic coordinate descent."""
     return setting(
         40,
-        "Most sweeps of cyclic coordinate descent, if limits keep a digit from its target",
-        most=1000,
+        "Maximum sweeps of cyclic coordinate descent if limits keep a digit from its target",
+        maximum=1000,
     )

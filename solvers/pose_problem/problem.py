@@ -54,10 +54,10 @@ class Objective:
     """One weight or (F,); 0: no objective in that frame."""
     relative: int | None = None
     """The other site, None for a position in the world."""
-    following: tuple[int, int] | None = None
-    """A site and its relative that take over from the others; None if none do."""
-    share: Floats | None = None
-    """(F,) 0..1, how far they have taken over: the error is the mean of both, weighted by it."""
+    next_sites: tuple[int, int] | None = None
+    """Another site and its relative site, which take over from this pair; None if none do."""
+    next_weights: Floats | None = None
+    """(F,) 0..1: the error is interpolated from that of this pair (0) to that of the next (1)."""
     along: Floats | None = None
     """(3,) unit direction in the world in which the position does not matter; None if all of it does."""
     above: Floats | None = None
@@ -67,20 +67,20 @@ class Objective:
         """Return the objective in some of the frames."""
         position = self.position if self.position.ndim == 1 else self.position[rows]
         weight = self.weight[rows] if isinstance(self.weight, np.ndarray) else self.weight
-        share = self.share if self.share is None else self.share[rows]
+        next_weights = self.next_weights if self.next_weights is None else self.next_weights[rows]
         above = self.above if self.above is None else self.above[rows]
-        return replace(self, position=position, weight=weight, share=share, above=above)
+        return replace(self, position=position, weight=weight, next_weights=next_weights, above=above)
 
     @property
     def ends(self) -> tuple[tuple[int, float], ...]:
         """Its sites, and their signs."""
-        sites = (self.site, *(() if self.relative is None else (self.relative,)), *(self.following or ()))
+        sites = (self.site, *(() if self.relative is None else (self.relative,)), *(self.next_sites or ()))
         return tuple((site, 1.0 - 2.0 * (index % 2)) for index, site in enumerate(sites))
 
 
 @dataclass(frozen=True, slots=True)
 class SoftLimit:
-    """How far an angle may change from the start at no cost."""
+    """Range in which an angle may change from the start at no cost."""
 
     angle: int
     lower: float
@@ -116,7 +116,7 @@ class PoseProblem:
     couplings: Floats
     """(C, k) m/rad, weighted rows of the soft couplings."""
     soft_limits: Floats
-    """(3, k) lower and upper limit of the change from the start, rad, and what it costs to be beyond, m/rad."""
+    """(3, k) lower and upper limit of the change from the start, rad, and the cost of exceeding them, m/rad."""
     coupling_range: float
     """m, weighted deviation of a soft coupling at which its cubic term equals the linear one."""
     constraints: Floats
@@ -140,7 +140,7 @@ class PoseProblem:
     bending: Bools
     """(D,) which angles are free flexions of middle and last joints."""
     separation: Separation | None = None
-    """How deep flesh may be in flesh; None if it does not matter."""
+    """Limits on the depth of flesh in flesh; None if there are none."""
 
     @classmethod
     def of(
@@ -158,7 +158,7 @@ class PoseProblem:
         Args:
             start: F frames.
             free: (k,) ascending indices of the free variables among (v, ω, q), as in hand.jacobians.
-            objectives: what to reach.
+            objectives: the desired positions.
             coupled: whether the soft couplings of the hand apply, such as those of the fingers' last joints.
             preferences: which of the poses that reach it are preferred.
             separation: how deep flesh may be in flesh.

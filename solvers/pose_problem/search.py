@@ -91,8 +91,8 @@ class Residuals:
     """(N, W, 3) m, of the objectives."""
     weights: Floats
     """(N, W)"""
-    shares: Floats
-    """(N, W) how far the sites that follow have taken over."""
+    next_weights: Floats
+    """(N, W) weights, 0..1, of the objectives' next sites."""
     aboves: Floats
     """(N, W, 3) directions in which sites may not be below their positions; zero where all of a position matters."""
     root: Floats
@@ -107,17 +107,17 @@ class Residuals:
         """Prepare all frames of a problem."""
         count, objectives = len(problem.start.root), problem.objectives
         positions, weights = np.empty((count, len(objectives), 3)), np.empty((count, len(objectives)))
-        shares, aboves = np.zeros(weights.shape), np.zeros(positions.shape)
+        next_weights, aboves = np.zeros(weights.shape), np.zeros(positions.shape)
         for row, objective in enumerate(objectives):
             positions[:, row], weights[:, row] = objective.position, objective.weight
             if objective.above is not None:
                 aboves[:, row] = objective.above
-            if objective.share is not None:
-                shares[:, row] = objective.share
+            if objective.next_weights is not None:
+                next_weights[:, row] = objective.next_weights
         # Zero times NaN would be NaN.
         positions[weights == 0.0] = 0.0
         start, separation = problem.start, problem.separation
-        return cls(problem, positions, weights, shares, aboves, start.root, start.angles, separation)
+        return cls(problem, positions, weights, next_weights, aboves, start.root, start.angles, separation)
 
     def select(self, rows: Ints) -> "Residuals":
         """Return some of the frames."""
@@ -127,7 +127,7 @@ class Residuals:
             self,
             positions=positions,
             weights=weights,
-            shares=self.shares[rows],
+            next_weights=self.next_weights[rows],
             aboves=self.aboves[rows],
             root=root,
             angles=angles,
@@ -186,8 +186,9 @@ class Residuals:
         errors = np.empty((count, len(problem.rows), 3))
         slopes, curvature = np.zeros((count, len(problem.rows), size, 3)), np.zeros((count, size, size))
         for row, ends in enumerate(problem.rows):
-            weight, position, share = self.weights[:, row, None], self.positions[:, row], self.shares[:, row, None]
-            whole = error = weight * _error(sites, root, ends, position, share)
+            weight, next_weight = self.weights[:, row, None], self.next_weights[:, row, None]
+            position = self.positions[:, row]
+            whole = error = weight * _error(sites, root, ends, position, next_weight)
             along, above = problem.objectives[row].along, problem.objectives[row].above
             if along is not None:
                 error = whole - (whole @ along)[:, None] * along
@@ -202,7 +203,7 @@ class Residuals:
             errors[:, row] = error
             local_error = (error[:, None] @ rotation)[:, 0]
             for index, (site, sign) in enumerate(ends):
-                portion = weight if len(ends) < 4 else weight * (1.0 - share if index < 2 else share)
+                portion = weight if len(ends) < 4 else weight * (1.0 - next_weight if index < 2 else next_weight)
                 dofs, signed = chains.dofs[site], (sign * portion)[..., None]
                 slopes[:, row, dofs] += signed * site_jacobians[:, site]
                 # The derivative of an outer column J by a rotation about a is a × J, and e·(a × J) = (e × a)·J.
@@ -223,10 +224,10 @@ class Residuals:
         return errors.reshape(count, rows), jacobian, curvature[:, free[:, None], free]
 
 
-def _error(sites: SiteMotion, root: Floats, ends: Rows, position: Floats, share: Floats) -> Floats:
+def _error(sites: SiteMotion, root: Floats, ends: Rows, position: Floats, next_weight: Floats) -> Floats:
     """Return an objective's error (N, 3) m in world axes: actual minus desired position.
 
-    share (N, 1): how far the sites that follow, if any, have taken over.
+    next_weight (N, 1): weight of the next sites, if there are any.
     """
     rotation, positions = root[:, :3, :3], sites.positions
     if len(ends) == 1:
@@ -234,8 +235,8 @@ def _error(sites: SiteMotion, root: Floats, ends: Rows, position: Floats, share:
         return error
     difference = positions[:, ends[0][0]] - positions[:, ends[1][0]]
     if len(ends) == 4:
-        following = positions[:, ends[2][0]] - positions[:, ends[3][0]]
-        difference = difference + share * (following - difference)
+        next_difference = positions[:, ends[2][0]] - positions[:, ends[3][0]]
+        difference = difference + next_weight * (next_difference - difference)
     difference = difference - position
     return np.asarray((rotation @ difference[..., None])[..., 0])
 

@@ -1,4 +1,4 @@
-"""Digits kept apart: how deep capsules of flesh may be in each other, as squares of what exceeds that.
+"""Keep digits apart: squares of the depths by which capsules of flesh exceed the allowed depth in each other.
 
 With p and q the points in which the axes of a pair are nearest, r their radii, and n = (p - q) / |p - q|, the pair is
 d = r - |p - q| deep. The derivative of d is -n · (∂p - ∂q), the points held on their bones: they are the nearest ones,
@@ -26,7 +26,7 @@ MIN_DISTANCE = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """How deep the K pairs of a hand's capsules may be in each other in F frames."""
+    """Maximum depths of the K pairs of a hand's capsules in each other in F frames."""
 
     flesh: Flesh
     allowed: Floats
@@ -34,7 +34,7 @@ class Separation:
     closed: Bools | None = None
     """(F, K) pairs that are to be just as deep as they may be, so that they come together, too, or None."""
     weight: float | Floats = 1.0
-    """How much flesh that is too deep counts beside an objective of weight 1, one number or (F,)."""
+    """Weight of flesh that is too deep, relative to an objective of weight 1: a number or (F,)."""
 
     def select(self, rows: Ints) -> "Separation":
         """Return some of the frames."""

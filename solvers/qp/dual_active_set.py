@@ -87,7 +87,10 @@ def _drop_wrong_signs(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet,
 
 
 def _step(state: _DualState) -> tuple[Bools, Bools]:
-    """One step of each program, in place. Returns which had already met all constraints, and which are infeasible."""
+    """Return one step of each program, in place.
+
+    Returns which had already met all constraints, and which are infeasible.
+    """
     system, rows = state.system, np.arange(len(state.programs))
     violation = system.violation(state.values)
     worst = np.where(state.working == 0, violation - FEASIBILITY_TOLERANCE * system.scale(state.values), -np.inf)

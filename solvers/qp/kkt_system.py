@@ -23,7 +23,7 @@ WorkingSet = NDArray[np.int8]
 FEASIBILITY_TOLERANCE = 1e-11
 """A constraint violated by less than this part of the size of x counts as met."""
 DEPENDENCE_SHARE = 1e-3
-"""A row whose compliance absorbs this share of a unit change of its bound is linearly dependent on the others."""
+"""A row whose compliance absorbs this fraction of a unit change of its bound is linearly dependent on the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class KktSystem:
     variables: int
     """n"""
     compliance: float
-    """How much an active row yields for a unit of its multiplier."""
+    """Compliance of an active row: its violation for a unit of its multiplier."""
 
     def select(self, which: Ints) -> "KktSystem":
         """Some of the programs."""
@@ -55,13 +55,13 @@ class KktSystem:
         return KktSystem(*arrays, self.identity, self.variables, self.compliance)
 
     def with_compliance(self, compliance: float) -> "KktSystem":
-        """The systems with this compliance of rows."""
+        """Return the systems with this compliance of rows."""
         matrix, rows = self.matrix.copy(), np.arange(self.variables, len(self.identity))
         matrix[:, rows, rows] = -compliance
         return replace(self, matrix=matrix, compliance=compliance)
 
     def matrices(self, working: WorkingSet) -> Floats:
-        """(N, m, m) the matrix for the unknowns x and μ of the rows, with `working` (N, m) active."""
+        """Return the matrix (N, m, m) for the unknowns x and μ of the rows, with `working` (N, m) active."""
         n = self.variables
         replaced = working != 0
         if n < len(self.identity):
@@ -69,11 +69,11 @@ class KktSystem:
         return np.where(replaced[:, :, None], self.identity, self.matrix)
 
     def solve(self, working: WorkingSet, right: Floats) -> Floats:
-        """(N, m) the unknowns for the right side `right` (N, m), with `working` (N, m) active."""
+        """Return the unknowns (N, m) for the right side `right` (N, m), with `working` (N, m) active."""
         return solve_or_nan(self.matrices(working), right[:, :, None])[:, :, 0]
 
     def has_independent_rows(self, working: WorkingSet) -> Bools:
-        """(N,) whether the active rows are linearly independent: whether none is met by its compliance alone."""
+        """Return (N,) whether the active rows are linearly independent: whether none is met by its compliance alone."""
         n = self.variables
         units = np.broadcast_to(self.identity[:, n:], (*working.shape, len(self.identity) - n))
         responses = solve_or_nan(self.matrices(working), units)
@@ -106,7 +106,7 @@ class KktSystem:
         return values, np.concatenate((-product[:, :n], unknowns[:, n:]), axis=1)
 
     def scale(self, values: Floats) -> Floats:
-        """(N, 1) the scale for rounding errors of x: the largest |x| plus the largest |g|."""
+        """Return the scale (N, 1) for rounding errors of x: the largest |x| plus the largest |g|."""
         x = np.abs(values[:, : self.variables])
         scale: Floats = x.max(axis=1, keepdims=True) + self.linear_size
         return scale
@@ -118,7 +118,7 @@ class KktSystem:
 
 
 def solve_or_nan(matrix: Floats, right: Floats) -> Floats:
-    """(N, m, k) the solution of matrix (N, m, m) x = right (N, m, k), NaN where the matrix is singular."""
+    """Return the solution (N, m, k) of matrix (N, m, m) x = right (N, m, k), NaN where the matrix is singular."""
     try:
         x = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:

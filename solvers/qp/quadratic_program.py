@@ -32,7 +32,7 @@ SIGN_TOLERANCE = 1e-13
 
 
 class Status(IntEnum):
-    """How a program ended."""
+    """Outcome of a program."""
 
     SOLVED = 0
     INFEASIBLE = 1
@@ -152,7 +152,7 @@ def _with_rows(hessian: Floats, rows: Floats) -> tuple[Floats, Floats]:
 
 
 def _power_of_two(size: Floats) -> Floats:
-    """The next power of two above each size, so that dividing by it is exact; 1 for zero."""
+    """Return the next power of two above each size, so that dividing by it is exact; 1 for zero."""
     power: Floats = np.ldexp(1.0, np.frexp(size)[1])
     return power
 
@@ -246,6 +246,6 @@ def check(program: QuadraticProgram) -> None:
 
 
 def _first(name: str, wrong: Bools, values: Floats) -> str:
-    """The first wrong value and where it is."""
+    """Return the first wrong value and where it is."""
     where = np.argwhere(wrong)[0]
     return f"{name} {', '.join(map(str, where))} is {values[tuple(where)]:g}"

@@ -43,17 +43,18 @@ INITIAL_DEVIATIONS = (10.0, 30.0)
 """rad and rad/s, standard deviations before the first frame."""
 ITERATIONS = 3
 """Iterations over a whole take, from the second on linearised about the smoothed angles."""
-BEYOND, AT_LIMIT = 1e-4, 0.005
-"""rad. An angle farther outside its limits than the first is measured at its limit in the next iteration, with the
-second as its standard deviation."""
+OUTSIDE_LIMIT = 1e-4
+"""rad by which an angle must leave its limits for the next iteration to treat it as measured at its limit."""
+LIMIT_DEVIATION = 0.005
+"""rad, standard deviation of such a measurement."""
 MAX_DEVIATION = 5.0
-"""Standard deviations of the noise by which smoothing may move a site away from its target."""
+"""Maximum distance by which smoothing may move a site away from its target, in standard deviations of the noise."""
 FILLED_DEVIATION = 0.1
 """rad, standard deviation of the angles of an unseen digit that are estimated from the other digits."""
 FADE_FRAMES = 6
-"""Frames over which the reduction of the smoothing fades in and out (half of it)."""
-STRETCH, RUN_UP = 2000, 200
-"""Frames in a batch of a take, and further frames before and after it that are smoothed with it."""
+"""Half the number of frames over which a reduction of the smoothing fades in and out."""
+BATCH_FRAMES, OVERLAP_FRAMES = 2000, 200
+"""Frames in a batch of a take, and additional frames on both sides that are smoothed with it and discarded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +126,7 @@ def _advance(
 def smooth_angles_live(
     hand: HandModel, targets: Targets, pose: Pose, noise: Floats, estimate: AngleEstimate | None = None
 ) -> tuple[Pose, AngleEstimate]:
-    """Smooth angles by the frames so far.
+    """Smooth angles causally: each frame depends on itself and earlier frames.
 
     A digit without a target in a frame keeps the solver's angles.
 
@@ -223,16 +224,16 @@ def _reset_unseen(after: AngleEstimate, before: AngleEstimate, seen: Bools) -> A
 
 
 def smooth_angles(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, calm: float = 1.0) -> Pose:
-    """Smooth the angles of a whole take by all frames, within limits and hard couplings.
+    """Smooth the angles of a whole take, each frame from all frames, within limits and hard couplings.
 
-    Digits without targets for a while are estimated from the others, see occluded_fingers.
+    Digits that are without targets for a while are estimated from the others, see occluded_fingers.
 
     Args:
         hand: the hand model.
         targets: F frames of T targets.
         pose: the solved pose.
         noise: (F or 1, 2, T) standard deviation of a component of each position, m, and of each rotation, rad.
-        calm: divides the bandwidth of the motion that passes.
+        calm: factor by which the bandwidth of the smoother is divided.
     """
     digits, seen = digits_of(hand), visible_digits(hand, targets)
     filled = ungroup(fill_gaps(group_by_digit(pose.angles, digits), seen, targets.times), digits, pose.angles)
@@ -241,9 +242,9 @@ def smooth_angles(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, 
         solver_information(hand) * np.where(seen, 1.0, (SOLVER_DEVIATION / FILLED_DEVIATION) ** 2)[..., None, None]
     )
     angles = pose.angles.copy()
-    for start in range(0, len(targets), STRETCH):
-        first = max(start - RUN_UP, 0)
-        rows = slice(first, start + STRETCH + RUN_UP)
+    for start in range(0, len(targets), BATCH_FRAMES):
+        first = max(start - OVERLAP_FRAMES, 0)
+        rows = slice(first, start + BATCH_FRAMES + OVERLAP_FRAMES)
         part = Pose(hand, pose.root[rows], pose.angles[rows])
         part_targets, part_noise = targets.select(rows), select_noise(noise, rows)
         linearised_at, at_limit = part.angles, np.zeros(part.angles.shape)
@@ -261,22 +262,22 @@ def smooth_angles(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, 
                 part.angles,
             )
             linearised_at = project_to_limits(hand, part.angles, smoothed)
-            at_limit = np.maximum(at_limit, np.abs(smoothed - linearised_at) > BEYOND)
+            at_limit = np.maximum(at_limit, np.abs(smoothed - linearised_at) > OUTSIDE_LIMIT)
         linearised_at = _interpolate(
             hand,
             part.angles,
             linearised_at,
             _faded(_step_fractions(hand, part_targets, part, linearised_at, part_noise)),
         )
-        inner = slice(start - first, start - first + STRETCH)
-        angles[start : start + STRETCH] = linearised_at[inner]
+        inner = slice(start - first, start - first + BATCH_FRAMES)
+        angles[start : start + BATCH_FRAMES] = linearised_at[inner]
     return Pose(hand, pose.root, angles)
 
 
 def _smooth_measured(times: Floats, measured: Floats, information: Floats, intensity: float) -> Floats:
-    """Smooth measured angles (F, G, N) with information matrices (F, G, N, N): means (F, G, N).
+    """Return the smoothed means (F, G, N) of measured angles (F, G, N) with information matrices (F, G, N, N).
 
-    Bierman (1977), X.2, as in path_smoother: the smoothed mean is x − P λ.
+    As in path_smoother, the smoothed mean is x − P λ (Bierman (1977), X.2).
     """
     width = measured.shape[2]
     estimate, steps = initial_estimate(measured[0]), []
@@ -302,7 +303,7 @@ def _measure_at_limits(
 
     Returns the information matrices and the measured angles.
     """
-    limit_information = at_limit / AT_LIMIT**2
+    limit_information = at_limit / LIMIT_DEVIATION**2
     right_hand_side = (information @ measured[..., None])[..., 0] + limit_information * linearised_at
     combined = information + limit_information[..., None] * np.eye(information.shape[-1])
     return combined, np.asarray(np.linalg.solve(combined, right_hand_side[..., None])[..., 0], np.float64)

@@ -74,11 +74,11 @@ class LiveSmoothing:
     setting out of range.
     """
 
-    lag: int = setting(1, "Delay in frames; one has less jitter and error than none", most=1)
+    lag: int = setting(1, "Delay in frames; one has less jitter and error than none", maximum=1)
     calm: float = setting(
-        0.3, "Weight of linear extrapolation; higher values reduce jitter and round corners", most=100
+        0.3, "Weight of linear extrapolation; higher values reduce jitter and round corners", maximum=100
     )
-    bridge: float = setting(0.02, "How long a lost marker continues its motion", most=0.5, unit="s")
+    bridge: float = setting(0.02, "Time for which a lost marker continues its motion", maximum=0.5, unit="s")
 
     def __post_init__(self) -> None:
         check(self, "smoothing live")

@@ -41,13 +41,13 @@ ROTATION_SCALE = MotionScale(noise=0.01, floor=5e-5, acceleration=500.0, speed=2
 
 @dataclass(frozen=True, slots=True)
 class NoiseRules:
-    """How paths are separated from noise and outliers."""
+    """Settings that separate paths from noise and outliers."""
 
     scale: MotionScale
     bridge: float
     """s for which an unseen path continues."""
     calm: float = 1.0
-    """In whole takes: divides the estimated bandwidth."""
+    """Divides the estimated bandwidth; used for whole takes."""
     memory: float = 0.1
     """s: samples within this time, live only the earlier ones, determine the bandwidth."""
     deviations: float = 5.5

@@ -38,7 +38,7 @@ def digits_of(hand: HandModel) -> Ints:
 
 
 def visible_digits(hand: HandModel, targets: Targets) -> Bools:
-    """(F, G) whether a digit has a target that moves with its angles."""
+    """Return (F, G) whether a digit has a target that moves with its angles."""
     neutral = jacobians.pose_joints(hand, np.eye(4)[None], hand.neutral[None])
     result = np.zeros((len(targets), len(digits_of(hand))), bool)
     for rows, weights in zip(

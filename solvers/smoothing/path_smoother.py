@@ -8,10 +8,10 @@ from .kalman_bank import BANDWIDTHS, INITIAL_COVARIANCE, FilterFrame, advance, f
 from .motion_model import Bools, Floats, NoiseRules, intensity, steps_of, transition
 from .noise_estimate import variances
 
-STRETCH = 256
-"""Frames of a stretch; the bandwidths are estimated in all stretches of a take in parallel."""
-RUN_UP = 64
-"""Frames before a stretch in which its filters settle."""
+BATCH_FRAMES = 256
+"""Frames in a batch; the bandwidths are estimated in all batches of a take in parallel."""
+RUN_IN_FRAMES = 64
+"""Frames before a batch in which its filters converge."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,12 +44,12 @@ def run_filter_bank(
 ) -> tuple[Floats, Bools, Bools]:
     """Run the filter bank: log-likelihoods (G, F, M), accepted samples and samples that start a path (F, M)."""
     frames, paths, width = values.shape
-    starts = np.arange(0, frames, STRETCH)
+    starts = np.arange(0, frames, BATCH_FRAMES)
     likelihood = np.zeros((len(BANDWIDTHS), frames, paths))
     accepted, started = np.zeros((frames, paths), bool), np.zeros((frames, paths), bool)
     steps = steps_of(times)
     bank = new_bank(paths, width, len(starts))
-    for offset in range(-RUN_UP if frames > STRETCH else 0, min(STRETCH, frames)):
+    for offset in range(-RUN_IN_FRAMES if frames > BATCH_FRAMES else 0, min(BATCH_FRAMES, frames)):
         rows = starts + offset
         at = np.clip(rows, 0, frames - 1)
         inside = (rows >= 0) & (rows < frames)

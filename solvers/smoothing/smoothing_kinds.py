@@ -69,7 +69,10 @@ class WholeTakeSmoothing:
     """
 
     calm: float = setting(
-        1.0, "Divides the cutoff frequency, which follows from the noise; higher values smooth more", least=0.1, most=10
+        1.0,
+        "Divides the cutoff frequency, which follows from the noise; higher values smooth more",
+        minimum=0.1,
+        maximum=10,
     )
 
     def __post_init__(self) -> None:

@@ -48,11 +48,11 @@ class Linkage:
 
     @property
     def bones(self) -> int:
-        """How many joints move the marker."""
+        """Number of joints that move the marker."""
         return len(self.links)
 
     def last(self, bend: Floats) -> Floats:
-        """The last joint's flexion coupled to the middle joint's, within its limits."""
+        """Return the last joint's flexion coupled to the middle joint's, within its limits."""
         flexion: Floats = np.minimum(np.maximum(self.ratio * bend + self.lead, self.limits[2, 0]), self.limits[2, 1])
         return flexion
 
@@ -63,7 +63,7 @@ class Linkage:
 
 
 def linkage(chain: Chain, rider: ChainMarker, radii: Floats) -> Linkage:
-    """The links of a chain up to a marker on one of its bones; radii (3,) m of its joints.
+    """Return the links of a chain up to a marker on one of its bones; radii (3,) m of its joints.
 
     They start at the first joint's centre, radii[0] m below the marker on its back, which does not move.
     """
@@ -92,7 +92,7 @@ def straight_tip(links: tuple[complex, ...], middle: Floats, last: Floats) -> Co
 
 
 def tip(links: tuple[complex, ...], flexions: Floats) -> Complex:
-    """(N,) the position of the marker at flexions (N, 3)."""
+    """Return the position (N,) of the marker at flexions (N, 3)."""
     position: Complex = exp_i(flexions[..., 0]) * straight_tip(links, flexions[..., 1], flexions[..., 2])
     return position
 
@@ -100,7 +100,7 @@ def tip(links: tuple[complex, ...], flexions: Floats) -> Complex:
 def two_link_angle(
     first: complex | Complex, second: complex | Complex, distance: Floats, side: float | Floats
 ) -> Floats:
-    """The rotation of the second link relative to the first that puts the end at `distance` m from the start.
+    """Return the rotation of the second link relative to the first that puts the end at `distance` m from the start.
 
     By the law of cosines: the closed form that the thesis takes from Craig. side: 1 to bend towards the palm, -1 for
     the other solution. Out of reach, the links are straight or folded. The result is 0 if a link has no length.

@@ -13,10 +13,10 @@ from .table_bend import PlanarTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarLu:
-    """How one digit brings one of its markers to its goal, near its pose in the frame before."""
+    """Solves for one digit's bend with a marker at its goal, near the pose of the frame before."""
 
     exact: PlanarTable
-    """For markers before the last bone, which the thesis does not cover."""
+    """Used for markers before the last bone, which the thesis does not cover."""
     index: LuTable | None
     thumb: LuTable | None
     """The table from the end of the first bone, for frames in which that point is seen, as the thumb's is."""
@@ -24,7 +24,7 @@ class PlanarLu:
     """rad, the flexions of the frame before."""
 
     def after(self, flexions: Angles) -> "PlanarLu":
-        """The bend for the frame after one with these flexions."""
+        """Return the bend for the frame after one with these flexions."""
         return replace(self, before=flexions)
 
     def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:

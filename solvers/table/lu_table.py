@@ -36,7 +36,7 @@ class LuTable:
 
     @property
     def filled(self) -> int:
-        """How many bins have an entry."""
+        """Number of bins with an entry."""
         return int(np.count_nonzero(np.diff(self.bin_starts)))
 
 
@@ -75,7 +75,7 @@ def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) 
 
 
 def nearest_filled_bin(table: LuTable, row: int) -> int:
-    """The nearest bin with an entry, the farther distance if two are equally near (C.2)."""
+    """Return the nearest bin with an entry, the farther distance if two are equally near (C.2)."""
     filled = np.flatnonzero(np.diff(table.bin_starts))
     steps = np.abs(filled - row)
     return int(filled[::-1][steps[::-1].argmin()])

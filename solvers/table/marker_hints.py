@@ -87,7 +87,7 @@ class HintedGoal:
         return cost
 
     def _seen_last_flexion(self) -> Floats:
-        """(N,) rad, the last joint's flexion where the ends of both bones before it were seen, else NaN."""
+        """Return the last joint's flexion (N,) rad where the ends of both bones before it were seen, else NaN."""
         links, flexion = self.faces.linkage.links, np.full(len(self.goal), np.nan)
         for first in self.seen:
             for second in self.seen:
@@ -99,7 +99,7 @@ class HintedGoal:
         return flexion
 
     def _search_last_flexion(self) -> Floats:
-        """(N,) rad, the last joint's flexion of least cost."""
+        """Return the last joint's flexion (N,) rad of least cost."""
         low, high = self.faces.linkage.limits[2]
         best, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
         for _ in range(ROUNDS):

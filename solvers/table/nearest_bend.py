@@ -73,7 +73,7 @@ def nearest(faces: LimitFaces, goal: Complex, cost: Cost | None = None) -> Float
 
 
 def clamp_around(angles: Floats, limits: Floats) -> Floats:
-    """The angles (..., 3) clamped to limits (3, 2), each to the limit that is nearer around the circle."""
+    """Return the angles (..., 3) clamped to limits (3, 2), each to the limit that is nearer around the circle."""
     middle = limits.mean(axis=1)
     wrapped = angles - 2 * np.pi * np.round((angles - middle) / (2 * np.pi))
     clamped: Floats = np.minimum(np.maximum(wrapped, limits[:, 0]), limits[:, 1])
@@ -96,7 +96,7 @@ def _face_rows(linkage: Linkage) -> Iterator[tuple[complex, complex, complex, co
 
 
 def _fixed_angles(linkage: Linkage, joint: int) -> list[float]:
-    """The angles at which a joint may be fixed: its limits, or in line with the link before it."""
+    """Return the angles at which a joint may be fixed: its limits, or in line with the link before it."""
     low, high = (float(end) for end in linkage.limits[joint])
     angles = {low, high}
     if joint:

@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarRecorded:
-    """How one digit brings its tip to its goal where its last joint is known; elsewhere by its uniform table."""
+    """Solves for one digit's bend with its tip at its goal if its last joint is known, else by its uniform table."""
 
     exact: PlanarTable
     recorded: RecordedTable | None = None
@@ -63,14 +63,14 @@ class PlanarRecorded:
 
 
 def with_last_joints(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTable]) -> Targets:
-    """The targets, with one more of weight 0 for each last joint that a recorded table can give."""
+    """Return the targets, with one more of weight 0 for each last joint that a recorded table can give."""
     joints = [hand.site_index(CHAIN_JOINTS[digit][2]) for digit in recorded]
     more = [site for site in joints if site not in targets.sites]
     return targets.with_sites(np.array(more, dtype=targets.sites.dtype))
 
 
 def with_recorded(plan: PlanarPlan, recorded: Mapping[str, RecordedTable]) -> PlanarPlan:
-    """The plan with the recorded tables, each indexed by the position of the marker on the last bone."""
+    """Return the plan with the recorded tables, each indexed by the position of the marker on the last bone."""
     return replace(plan, digits=tuple(_with_table(marked, recorded.get(marked.digit.name)) for marked in plan.digits))
 
 

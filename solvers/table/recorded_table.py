@@ -72,7 +72,7 @@ class RecordedTable:
         return frames, distance, np.all(coordinates == inside, axis=1)
 
     def for_marker(self, marker: Floats) -> "RecordedTable":
-        """The table indexed by the position of a marker at `marker` (3,) m in the tip's frame.
+        """Return the table indexed by the position of a marker at `marker` (3,) m in the tip's frame.
 
         For each node, the tip whose marker is there is found by iteration: d = B(O) · marker + O (3.25).
         """
@@ -135,7 +135,7 @@ def _filtered(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, F
 
 
 def _grid() -> Floats:
-    """(K, 3) the nodes' indices."""
+    """Return the nodes' indices (K, 3)."""
     return np.stack(np.meshgrid(*(np.arange(count) for count in NODES), indexing="ij"), -1).reshape(-1, 3).astype(float)
 
 

@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarTable:
-    """How one digit brings one of its markers to its goal."""
+    """Solves for one digit's bend with one of its markers at its goal."""
 
     chain: Chain
     radii: Floats
@@ -27,7 +27,7 @@ class PlanarTable:
     linkage: Linkage
     faces: LimitFaces
     branches: tuple[TableRows, ...]
-    """With three bones, the table's branches that are not empty, forwards first; fewer bones have a closed form."""
+    """With three bones, the non-empty branches of the table, forwards first; fewer bones have a closed form."""
     scalar: ScalarLookup | None
     """The first of these branches for single frames."""
 

@@ -25,7 +25,7 @@ REACH_TOLERANCE = 1e-12
 MIN_SLOPE = 1e-12
 """m²/rad, derivative of the squared distance below which no step is taken."""
 MAX_EXTRA_STEPS = 3
-"""Most further steps after the first."""
+"""Maximum further steps after the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class TableRows:
     """(D · (ROWS + 2),) rad, of each row, and the difference to the next row."""
 
     def look_up(self, squared: Floats) -> LookupResult:
-        """The bends that put the tips at squared distances (D, N) m²."""
+        """Return the bends that put the tips at squared distances (D, N) m²."""
         shortfall = self.farthest - squared
         bent = shortfall > STRAIGHT_TOLERANCE
         at = np.minimum(np.sqrt(np.where(bent, shortfall, 0.0)) * self.scale, ROWS)
@@ -103,7 +103,7 @@ def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
 
 
 def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools) -> LookupResult:
-    """One Newton step from these bends, none where a digit is fully extended."""
+    """Return one Newton step from these bends, none where a digit is fully extended."""
     first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, lead, low, high, least, most = parameters
     coupled = ratio * bend + lead
     last = np.minimum(np.maximum(coupled, low), high)

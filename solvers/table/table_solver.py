@@ -50,14 +50,14 @@ class Table:
 
     method: str = setting(
         "even",
-        "Which tables are used",
+        "Tables that are used",
         choices={
             "even": "Even rows, interpolated",
             "lu": "Lu's own tables, nearest entry",
             "recorded": "Tables of a recorded range of motion",
         },
     )
-    precision: float = setting(1.0, "Lu's tables: millimeters and degrees between entries", least=0.05, most=10.0)
+    precision: float = setting(1.0, "Lu's tables: millimeters and degrees between entries", minimum=0.05, maximum=10.0)
     coupled: bool = setting(True, "Lu's tables: the last joint follows the middle one")
     sweeps: int = sweeps_setting()
 
@@ -135,7 +135,7 @@ class TableBend:
         return self.prepared(chain, end, np.zeros(3))
 
     def prepared(self, chain: Chain, end: ChainMarker, radii: Floats) -> PlanarBend:
-        """The bend of a chain whose joints have radii (3,) m."""
+        """Return the bend of a chain whose joints have radii (3,) m."""
         exact = planar_table(chain, end, radii)
         if self.method == "lu":
             return planar_lu(exact, self.precision, self.coupled)
@@ -149,7 +149,7 @@ def _steps(method: str, precision: float, coupled: bool) -> Steps:
 
 
 def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measures: DigitMeasures) -> PlanarPlan:
-    """The state's plan if it fits, else a new one with the measurements applied."""
+    """Return the state's plan if it fits, else a new one with the measurements applied."""
     plan = state.plan if isinstance(state, PlanarState) else None
     if plan is None or not plan.serves(hand, targets, steps):
         plan = make_plan(hand, targets, steps)
@@ -159,7 +159,7 @@ def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measure
 
 
 def _with_radii(hand: HandModel, marked: MarkedDigit, steps: Steps, measures: DigitMeasures) -> MarkedDigit:
-    """The digit with the measured radii of its joints."""
+    """Return the digit with the measured radii of its joints."""
     digit, bend = marked.digit, steps.bend
     if digit.name not in measures.radii or not isinstance(bend, TableBend):
         return marked
@@ -170,7 +170,7 @@ def _with_radii(hand: HandModel, marked: MarkedDigit, steps: Steps, measures: Di
 
 
 def _plan_after(plan: PlanarPlan, angles: Floats) -> PlanarPlan:
-    """The plan for the frame after one with these angles (D,)."""
+    """Return the plan for the frame after one with these angles (D,)."""
     digits = []
     for marked in plan.digits:
         first, middle, last = (float(angles[dof]) for dof in marked.digit.flexions)

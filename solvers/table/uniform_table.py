@@ -69,7 +69,7 @@ def reach(linkage: Linkage, bend: Floats) -> Floats:
 
 
 def _farthest_bend(linkage: Linkage, low: float, high: float) -> float:
-    """The bend of the farthest reach, by a narrowing grid search; of equally far bends, the straightest."""
+    """Return the bend of the farthest reach, by a narrowing grid search; of equally far bends, the straightest."""
     for _ in range(4):
         bends = np.linspace(low, high, SEARCH_SAMPLES)
         far = reach(linkage, bends)

@@ -23,7 +23,7 @@ class RestBone:
     tail: Vector
     """m"""
     limit: SwingTwistLimit = UNLIMITED
-    """In the joint's frame."""
+    """Limit in the joint's frame."""
     side: Vector | None = None
     """Direction that the joint's +X points to, made perpendicular to +Y; None for the parent's +X."""
 
@@ -72,7 +72,7 @@ def chain(
     limit: SwingTwistLimit | Sequence[SwingTwistLimit] = UNLIMITED,
     side: Vector | None = None,
 ) -> Skeleton:
-    """A chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), with one limit for all or one for each.
+    """Return a chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), with one limit for all or one for each.
 
     Raises SkeletonError for fewer than two points or another number of limits, and as `from_bones`.
     """
@@ -103,7 +103,7 @@ def _vector(point: Floats) -> Vector:
 
 
 def _frame(bone: RestBone, parent: Floats) -> Floats:
-    """(4, 4) T_world_joint of a bone at rest, from its parent's."""
+    """Return T_world_joint (4, 4) of a bone at rest, from its parent's."""
     frame = parent.copy()
     frame[:3, 3] = bone.head
     along = np.subtract(bone.tail, bone.head)

@@ -18,7 +18,7 @@ Ints = NDArray[np.intp]
 
 
 def ccd_sweep(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> TreeProblems:
-    """The rows after one sweep; a free root then moves by the mean of the errors that are left."""
+    """Return the rows after one sweep; a free root then moves by the mean of the errors that are left."""
     angles, points = rows.angles.copy(), posed.points.copy()
     count = len(plan.links)
     for n in reversed(range(count)):
@@ -45,7 +45,7 @@ def ccd_sweep(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> TreeProb
 
 
 def _moved_sites(plan: TreePlan, n: int) -> Ints:
-    """The sites that a joint's rotation moves; of a loop whose both ends it moves alike, neither."""
+    """Return the sites that a joint's rotation moves; of a loop whose both ends it moves alike, neither."""
     moved = plan.moves_site[:, n].copy()
     for pair in plan.loop_pairs:
         if moved[pair].all():
@@ -65,7 +65,7 @@ def _targets(plan: TreePlan, points: Floats, rows: TreeProblems, chosen: Ints) -
 
 
 def _cost(apart: Floats, weights: Floats) -> Floats:
-    """(R,) the weighted sum of squares of vectors (R, E, 3)."""
+    """Return the weighted sum (R,) of squares of vectors (R, E, 3)."""
     total: Floats = (weights * (apart * apart).sum(-1)).sum(-1)
     return total
 

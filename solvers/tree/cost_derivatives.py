@@ -31,7 +31,7 @@ class CostDerivatives:
 
 
 def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> CostDerivatives:
-    """The derivatives of the cost of these rows; 0 for angles that are not free."""
+    """Return the derivatives of the cost of these rows; 0 for angles that are not free."""
     count, total = len(plan.links), len(plan.site_joints)
     axes = _angle_axes(plan, posed, rows.angles) * plan.free[..., None]
     arms = posed.points[:, count:, None] - posed.points[:, None, :count]
@@ -66,7 +66,7 @@ def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> C
 
 
 def _weighted_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats, Floats]:
-    """The weighted errors (R, E, 3), the force that they exert on each site (R, S, 3), and √weights (R, E)."""
+    """Return the weighted errors (R, E, 3), the force that they exert on each site (R, S, 3), and √weights (R, E)."""
     error_vectors, _ = goal_errors(plan, posed, rows)
     goal_count = len(plan.site_joints) - plan.loop_pairs.size
     scale = np.sqrt(np.concatenate([rows.weights[:, :goal_count], rows.weights[:, plan.loop_pairs[:, 0]]], axis=1))
@@ -81,7 +81,7 @@ def _weighted_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> t
 
 
 def block_diagonal(joints: Floats) -> Floats:
-    """(R, 3 N, 3 N) block-diagonal matrices of blocks (R, N, 3, 3)."""
+    """Return the block-diagonal matrices (R, 3 N, 3 N) of blocks (R, N, 3, 3)."""
     rows, count = joints.shape[:2]
     whole = np.zeros((rows, count, 3, count, 3))
     blocks = np.arange(count)
@@ -90,7 +90,7 @@ def block_diagonal(joints: Floats) -> Floats:
 
 
 def _own_second_order(plan: TreePlan, angles: Floats, products: Floats, moment: Floats) -> Floats:
-    """(R, N, 3, 3) the second-order term between the three angles of each joint.
+    """Return the second-order term (R, N, 3, 3) between the three angles of each joint.
 
     The swing acts above the twist, so the entries of the twist are as between two joints, ω' · ((ω × a) × r): the
     products (R, N, 3, 3). The axes ω of the swing's two angles s change with the swing, see `_angle_axes`, which adds
@@ -134,7 +134,7 @@ def _series(angle: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _angle_axes(plan: TreePlan, posed: TreeFrames, angles: Floats) -> Floats:
-    """(R, N, 3, 3) the world axis of each of the joints' three angles, as rows.
+    """Return the world axis (R, N, 3, 3) of each of the joints' three angles, as rows.
 
     A change of the swing vector s rotates by J times the change, J being the left Jacobian of the exponential map:
     J = 1 + (1 − cos θ)/θ² [s] + (θ − sin θ)/θ³ [s]², θ = |s|. The twist's axis is rotated by the swing.

@@ -22,7 +22,7 @@ PRESENT_WEIGHT = 1e-6
 def inward_pass(
     plan: TreePlan, posed: TreeFrames, rows: TreeProblems, *, intersect_spheres: bool = True
 ) -> tuple[Floats, Floats]:
-    """The inward pass: target positions (R, N + S, 3) m of joints and sites, and their weights (R, N + S).
+    """Return the inward pass: target positions (R, N + S, 3) m of joints and sites, and their weights (R, N + S).
 
     intersect_spheres: whether a joint between two of known position is where their spheres meet (FABRIK-CGA 3.3).
     """
@@ -58,12 +58,12 @@ def inward_pass(
 
 
 def _points_coincide(link: AffectedJoint) -> bool:
-    """Whether all points on a joint coincide, at a distance from it."""
+    """Return whether all points on a joint coincide, at a distance from it."""
     return bool(link.direction.any() and link.along[0] != 0 and np.ptp(link.along) == 0)
 
 
 def _mean(share: Floats, points: Floats) -> Floats:
-    """(R, 3) mean of points (R, E, 3), weighted by their shares (R, E).
+    """Return the mean (R, 3) of points (R, E, 3), weighted by their shares (R, E).
 
     Not a matrix product, which rounds a row differently depending on the others in the batch.
     """
@@ -72,13 +72,13 @@ def _mean(share: Floats, points: Floats) -> Floats:
 
 
 def _side(plan: TreePlan, posed: TreeFrames, n: int) -> Floats:
-    """(R, 3) direction of a joint's side axis."""
+    """Return the direction (R, 3) of a joint's side axis."""
     side: Floats = posed.rotations[:, n] @ plan.axes[n, :, 0]
     return side
 
 
 def _known_position(plan: TreePlan, n: int, posed: TreeFrames, rows: TreeProblems) -> Floats:
-    """(R, 3) position of a known joint: the pinned root, or a joint with a goal of its own."""
+    """Return the position (R, 3) of a known joint: the pinned root, or a joint with a goal of its own."""
     if n == 0 and not plan.root_free:
         return posed.points[:, 0]
     own = next(s for s in plan.links[n].sites if not plan.site_offsets[s].any())
@@ -100,7 +100,7 @@ def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -
 
 
 def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Floats, share: Floats) -> Floats:
-    """(R, 3) the position of a joint that brings the points on it nearest to their targets `targets` (R, E, 3).
+    """Return the position (R, 3) of a joint that brings the points on it nearest to their targets `targets` (R, E, 3).
 
     With one point, it is the nearest point on the sphere about its target (1.21). With several coincident points, the
     sphere is about their targets' centroid, weighted by `share` (R, E): FABRIK's rule for sub-bases. Other points form

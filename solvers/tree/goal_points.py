@@ -37,7 +37,7 @@ class GoalPoints:
     weights: Floats
     """(F, S) scaled so that the largest of a frame's goals is 1, as only their ratios count."""
     loops: int
-    """How many of the points belong to loops."""
+    """Number of points that belong to loops."""
 
 
 def goal_points(skeleton: Skeleton, goals: Goals) -> GoalPoints:

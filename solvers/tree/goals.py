@@ -40,7 +40,7 @@ class Goals:
         return len(self.root)
 
     def select(self, frames: slice) -> "Goals":
-        """The goals of some of the frames."""
+        """Return the goals of some of the frames."""
         names = ("positions", "weights", "orientations", "orientation_weights", "root")
         return replace(self, **{name: getattr(self, name)[frames] for name in names})
 

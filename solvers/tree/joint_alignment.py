@@ -30,7 +30,7 @@ class JointLimits:
 
 
 def rotation_matrices(joint: JointLimits, angles: Floats) -> Floats:
-    """(R, 3, 3) rotation matrices of angles (R, 3)."""
+    """Return the rotation matrices (R, 3, 3) of angles (R, 3)."""
     return swing_twist_limits.matrices(joint.axes, angles)
 
 
@@ -53,7 +53,7 @@ def align(joint: JointLimits, angles: Floats, arms: Floats, targets: Floats, wei
 
 
 def _twist(joint: JointLimits, before: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:
-    """(R,) the best twist; targets (R, E, 3) is in the frame between swing and twist."""
+    """Return the best twist (R,); targets (R, E, 3) is in the frame between swing and twist."""
     axis = joint.axes[:, 1]
     across = (weights * (targets * cross(axis, arms)).sum(-1)).sum(-1)
     level = (weights * ((targets * arms).sum(-1) - (targets @ axis) * (arms @ axis))).sum(-1)
@@ -72,7 +72,7 @@ def _best_twist_axis(present: Floats, axis: Floats, arms: Floats, targets: Float
 
 
 def fit_rotation(arms: Floats, targets: Floats, share: Floats, present_weight: float, present: Floats) -> Floats:
-    """(R, 3, 3) the least-squares rotation of arms (R, E, 3) onto targets (R, E, 3), weighted by share (R, E).
+    """Return the least-squares rotation (R, 3, 3) of arms (R, E, 3) onto targets (R, E, 3), weighted by share (R, E).
 
     The present rotation `present` (R, 3, 3) with `present_weight` decides what collinear points leave open.
     """

@@ -32,7 +32,7 @@ MIN_RELATIVE_GAIN = 1e-13
 
 
 def refine(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> TreeProblems:
-    """The rows refined by at most `steps` steps, none farther from its goals than before.
+    """Return the rows refined by at most `steps` steps, none farther from its goals than before.
 
     Each iteration tries a Gauss-Newton step and a full Newton step and takes the better one: full Newton misleads far
     from reachable goals, Gauss-Newton converges slowly near unreachable ones. Rows within tolerance (m) and rows that
@@ -65,7 +65,7 @@ def refine(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> 
 
 
 def _trial_steps(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[TreeProblems, Floats]:
-    """The rows after a Gauss-Newton and after a full Newton step (2 R), and their largest changes (2, R) rad.
+    """Return the rows after a Gauss-Newton and after a full Newton step (2 R), and their largest changes (2, R) rad.
 
     damping: (2, R), relative to the largest curvature.
     """

@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 def nearest_on_spheres(
     centre: Floats, radius: float, other_centre: Floats, other_radius: float, near: Floats, *, aside: Floats
 ) -> Floats:
-    """The point (R, 3) m nearest to `near` on two spheres about `centre` and `other_centre`, all (R, 3) m.
+    """Return the point (R, 3) m nearest to `near` on two spheres about `centre` and `other_centre`, all (R, 3) m.
 
     The spheres intersect in a circle, or touch in a point. If they do not, it is the midpoint of their centres. If
     `near` is on the circle's axis, all of the circle is equally near, and the direction `aside` (R, 3) decides.
@@ -36,6 +36,6 @@ def _length(vector: Floats) -> Floats:
 
 
 def _perpendicular(vector: Floats, axis: Floats) -> Floats:
-    """The component of vectors (R, 3) perpendicular to unit axes (R, 3)."""
+    """Return the component of vectors (R, 3) perpendicular to unit axes (R, 3)."""
     part: Floats = vector - (vector * axis).sum(-1, keepdims=True) * axis
     return part

@@ -53,7 +53,7 @@ def _random_pose(plan: TreePlan, number: int) -> Floats:
 
 
 def solve_out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bools]:
-    """The optimal angles (R, N, 3) of rows whose goal is out of reach, and which rows these are (R,).
+    """Return the optimal angles (R, N, 3) of rows whose goal is out of reach, and which rows these are (R,).
 
     Only for a single chain without limits. Too far: straight towards the goal (1.8). Too near, if the longest bone is
     longer than all others together: that bone towards the goal and the others back.

@@ -39,7 +39,7 @@ def rotations(axes: Floats, angles: Floats) -> Floats:
 
 
 def matrices(axes: Floats, angles: Floats) -> Floats:
-    """(..., 3, 3) rotation matrices S · T, see `rotations`."""
+    """Return the rotation matrices S · T (..., 3, 3), see `rotations`."""
     twist = skew(axes[..., 1])
     angle = angles[..., 1, None, None]
     m: Floats = swing_matrices(axes, angles) @ (
@@ -59,13 +59,13 @@ def swing_matrices(axes: Floats, angles: Floats) -> Floats:
 
 
 def swing_vector(axes: Floats, angles: Floats) -> Floats:
-    """(..., 3) rotation vector of the swing in the joint's frame, rad."""
+    """Return the rotation vector (..., 3) of the swing in the joint's frame, rad."""
     vector: Floats = angles[..., :1] * axes[..., 0] + angles[..., 2:] * axes[..., 2]
     return vector
 
 
 def swing_to(axes: Floats, heading: Floats, before: Floats) -> Floats:
-    """(..., 2) the swing that rotates the twist axis to the unit vector `heading` (..., 3).
+    """Return the swing (..., 2) that rotates the twist axis to the unit vector `heading` (..., 3).
 
     The opposite direction is reached by a swing of π about any axis: then about that of the angles `before` (..., 3).
     """
@@ -114,7 +114,7 @@ def clamp_swing(cone: Floats, swing: Floats) -> Floats:
 
 
 def semi_axes(cone: Floats, swing: Floats) -> Floats:
-    """(..., 2) semi-axes of the ellipse in the quadrant of a swing (..., 2)."""
+    """Return the semi-axes (..., 2) of the ellipse in the quadrant of a swing (..., 2)."""
     semi: Floats = np.maximum(np.where(swing >= 0, cone[..., :2], cone[..., 2:]), MIN_SEMI_AXIS)
     return semi
 
@@ -141,7 +141,7 @@ def edge_projection(cone: Floats, swing: Floats, descent: Floats) -> tuple[Float
 
 
 def _nearest_on_ellipse(semi: Floats, point: Floats) -> Floats:
-    """(..., 2) the point of a quarter ellipse nearest to a point (..., 2) in that quadrant.
+    """Return the point (..., 2) of a quarter ellipse nearest to a point (..., 2) in that quadrant.
 
     Each iteration replaces the ellipse by its osculating circle, whose centre is on the evolute.
     """
@@ -164,7 +164,7 @@ _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 def skew(vector: Floats) -> Floats:
-    """(..., 3, 3) the skew-symmetric matrices [v] of vectors (..., 3), [v] w = v × w."""
+    """Return the skew-symmetric matrices [v] (..., 3, 3) of vectors (..., 3), [v] w = v × w."""
     matrix = np.zeros((*vector.shape, 3))
     matrix[..., _LAST, _NEXT] = vector
     matrix[..., _NEXT, _LAST] = -vector

@@ -53,7 +53,7 @@ class TreeFrames:
 
 
 def forward_kinematics(plan: TreePlan, root_position: Floats, angles: Floats) -> TreeFrames:
-    """The frames for the root's position `root_position` (R, 3) m and `angles` (R, N, 3) rad."""
+    """Return the frames for the root's position `root_position` (R, 3) m and `angles` (R, N, 3) rad."""
     rows, count = angles.shape[:2]
     local = swing_twist_limits.matrices(plan.axes, angles)
     rotations_before, rotations = np.empty_like(local), np.empty_like(local)
@@ -92,7 +92,7 @@ def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
 
 
 def measure(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Floats, TreeFrames]:
-    """The rows' errors: root of the weighted sum of squares (R,) m, largest error (R,) m; and their frames."""
+    """Return the rows' errors: root of the weighted sum of squares (R,) m, largest error (R,) m; and their frames."""
     posed = forward_kinematics(plan, rows.root_position, rows.angles)
     left, farthest = goal_errors(plan, posed, rows)
     return np.sqrt((left**2).sum((-1, -2))), farthest, posed

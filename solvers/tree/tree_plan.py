@@ -37,7 +37,7 @@ class AffectedJoint:
     """The nearest points below that its rotation moves, as indices into joints then sites. Children that coincide with
     the joint are skipped for theirs. Empty if its rotation moves nothing."""
     far_levers: Ints
-    """The nearest points below those: what the twist about a bone moves."""
+    """The nearest points below those, which the twist about a bone moves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +126,7 @@ def _with_ancestors(skeleton: Skeleton, on: Ints) -> Ints:
 
 
 def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[AffectedJoint, ...]) -> bool:
-    """Whether each joint that moves a site can point it in any direction."""
+    """Return whether each joint that moves a site can point it in any direction."""
     swings = np.all(skeleton.cone[joints] >= swing_twist_limits.FULL_SWING, axis=-1)
     return all(
         swings[n] and _on_axis(skeleton, j, links[n]) for n, j in enumerate(joints.tolist()) if len(links[n].levers)
@@ -189,13 +189,13 @@ def _moves(parents: list[int], site_joints: Ints) -> Bools:
 
 
 def _on_axis(skeleton: Skeleton, joint: int, link: AffectedJoint) -> bool:
-    """Whether all points on a joint lie on its twist axis, so that the twist does not move them."""
+    """Return whether all points on a joint lie on its twist axis, so that the twist does not move them."""
     axis = skeleton.axes[joint, :, 1]
     return bool(np.all(np.linalg.norm(np.cross(link.offsets, axis), axis=-1) < 1e-9 * skeleton.reach))
 
 
 def _free(skeleton: Skeleton, joints: Ints, links: tuple[AffectedJoint, ...]) -> Bools:
-    """(N, 3) the angles that have a range and affect a goal.
+    """Return the angles (N, 3) that have a range and affect a goal.
 
     A twist about the bone matters only if limits keep a joint below from doing the same; otherwise it is left as it is.
     """

@@ -35,7 +35,7 @@ UNLIMITED = SwingTwistLimit()
 
 
 def ball(twist: tuple[float, float] = (-np.pi, np.pi)) -> SwingTwistLimit:
-    """A ball joint: any swing, and a twist within a range in rad, by default any."""
+    """Return a ball joint: any swing, and a twist within a range in rad, by default any."""
     return SwingTwistLimit(twist=twist)
 
 
@@ -47,12 +47,12 @@ def cone(
 
 
 def hinge(low: float, high: float, axis: Vector = (1.0, 0.0, 0.0)) -> SwingTwistLimit:
-    """A hinge: rotation by low..high rad about one axis of the joint's frame."""
+    """Return a hinge: rotation by low..high rad about one axis of the joint's frame."""
     return SwingTwistLimit((0.0,) * 4, (low, high), axis, (0.0, 1.0, 0.0) if abs(axis[1]) < 0.9 else (1.0, 0.0, 0.0))
 
 
 def fixed() -> SwingTwistLimit:
-    """A fixed joint: no rotation."""
+    """Return a fixed joint: no rotation."""
     return SwingTwistLimit((0.0,) * 4, (0.0, 0.0))
 
 
@@ -128,7 +128,7 @@ class Skeleton:
         return float(along.max()) or 1.0
 
     def index(self, name: str) -> int:
-        """The index of a joint. Raises SkeletonError for an unknown name."""
+        """Return the index of a joint. Raises SkeletonError for an unknown name."""
         if name not in self.joints:
             raise SkeletonError(f"skeleton: there is no joint '{name}', expected one of {', '.join(self.joints)}")
         return self.joints.index(name)
@@ -144,7 +144,7 @@ class Skeleton:
 
 
 def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -> dict[str, Floats]:
-    """The fields `axes`, `cone` and `twist` of a Skeleton. Raises SkeletonError."""
+    """Return the fields `axes`, `cone` and `twist` of a Skeleton. Raises SkeletonError."""
     axes = np.zeros((len(joints), 3, 3))
     for name, limit, frame in zip(joints, given, axes, strict=True):
         numbers = [*limit.cone, *limit.twist, *limit.axis, *limit.side]
@@ -170,7 +170,7 @@ def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -
 
 
 def frames(skeleton: Skeleton, root: Floats, rotations: Floats) -> Floats:
-    """(F, J, 4, 4) T_world_joint by forward kinematics, from T_world_base (F, 4, 4) and rotations (F, J, 4)."""
+    """Return T_world_joint (F, J, 4, 4) by forward kinematics, from T_world_base (F, 4, 4) and rotations (F, J, 4)."""
     local = np.zeros((*rotations.shape[:2], 4, 4))
     local[..., :3, :3] = to_matrix(rotations)
     local[..., 3, 3] = 1.0

@@ -55,20 +55,25 @@ class TreeSettings:
     tolerance: float = setting(1e-6, "Largest error of a solved row")
     near: float = setting(0.05, "Errors below this skip the iterations: the refinement gains more")
     stall: float = setting(
-        0.1, "Share of the error that an iteration must remove; of dynamical, share of its gain", most=1.0
+        0.1, "Fraction of the error that an iteration must remove; of dynamical, fraction of its gain", maximum=1.0
     )
-    method: str = setting("fabrik", "What an iteration is", choices=METHODS)
-    passes: int = setting(12, "Most iterations: passes, sweeps or steps", most=10_000)
-    steps: int = setting(40, "Most refinement steps from one start pose", most=10_000)
-    restarts: int = setting(8, "Start poses tried for a row that is still off", most=10_000)
-    restart_gain: float = setting(1e-4, "How much nearer a restart must end to be taken")
+    method: str = setting("fabrik", "Method of an iteration", choices=METHODS)
+    passes: int = setting(12, "Maximum iterations: passes, sweeps or steps", maximum=10_000)
+    steps: int = setting(40, "Maximum refinement steps from one start pose", maximum=10_000)
+    restarts: int = setting(8, "Start poses tried for a row that is still off", maximum=10_000)
+    restart_gain: float = setting(1e-4, "Minimum improvement by a restart to be accepted")
     intersect_spheres: bool = setting(True, "Whether a joint between two known positions is where their spheres meet")
-    damping: float = setting(0.01, "Damping λ of the steps of jacobian", least=1e-6, most=10.0)
+    damping: float = setting(0.01, "Damping λ of the steps of jacobian", minimum=1e-6, maximum=10.0)
     gain: float = setting(
-        0.5, "Share of the errors that a step of dynamical removes; less takes more passes", least=1e-3, most=1.0
+        0.5,
+        "Fraction of the errors that a step of dynamical removes; smaller ones take more passes",
+        minimum=1e-3,
+        maximum=1.0,
     )
-    max_step: float = setting(0.5, "Largest change of an angle in a step of dynamical", least=1e-3, unit="rad")
-    slope: float = setting(20.0, "How steeply dynamical slows down towards limits, per radian", least=0.1, most=1000)
+    max_step: float = setting(0.5, "Largest change of an angle in a step of dynamical", minimum=1e-3, unit="rad")
+    slope: float = setting(
+        20.0, "Steepness with which dynamical slows down towards limits, per radian", minimum=0.1, maximum=1000
+    )
     follow: bool = setting(True, "Whether a frame starts from the pose before it; else all start at rest")
 
     def __post_init__(self) -> None:
@@ -133,7 +138,7 @@ def solve_from(skeleton: Skeleton, goals: Goals, angles: Floats, settings: TreeS
 
 
 def at_rest(skeleton: Skeleton) -> TreeState:
-    """The state before the first frame: all joints at rest, or at the nearest angles within limits."""
+    """Return the state before the first frame: all joints at rest, or at the nearest angles within limits."""
     zero = np.zeros((len(skeleton.joints), 3))
     return TreeState(swing_twist_limits.clamp(skeleton.cone, skeleton.twist, zero), np.zeros(3))
 
@@ -198,7 +203,7 @@ def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> t
 
 
 def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tuple[TreeProblems, Ints]:
-    """The best poses found by iterations from the rows' poses, and how many each row took (R,).
+    """Return the best poses found by iterations from the rows' poses, and how many each row took (R,).
 
     Rows that are near enough, and rows that stall, stop; the others go on.
     """
@@ -225,7 +230,7 @@ def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tupl
 
 
 def _iterated(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: TreeSettings) -> TreeProblems:
-    """The rows after one iteration of the method."""
+    """Return the rows after one iteration of the method."""
     if settings.method == "ccd":
         return ccd_sweep(plan, posed, rows)
     if settings.method == "jacobian":

@@ -47,10 +47,10 @@ def damped_step(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, damping: 
 def dynamical_step(
     plan: TreePlan, posed: TreeFrames, rows: TreeProblems, gain: float, limit: StepLimit
 ) -> TreeProblems:
-    """The rows after a step of dynamical IK: minimise Σ w ‖J δ − K dt e‖² + λ ‖δ‖², slower towards limits.
+    """Return the rows after a step of dynamical IK: minimise Σ w ‖J δ − K dt e‖² + λ ‖δ‖², slower towards limits.
 
     A swing is bounded along each of its two axes by its cone's edge, and clamped to the cone after that.
-    gain: K dt, the share of the errors that a step is to remove. Raises nothing: the bounds always hold zero, and rows
+    gain: K dt, the fraction of the errors that a step removes. Raises nothing: the bounds always contain zero, and rows
     without a joint that can move stay as they are.
     """
     free = _free(plan)
@@ -70,7 +70,7 @@ def dynamical_step(
 
 
 def _free(plan: TreePlan) -> NDArray[np.bool_]:
-    """(K,) the unknowns: angles that have a range and affect a goal, then a free root's position."""
+    """Return the unknowns (K,): angles that have a range and affect a goal, then a free root's position."""
     return np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
 
 
@@ -93,7 +93,7 @@ def _bounds(plan: TreePlan, angles: Floats) -> tuple[Floats, Floats]:
 
 
 def _moved(plan: TreePlan, rows: TreeProblems, step: Floats) -> TreeProblems:
-    """The rows after a step (R, K): rad of the angles, then reaches of a free root."""
+    """Return the rows after a step (R, K): rad of the angles, then reaches of a free root."""
     count = 3 * len(plan.links)
     angles = rows.angles + step[:, :count].reshape(rows.angles.shape)
     moved = rows.root_position + plan.reach * step[:, count:] if plan.root_free else rows.root_position

@@ -121,8 +121,8 @@ BAD: tuple[tuple[str, Callable[[], Object | None], tuple[str, ...], str], ...] =
     ("two right hands", two_right_hands, (), "has 2 right hands, at bones 'wrist' and 'wrist.001': pick the bones"),
     ("a left hand for a right one", the_other_hand, (), "has no right hand, only a left one: choose that hand, mirror"),
     ("bones driven, controls elsewhere", controls_elsewhere, (), "choose the rig's control armature or remove the"),
-    ("limits the wrong way round", opposite_limits, (), "limits X to 57..-57 degrees, the first must be the smaller"),
-    ("scaled to nothing", scaled_to_nothing, (), "is scaled to nothing, give it a size along all axes"),
+    ("limits the wrong way round", opposite_limits, (), "limits X to 57..-57 degrees, expected the lower limit first"),
+    ("scaled to zero", scaled_to_nothing, (), "is scaled to zero, give it a size along all axes"),
     ("disabled in viewports", put_aside, (), "is excluded from this view layer or disabled in viewports"),
     (
         "an arm asked for, none there",

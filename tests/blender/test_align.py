@@ -247,7 +247,9 @@ def test_a_recipe_that_aligns_is_kept_by_the_panel_until_it_is_solved() -> None:
     apply_recipe(Recipe(str(DEMO_CAPTURE), align="rest", drive="fingers", end=3, fps=24.0), scene)
     bpy.ops.knuckle.solve()
     report = report_of(armature)
-    assert report is not None and any("was aligned, and only the fingers" in note for note in report["warnings"])
+    assert report is not None and any(
+        "was aligned, which has no effect while only the fingers" in note for note in report["warnings"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ def test_an_armature_that_is_removed_while_it_is_read_is_said_so() -> None:
     work = read_capture(Recipe("armature:Rig"))
     next(work)
     bpy.data.objects.remove(bpy.data.objects["Rig"])
-    with pytest.raises(KnuckleError, match="armature 'Rig' or bones of its hands are not in this file any more"):
+    with pytest.raises(KnuckleError, match="armature 'Rig' or bones of its hands are no longer in this file"):
         run_to_end(work)
     assert len(bpy.data.scenes) == 1
 

@@ -198,9 +198,9 @@ class TestWhatCannotBeAttached:
     def test_an_object_that_goes_along_already(self, hand: Object) -> None:
         thing = ball_before(hand)
         bpy.ops.knuckle.grasp()
-        self.refused(hand, thing, "attached to a hand already")
+        self.refused(hand, thing, "already attached to a hand")
         bpy.context.scene.knuckle_grasp.attached = False
-        self.refused(hand, thing, "is attached to the hand already")
+        self.refused(hand, thing, "is already attached to the hand")
 
     def test_a_linked_object(self, hand: Object, tmp_path_factory: pytest.TempPathFactory) -> None:
         library = str(tmp_path_factory.mktemp("linked") / "library.blend")

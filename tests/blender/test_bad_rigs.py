@@ -103,9 +103,12 @@ def test_of_several_armatures_with_hands_the_active_one_is_driven(
 @pytest.mark.parametrize(
     ("lacking", "note"),
     [
-        (("index", "ring", "pinky"), "has one finger for all four, as a mitten has: it follows their mean"),
-        (("middle", "ring", "pinky"), "has no middle finger and no ring finger and no little finger: solved, and not"),
-        (("thumb",), "has no thumb: solved, and not keyed"),
+        (("index", "ring", "pinky"), "has one digit for all four fingers, like a mitten: it follows their mean"),
+        (
+            ("middle", "ring", "pinky"),
+            "has no middle finger and no ring finger and no little finger: it was solved and is not",
+        ),
+        (("thumb",), "has no thumb: it was solved and is not keyed"),
     ],
 )
 def test_fingers_that_a_rig_lacks_are_reported(lacking: tuple[str, ...], note: str) -> None:
@@ -149,7 +152,7 @@ def test_what_a_rig_lacks_and_plays_below_is_reported_with_the_result(
     bpy.ops.object.mode_set(mode="OBJECT")
     armature.pose.bones[0].keyframe_insert("location", frame=1)
     notes = [
-        "the rig's right hand has no little finger: solved, and not keyed",
+        "the rig's right hand has no little finger: it was solved and is not keyed",
         "'RigAction' was pushed down to the NLA",
     ]
     file, out = tmp_path / "rig.blend", tmp_path / "out.blend"

@@ -119,9 +119,9 @@ def test_rigs_that_cannot_be_used_are_reported(tmp_path: Path) -> None:
     bpy.data.objects.remove(bpy.data.objects["Bare"])
     rig("right").scale = (0.0, 0.0, 0.0)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "nothing.blend"))
-    with pytest.raises(RigError, match="scaled to nothing"):
+    with pytest.raises(RigError, match="scaled to zero"):
         check_rig(str(tmp_path / "nothing.blend"))
-    with pytest.raises(RigError, match="scaled to nothing"):
+    with pytest.raises(RigError, match="scaled to zero"):
         new_scene_with_take(take(), str(tmp_path / "nothing.blend"))
 
 

@@ -50,7 +50,7 @@ def test_a_step_of_a_dragged_fingertip_enters_ten_files_at_most(rig: str) -> Non
     """From a relaxed hand, inside its limits, with Blender's evaluation and the handlers that follow it."""
     armature = HANDS[rig]()
     bpy.context.view_layer.update()
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     hand_arm = posable_hand_arm(armature, "right")
     hand, state = hand_arm.rig_hand, hand_arm.rig_hand.read()
     hand.write(HandState(Pose(hand.hand, state.pose.root, hand.hand.neutral[None]), state.beyond))

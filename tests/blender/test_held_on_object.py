@@ -112,7 +112,7 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     middle = (FIRST + LAST) // 2
     hold(first=middle - 2, last=middle + 2, blend=1)
     (reported,) = shortened_of(shown().base).values()
-    assert reported.startswith("its 5 frames are too few to get there and back: give it ")
+    assert reported.startswith("its 5 frames are too few to move there and back: give it ")
     enough = [int(number) for number in re.findall(r"\d+", reported.partition("give it")[2])]
     made = shown().corrections
     assert shown().write(made) == (), "it was reported when it was made"
@@ -121,7 +121,7 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     shown().write(())
     hold(first=middle, last=middle, blend=0)
     (reported,) = shortened_of(shown().base).values()
-    assert reported.startswith("its 1 frame is too few to get there and back: give it ")
+    assert reported.startswith("its 1 frame is too few to move there and back: give it ")
     shown().write(())
     hold(first=enough[0], last=enough[1], blend=enough[2])
     assert shortened_of(shown().base) == {}, reported

@@ -239,7 +239,7 @@ def test_a_contact_that_cannot_be_reached_waits_and_says_why(armature: bpy.types
     backwards = HeldTouch(("pinky-finger-phalanx-distal", "thumb-metacarpal"), (1.0, 0.0), np.array([0.0, 0.0, 1.0]))
     (note,) = corrected(armature, contact(armature, change=backwards))
     reported = re.fullmatch(
-        r"the hand cannot reach that contact: its skins stay (\d+\.\d) mm apart", note.partition(": ")[2]
+        r"the hand cannot reach that contact: the skin of its parts stays (\d+\.\d) mm apart", note.partition(": ")[2]
     )
     assert reported and 3.0 < float(reported[1]) < 100.0, note
     assert waiting_of(composed_of(armature) or base_of(armature)) == {"a": reported[0]}

@@ -140,7 +140,7 @@ def test_a_take_that_fails_leaves_the_slot_of_an_action_of_several_played(played
     animation.action_slot = None if played is None else slots[played]
     armature.scale = (0.0, 0.0, 0.0)
     bpy.context.view_layer.update()
-    with pytest.raises(RigError, match="scaled to nothing"):
+    with pytest.raises(RigError, match="scaled to zero"):
         key_hands(armature, [KeyedHand(binding, hand, motion(hand, 3))], np.arange(1.0, 4.0), "Take")
     assert animation.action == action
     assert animation.action_slot == (None if played is None else slots[played])

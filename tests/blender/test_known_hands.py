@@ -27,7 +27,7 @@ Object = bpy.types.Object
 @pytest.fixture
 def armature() -> Object:
     """A left hand on an arm, as the scene's."""
-    detection_cache.forget()
+    detection_cache.clear()
     made = rig("left", arm=True)
     bpy.context.scene.knuckle.rig, bpy.context.scene.knuckle.armature = "ARMATURE", made
     return made
@@ -37,13 +37,13 @@ def armature() -> Object:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The armatures for whose hands was looked, one entry each time."""
     looked: list[str] = []
-    find = detection_cache._looked
+    find = detection_cache._detected_hands
 
     def counted(armature: Object) -> DetectedHands:
         looked.append(armature.name)
         return find(armature)
 
-    monkeypatch.setattr(detection_cache, "_looked", counted)
+    monkeypatch.setattr(detection_cache, "_detected_hands", counted)
     return looked
 
 
@@ -68,21 +68,21 @@ def alone_in_turns(armature: Object) -> None:
 def test_nothing_is_remembered_of_bones_that_hang_or_move_otherwise(
     change: Callable[[Object], None], armature: Object
 ) -> None:
-    detection_cache.look(armature)
-    assert detection_cache.known(armature) is not None
+    detection_cache.detect(armature)
+    assert detection_cache.cached(armature) is not None
     change(armature)
-    assert detection_cache.known(armature) is None
+    assert detection_cache.cached(armature) is None
 
 
 def test_what_is_kept_is_what_is_found_now_whatever_was_remembered(armature: Object, tmp_path: Path) -> None:
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     assert len(find_hands(armature)[0].confidence) == 5
     for name in ("thumb-metacarpal", "thumb-phalanx-proximal", "thumb-phalanx-distal"):
         constraint = armature.pose.bones[name].constraints.new("COPY_ROTATION")
         constraint.target, constraint.subtarget = armature, "upper"
     with pytest.raises(RigError, match="constraints drive the bones of the left hand"):
         find_hands(armature)
-    assert detection_cache.known(armature) is None, "what is drawn is looked for anew"
+    assert detection_cache.cached(armature) is None, "what is drawn is looked for anew"
     with pytest.raises(RuntimeError):
         bpy.ops.knuckle.export_mapping(filepath=str(tmp_path / "own.json"), side="left")
     with pytest.raises(RuntimeError):
@@ -93,27 +93,27 @@ def test_what_is_kept_is_what_is_found_now_whatever_was_remembered(armature: Obj
 def test_a_constraint_that_is_switched_is_another_answer_and_back_the_same(armature: Object) -> None:
     constraint = armature.pose.bones["wrist"].constraints.new("COPY_ROTATION")
     constraint.target, constraint.subtarget, constraint.influence = armature, "upper", 0.0
-    off = detection_cache.look(armature)
+    off = detection_cache.detect(armature)
     constraint.influence = 1.0
-    assert detection_cache.known(armature) is None
-    detection_cache.look(armature)
+    assert detection_cache.cached(armature) is None
+    detection_cache.detect(armature)
     constraint.mute = True
-    assert detection_cache.known(armature) is off
+    assert detection_cache.cached(armature) is off
 
 
 def test_a_turn_that_is_dragged_looks_once_and_is_bound_as_a_look_would_bind_it(
     armature: Object, looks: list[str]
 ) -> None:
     hand = bpy.context.scene.knuckle_rig.left
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     hand.ring_finger_turn = np.deg2rad(1.0)
     looks.clear()
     for angle in range(2, 12):
         hand.ring_finger_turn = np.deg2rad(angle)
     assert looks == []
-    dragged = detection_cache.known(armature)
+    dragged = detection_cache.cached(armature)
     assert dragged is not None
-    anew = detection_cache.look(armature)
+    anew = detection_cache.detect(armature)
     assert anew.hands == dragged.hands
     assert anew.hands["left"].curl_angles == {"ring-finger": 11.0}
     np.testing.assert_array_equal(
@@ -126,35 +126,35 @@ def test_an_uneven_scale_that_is_animated_is_looked_at_now_and_then(armature: Ob
     for size in np.linspace(1.0, 2.0, frames):
         armature.scale = (1.0, 1.0, size)
         bpy.context.view_layer.update()
-        if detection_cache.known(armature) is None:
-            detection_cache.look(armature)
+        if detection_cache.cached(armature) is None:
+            detection_cache.detect(armature)
     assert 2 <= len(looks) <= frames // 4
 
 
 def test_what_is_asked_for_all_the_time_is_not_dropped_for_what_is_not(armature: Object) -> None:
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     others = [armature.copy() for _ in range(detection_cache.CACHE_SIZE)]
     for other in others:
-        detection_cache.remember(other, DetectedHands())
-        assert detection_cache.known(armature) is not None
-    assert detection_cache.known(others[0]) is None, "the one that nobody asked for again"
-    assert detection_cache.known(others[-1]) is not None
+        detection_cache.store(other, DetectedHands())
+        assert detection_cache.cached(armature) is not None
+    assert detection_cache.cached(others[0]) is None, "the one that nobody asked for again"
+    assert detection_cache.cached(others[-1]) is not None
 
 
 def test_a_name_that_a_field_refuses_is_reported_until_something_else_is_done(
     armature: Object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hand = bpy.context.scene.knuckle_rig.left
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     hand.thumb_tip = "no such bone"
-    known = detection_cache.known(armature)
+    known = detection_cache.cached(armature)
     assert known is not None
     assert "has no bone 'no such bone' for thumb-tip" in known.refused
     assert capsys.readouterr().out == ""
-    assert known.hands == detection_cache.look(armature).hands
+    assert known.hands == detection_cache.detect(armature).hands
     hand.thumb_tip = "no such bone"
     hand.thumb_tip = ""
-    known = detection_cache.known(armature)
+    known = detection_cache.cached(armature)
     assert known is not None
     assert not known.refused
 
@@ -185,15 +185,15 @@ def test_an_armature_without_a_volume_is_reported(
         save_mapping(armature, user_mapping(find_hands(armature)[0]))
     armature.scale = scale
     bpy.context.view_layer.update()
-    known = detection_cache.look(armature)
-    assert "scaled to nothing" in known.problem and not known.bindings
-    with pytest.raises(RigError, match="scaled to nothing"):
+    known = detection_cache.detect(armature)
+    assert "scaled to zero" in known.problem and not known.bindings
+    with pytest.raises(RigError, match="scaled to zero"):
         find_hands(armature)
 
 
 def test_names_are_where_the_axes_end_and_lay_out_no_axes(armature: Object, monkeypatch: pytest.MonkeyPatch) -> None:
     bpy.context.scene.knuckle_rig.axes = True
-    binding = detection_cache.look(armature).bindings["left"]
+    binding = detection_cache.detect(armature).bindings["left"]
     for gone in ((), ("index-finger-tip", "thumb-tip")):
         kept = replace(binding, bones=tuple(None if bone in gone else bone for bone in binding.bones))
         frames = posed_frames(armature, kept)

@@ -345,7 +345,7 @@ def test_a_palm_that_cannot_rest_is_reported_with_the_reason_and_no_correction_i
     thing, before = table(armature), keys(armature)
     thing.animation_data_clear()
     place, up = thing.location.copy(), thing.rotation_euler.to_matrix() @ Vector((0.0, 0.0, 1.0))
-    for shift, tilt, sentence in ((-1.0, 0.0, "does not come to 'Table': it stays"), (-0.1, 55.0, "would turn by")):
+    for shift, tilt, sentence in ((-1.0, 0.0, "does not reach 'Table': it stays"), (-0.1, 55.0, "would rotate by")):
         thing.location = place + shift * up
         turned = Quaternion(thing.rotation_euler.to_matrix().col[0], np.deg2rad(tilt))
         thing.rotation_euler = (turned @ thing.rotation_euler.to_quaternion()).to_euler()
@@ -359,7 +359,7 @@ def test_a_wrist_that_not_only_keys_move_is_told_by_what(armature: bpy.types.Obj
     table(armature)
     before, wrist = keys(armature), armature.pose.bones["wrist"]
     limit = wrist.constraints.new("LIMIT_LOCATION")
-    with pytest.raises(RuntimeError, match="constraint 'Limit Location' of 'wrist' may keep the palm from its place"):
+    with pytest.raises(RuntimeError, match="constraint 'Limit Location' of 'wrist' may keep the palm from its target"):
         hold(tips={"palm"})
     limit.mute = True
     wrist.driver_add("location", 2)

@@ -59,7 +59,7 @@ def load(folder: Path, **values: Any) -> None:
         ({"cleaning": {"cutoff": 1e39}}, "cutoff is"),
         ({"cleaning": {"gap_limit": float("nan")}}, "gap_limit is nan"),
         ({"fps": 0.01}, "fps is 0.01, the panel takes 0.1"),
-        ({"capture": "a\udc80b.c3d"}, "holds half a character"),
+        ({"capture": "a\udc80b.c3d"}, "contains half a character"),
         ({"rig": "a\0b.blend"}, "rig holds characters"),
     ],
     ids=str,
@@ -167,7 +167,7 @@ def test_a_take_goes_to_the_scene_and_the_armature_that_it_was_solved_for() -> N
     assert not other.objects
     scene.collection.objects.unlink(armature)
     bpy.context.window.scene = scene
-    with pytest.raises(Exception, match="'Rig' is not in scene 'Scene' any more"):
+    with pytest.raises(Exception, match="'Rig' is no longer in scene 'Scene'"):
         kind.finish(operator, bpy.context)
 
 

@@ -65,14 +65,14 @@ def opposed(hand: HandModel) -> Floats:
 def test_the_skins_of_a_fingertip_and_the_thumb_touch(rig: str, view: str) -> None:
     armature = HANDS[rig]()
     bpy.context.view_layer.update()
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     who = posable_hand_arm(armature, "right")
     hand, state = who.rig_hand, who.rig_hand.read()
     posed = opposed(hand.hand)
     hand.write(HandState(Pose(hand.hand, state.pose.root, posed[None]), state.beyond))
     bpy.context.view_layer.update()
     dragged = start_rig_drag(who, CHAIN_JOINTS["index-finger"][-1])
-    pinch = pinching(dragged, detection_cache.found(armature, "right"))
+    pinch = pinching(dragged, detection_cache.usable_hand(armature, "right"))
     along = hand.evaluated_frames()[0, :3, :3] @ np.array(VIEWS[view])
     along /= np.linalg.norm(along)
     thumb, last = pinch.others["thumb"].position, None

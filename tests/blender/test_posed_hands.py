@@ -24,7 +24,7 @@ def own_hands() -> list[bpy.types.Object]:
     bpy.context.view_layer.update()
     for armature in hands:
         armature.select_set(True)
-        detection_cache.look(armature)
+        detection_cache.detect(armature)
     bpy.context.view_layer.objects.active = hands[SIDES.index("right")]
     return hands
 
@@ -97,7 +97,7 @@ def test_an_armature_that_is_shown_at_rest_is_not_posed_unseen() -> None:
         lambda: bpy.ops.knuckle.drag_hand(joint="wrist", goal=(0, 0, 0)),
     ]
     for call in calls:
-        with pytest.raises(RuntimeError, match="is shown at rest, choose Pose Position"):
+        with pytest.raises(RuntimeError, match="is in Rest Position, choose Pose Position"):
             call()
     put(Slider("curl"), 0.5)
     assert np.array_equal(channels(armature), before)

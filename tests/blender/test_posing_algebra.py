@@ -40,7 +40,7 @@ def named(trace: Trace, name: str, kind: str = "point") -> Shape:
 
 
 def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.types.Object) -> None:
-    known = detection_cache.look(armature)
+    known = detection_cache.detect(armature)
     traces = TraceCache().traces(armature, known, "right", DIGITS)
     assert [trace.part for trace in traces] == list(DIGITS)
     frames = posed_frames(armature, known.bindings["right"])
@@ -53,7 +53,7 @@ def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.type
 
 
 def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.types.Object) -> None:
-    known = detection_cache.look(armature)
+    known = detection_cache.detect(armature)
     of = start_rig_drag(posable_hand_arm(armature, "right", known), "index-finger-tip", solver="cga")
     way = of.hand_arm.rig_hand.evaluated_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
     course = move(of, of.position + 0.5 * way)
@@ -69,7 +69,7 @@ def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.t
 
 
 def test_a_hollow_palm_is_shown_where_its_bones_are(armature: bpy.types.Object) -> None:
-    known, algebra = detection_cache.look(armature), TraceCache()
+    known, algebra = detection_cache.detect(armature), TraceCache()
     algebra.traces(armature, known, "right", ("palm", "pinky-finger"))
     name = known.hands["right"].bones["pinky-finger-metacarpal"]
     bone = armature.pose.bones[name]
@@ -85,7 +85,7 @@ def test_a_hollow_palm_is_shown_where_its_bones_are(armature: bpy.types.Object) 
 
 
 def test_a_limit_that_is_set_is_shown(armature: bpy.types.Object) -> None:
-    known, algebra = detection_cache.look(armature), TraceCache()
+    known, algebra = detection_cache.detect(armature), TraceCache()
 
     def ranges() -> list[float]:
         (trace,) = algebra.traces(armature, known, "right", {"index-finger"})
@@ -103,12 +103,12 @@ def test_a_limit_that_is_set_is_shown(armature: bpy.types.Object) -> None:
         setattr(limit, f"min_{axis}", -0.1)
         setattr(limit, f"max_{axis}", 0.1)
     bpy.context.view_layer.update()
-    assert detection_cache.known(armature) is known, "what is known of its hands is the same"
+    assert detection_cache.cached(armature) is known, "what is known of its hands is the same"
     assert np.abs(np.array(ranges()) - before).max() > 1 * MM
 
 
 def test_an_arm_is_shown_where_there_is_one(armature: bpy.types.Object) -> None:
-    traces = TraceCache().traces(armature, detection_cache.look(armature), "right", PARTS)
+    traces = TraceCache().traces(armature, detection_cache.detect(armature), "right", PARTS)
     armed = "lowerarm01.R" in armature.pose.bones
     assert (traces[0].part == "arm") == armed
     assert "palm" in [trace.part for trace in traces]
@@ -119,7 +119,7 @@ def test_an_arm_is_shown_where_there_is_one(armature: bpy.types.Object) -> None:
 
 
 def test_a_pose_that_stays_is_not_worked_out_again_and_a_drag_is_shown(armature: bpy.types.Object) -> None:
-    known, algebra = detection_cache.look(armature), TraceCache()
+    known, algebra = detection_cache.detect(armature), TraceCache()
     first = algebra.traces(armature, known, "right", {"index-finger"})
     assert algebra.traces(armature, known, "right", {"index-finger"}) is first
     goal = named(first[0], "T").centre + [0.0, 0.0, 0.004]
@@ -138,7 +138,7 @@ def test_a_pose_that_stays_is_not_worked_out_again_and_a_drag_is_shown(armature:
 def test_nothing_listens_while_it_is_off_and_nothing_in_the_file_is_changed(armature: bpy.types.Object) -> None:
     from knuckle.panels import algebra_overlay
 
-    known = detection_cache.look(armature)
+    known = detection_cache.detect(armature)
     before = snapshot()
     shown = bpy.context.window_manager.knuckle_algebra
     assert not shown.show
@@ -167,7 +167,7 @@ def test_an_arm_in_ik_is_shown_where_its_bones_are() -> None:
     armature = rigs.RIGS["Rigify generated"]()[0]
     armature.pose.bones["hand_ik.R"].location = (0.1, -0.05, 0.12)
     bpy.context.view_layer.update()
-    known = detection_cache.look(armature)
+    known = detection_cache.detect(armature)
     (trace,) = TraceCache().traces(armature, known, "right", ["arm"])
     for name, bone in (("P₀", "DEF-upper_arm.R"), ("P₁", "DEF-forearm.R"), ("P₂", "DEF-hand.R")):
         off = np.linalg.norm(

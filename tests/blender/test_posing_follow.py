@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
-from knuckle.posing.following import Ball, HandPath, Tool, along_line, around_ball
+from knuckle.posing.following import GuideSphere, HandPath, Tool, along_line, around_sphere
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.keys.take_scene import new_hand
@@ -131,9 +131,9 @@ def test_a_line_and_a_sphere_are_followed_in_an_action_of_their_own(armature: bp
     off = np.linalg.norm(ways(armature, hand_arm, FRAMES, joint) - (start + PARTS[:, None] * way), axis=1).max()
     assert off < 0.5 * MM, f"line: {off / MM:.3f} mm > 0.5 mm"
     assert armature.animation_data.action == action
-    ball = Ball(tuple((start + 0.2 * size).tolist()), 0.25 * size)
+    ball = GuideSphere(tuple((start + 0.2 * size).tolist()), 0.25 * size)
     turn = np.array([0.0, 0.0, np.pi])
-    followed = follow_path(hand_arm, joint, lambda tool: around_ball(tool, ball, turn, PARTS, aim=False), FRAMES)
+    followed = follow_path(hand_arm, joint, lambda tool: around_sphere(tool, ball, turn, PARTS, aim=False), FRAMES)
     assert key(hand_arm, followed, FRAMES, "Sphere") != action
     places = ways(armature, hand_arm, FRAMES, joint)
     off = np.abs(np.linalg.norm(places - ball.centre, axis=1) - ball.radius).max()

@@ -36,7 +36,7 @@ def body() -> Object:
 def chosen(armature: Object) -> Object:
     bpy.context.view_layer.objects.active = armature
     bpy.context.view_layer.update()
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     return armature
 
 
@@ -302,7 +302,7 @@ def test_what_is_out_of_reach_is_reached_for(body: Object) -> None:
 def test_errors_name_what_is_wrong(hand: Object) -> None:
     far = grid("Far", (9.0, 0, 0), (np.pi / 2, 0, 0), 0.1)
     settings(target=grid("Floor", (0, 0, 0), (0, 0, 0)), other=far, kind="LINE")
-    with pytest.raises(RuntimeError, match="'Floor' and 'Far' reach different parts"):
+    with pytest.raises(RuntimeError, match="'Floor' and 'Far' cover different parts"):
         bpy.ops.knuckle.follow()
     settings(other=grid("Ceiling", (0, 0, 1), (0, 0, 0)))
     with pytest.raises(RuntimeError, match="parallel"):

@@ -55,11 +55,11 @@ moves = pytest.mark.parametrize("move", [moved_by_key, moved_by_modifier])
 @moves
 def test_both_spheres_of_a_mesh_move_with_its_vertices(move: Callable[[Object], None]) -> None:
     obj = bowl()
-    before = np.array(guides.ball_of(obj).centre)
+    before = np.array(guides.sphere_of_object(obj).centre)
     move(obj)
-    through = guides.ball_through_selected(obj)
+    through = guides.sphere_through_selected(obj)
     np.testing.assert_allclose([*through.centre, through.radius], [0.6, 0.2, 0.3, 0.1], atol=1e-6)
-    np.testing.assert_allclose(guides.ball_of(obj).centre, before + (0.1, 0.0, 0.0), atol=1e-6)
+    np.testing.assert_allclose(guides.sphere_of_object(obj).centre, before + (0.1, 0.0, 0.0), atol=1e-6)
 
 
 @moves
@@ -67,7 +67,7 @@ def test_an_edge_moves_with_its_vertices(move: Callable[[Object], None]) -> None
     table = grid("Table", (0.5, 0.0, 0.1), (0.0, 0.0, 0.0))
     select_edge(table, {0, 1})
     move(table)
-    ends = guides.path_of(table)
+    ends = guides.path_along(table)
     np.testing.assert_allclose(ends[np.argsort(ends[:, 0])], [(0.4, -0.2, 0.1), (0.8, -0.2, 0.1)], atol=1e-6)
 
 
@@ -78,25 +78,25 @@ def test_a_plane_moves_with_its_vertices(move: Callable[[Object], None]) -> None
     for vertex in wall.data.vertices:
         vertex.co.z = vertex.co.x
     move(wall)
-    start, along = guides.line_between(table, wall, np.zeros(3))
+    start, along = guides.segment_between(table, wall, np.zeros(3))
     np.testing.assert_allclose(np.stack([start, start + along])[:, [0, 2]], np.tile([0.6, 0.1], (2, 1)), atol=1e-6)
     np.testing.assert_allclose(sorted([start[1], start[1] + along[1]]), [-0.1, 0.1], atol=1e-6)
 
 
 def test_a_mesh_in_edit_mode_is_the_sphere_that_it_was() -> None:
     obj = bowl()
-    before = guides.ball_of(obj)
+    before = guides.sphere_of_object(obj)
     bpy.context.view_layer.objects.active = obj
     bpy.ops.object.mode_set(mode="EDIT")
     try:
-        assert guides.ball_of(obj) == before
+        assert guides.sphere_of_object(obj) == before
     finally:
         bpy.ops.object.mode_set(mode="OBJECT")
 
 
-@pytest.mark.parametrize("follow", [guides.ball_through_selected, guides.path_of])
+@pytest.mark.parametrize("follow", [guides.sphere_through_selected, guides.path_along])
 def test_modifiers_that_add_vertices_are_told_as_indices_then_name_others(follow: Callable[[Object], object]) -> None:
-    obj = bowl() if follow is guides.ball_through_selected else grid("Bowl", (0.5, 0.0, 0.1), (0.0, 0.0, 0.0))
+    obj = bowl() if follow is guides.sphere_through_selected else grid("Bowl", (0.5, 0.0, 0.1), (0.0, 0.0, 0.0))
     if obj.data.edges:
         select_edge(obj, {0, 1})
     mirror = obj.modifiers.new("Mirror", "MIRROR")

@@ -244,9 +244,9 @@ def test_a_hand_that_cannot_be_posed_keeps_no_other_from_its_pins(
     assert operators.knuckle.reach_pins() == {"FINISHED"}
     assert np.array_equal(channels(broken), exact)
     assert not np.array_equal(channels(whole), before)
-    assert f"'{broken.name}' is shown at rest" in capfd.readouterr().out
+    assert f"'{broken.name}' is in Rest Position" in capfd.readouterr().out
     whole.data.pose_position = "REST"
-    with pytest.raises(RuntimeError, match="at rest"):
+    with pytest.raises(RuntimeError, match="in Rest Position"):
         operators.knuckle.reach_pins()
 
 

@@ -35,7 +35,7 @@ def opened(name: str) -> bpy.types.Object:
     armature = default() if name == OWN else rigs.RIGS[name]()[0]
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="POSE")
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     return armature
 
 
@@ -67,7 +67,7 @@ def got(slider: Slider) -> float:
 
 
 def chosen(armature: bpy.types.Object) -> RigHand:
-    sides = [side for side in SIDES if side in detection_cache.look(armature).hands]
+    sides = [side for side in SIDES if side in detection_cache.detect(armature).hands]
     asked().side = sides[0]
     return posable_hand(armature, sides[0])
 
@@ -335,7 +335,7 @@ def test_without_an_armature_or_a_hand_sliders_show_nothing_and_do_nothing() -> 
     empty = bpy.data.objects.new("Empty", bones)
     bpy.context.scene.collection.objects.link(empty)
     bpy.context.view_layer.objects.active = empty
-    detection_cache.look(empty)
+    detection_cache.detect(empty)
     put(Slider("curl"), 0.5)
     assert got(Slider("curl")) == 0.0
 
@@ -382,7 +382,7 @@ def test_swapping_twice_gives_both_hands_back(two_hands: bpy.types.Object) -> No
 def test_hands_that_are_armatures_of_their_own_are_mirrored_where_both_are_selected() -> None:
     right = opened(OWN)
     put(Slider("curl"), 0.6)
-    with pytest.raises(RuntimeError, match="has no left hand, select the armature that has it as well"):
+    with pytest.raises(RuntimeError, match="has no left hand, also select the armature that has it"):
         bpy.ops.knuckle.pose_mirror(direction="TO_LEFT")
     measures = proportions.adult("left")
     left = new_hand(measures, proportions.build(measures), bpy.context.scene.collection)[0]

@@ -375,7 +375,7 @@ def _muted(curves):
 
 @pytest.mark.parametrize(
     ("change", "reported"),
-    [(_stepped, "stepped keys"), (_modified, "modifiers"), (_sloping, "is extrapolated linearly"), (_muted, "muted")],
+    [(_stepped, "stepped keys"), (_modified, "modifiers"), (_sloping, "is extrapolated"), (_muted, "muted")],
 )
 def test_a_bone_with_keys_of_another_kind_keeps_them_and_is_reported(change, reported):
     armature, name = foreign(), "index-finger-phalanx-distal"

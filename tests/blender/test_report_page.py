@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
-from knuckle.operators.review import problems_left
+from knuckle.operators.review import remaining_problems
 from knuckle.pipeline.evidence.packing import pack
 from knuckle.pipeline.take import Take
 from knuckle.rig.blend_file import new_scene_with_take
@@ -213,7 +213,7 @@ def test_the_button_writes_beside_the_open_file(saved: Path) -> None:
     [
         (["missing.blend"], "missing.blend: there is no such file, expected a take"),
         ([str(DEMO_CAPTURE)], "expected a .blend file with a take"),
-        (["empty.blend"], "there is no take in it"),
+        (["empty.blend"], "it contains no take"),
         (["take.blend", "--armature", "Body"], "no armature 'Body' plays a take in it, only 'Right Hand'"),
     ],
 )
@@ -259,7 +259,7 @@ def test_the_page_marks_what_corrections_mend_and_says_what_is_left(spoilt: Take
     bpy.ops.knuckle.snap_to_pose(pose="fist")
     (mend,) = corrections_of(hand)
     mark_seen([hand], frozenset({problems[-1].key}))
-    left = problems_left(bpy.context, hand)
+    left = remaining_problems(bpy.context, hand)
     assert 0 < len(left) < len(problems) and problems[0] not in left and problems[-1] not in left
     corrected = content()
     rows = page_texts(path)

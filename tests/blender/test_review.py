@@ -14,8 +14,8 @@ from mathutils import Matrix
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.hand.joints import DIGITS
-from knuckle.operators.review import BeforeMend, problems_left
-from knuckle.operators.time_editors import region_beside
+from knuckle.operators.review import BeforeMend, remaining_problems
+from knuckle.operators.time_editors import region_without_frame
 from knuckle.pipeline.evidence.packing import unpack
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
@@ -162,7 +162,7 @@ def test_a_mend_tells_how_many_problems_are_left(
     else:
         span = {"first": int(thumb.first) - 8, "last": int(thumb.last) + 9, "blend": 4}
         assert bpy.ops.knuckle.hold_contact(digit="thumb", other="index-finger", **span) == {"FINISHED"}
-    left = problems_left(bpy.context, hand)
+    left = remaining_problems(bpy.context, hand)
     assert thumb not in left and len(left) == len(problems_of(hand)) - 1
     assert f"Mended, {len(left)} problem" in "".join(capfd.readouterr())
 
@@ -218,7 +218,7 @@ def test_a_problem_that_is_clicked_is_shown_and_an_unknown_one_is_reported(hand:
     last = problems_of(hand)[-1]
     assert bpy.ops.knuckle.show_problem(problem=last.key) == {"FINISHED"}
     assert bpy.context.scene.frame_current_final == pytest.approx(last.worst, abs=1e-3)
-    with pytest.raises(RuntimeError, match="does not have that problem"):
+    with pytest.raises(RuntimeError, match="no longer has that problem"):
         bpy.ops.knuckle.mark_seen(problem="left elbow 3")
 
 
@@ -281,7 +281,7 @@ def test_lines_lead_from_markers_to_the_solved_hand(tmp_path: Any) -> None:
     assert report is not None
     assert evidence is not None
     shown = next(obj for obj in scene.objects if is_markers(obj))
-    binding = detection_cache.now(armature).bindings["right"]
+    binding = detection_cache.detected(armature).bindings["right"]
     for reported, problem in zip(report["problems"], problems_of(armature), strict=True):
         bpy.ops.knuckle.show_problem(problem=problem.key)
         bpy.context.view_layer.update()
@@ -334,4 +334,4 @@ def test_editors_of_time_are_scrolled_and_drivers_are_left(editor, scrolls):
     area = bpy.context.window_manager.windows[0].screen.areas[0]
     area.ui_type = editor
     far = 1e6
-    assert (region_beside(area, far) is not None) == scrolls
+    assert (region_without_frame(area, far) is not None) == scrolls

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("extension")
 
 def chosen(armature: bpy.types.Object) -> bpy.types.Object:
     """The armature, as the scene's."""
-    detection_cache.forget()
+    detection_cache.clear()
     bpy.context.scene.knuckle.rig, bpy.context.scene.knuckle.armature = "ARMATURE", armature
     return armature
 
@@ -72,9 +72,9 @@ def test_turns_stay_within_half_a_turn_and_mirroring_twice_gives_them_back(turn:
 
 def test_mirroring_takes_the_same_bones_as_the_other_hand_and_turns_the_palm_around() -> None:
     armature = chosen(rig("left"))
-    before = detection_cache.look(armature)
+    before = detection_cache.detect(armature)
     assert bpy.ops.knuckle.mirror_hand() == {"FINISHED"}
-    after = detection_cache.known(armature)
+    after = detection_cache.cached(armature)
     assert after is not None
     assert (set(before.hands), set(after.hands)) == ({"left"}, {"right"})
     assert after.hands["right"].bones == before.hands["left"].bones
@@ -104,7 +104,7 @@ def test_a_hand_is_picked_from_nothing_by_its_wrist_and_the_first_bone_of_each_d
     armature["knuckle_mapping_right"] = json.dumps({"version": 2, "side": "right", "bones": {}})
     with pytest.raises(RigError, match="it has 0 bones, expected a wrist and at least one digit"):
         find_hands(armature)
-    assert "0 bones" in detection_cache.look(armature).problems["right"]
+    assert "0 bones" in detection_cache.detect(armature).problems["right"]
     for what in ("wrist", *DIGITS):
         joint = what if what == "wrist" else CHAIN_JOINTS[what][0]
         bone = armature.data.bones[str(JOINT_INDEX[joint])].name
@@ -117,12 +117,12 @@ def test_a_hand_is_picked_from_nothing_by_its_wrist_and_the_first_bone_of_each_d
 def test_while_one_hand_is_picked_the_other_one_stays_known(shared: Path) -> None:
     armature, truth = RIGS["MakeHuman for games"]()
     chosen(armature)
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     armature["knuckle_mapping_left"] = json.dumps(
         {"version": 2, "side": "left", "bones": {"wrist": truth["left"]["wrist"]}}
     )
-    known = detection_cache.look(armature)
-    assert "1 bones, expected a wrist and at least one digit" in known.why_not("left")
+    known = detection_cache.detect(armature)
+    assert "1 bones, expected a wrist and at least one digit" in known.problem_of("left")
     assert known.usable == ("right",)
     assert known.hands["left"].bones == {"wrist": truth["left"]["wrist"]}
     assert known.hands["right"].bones == truth["right"]
@@ -136,7 +136,7 @@ def test_one_hand_that_is_broken_keeps_nobody_from_posing_and_keying_the_other(b
     bones = {"wrist": truth["left"]["wrist"]} if broken == "one bone" else truth["left"] | {"thumb-tip": "gone"}
     text = json.dumps({"version": 2, "side": "left", "bones": bones})
     armature["knuckle_mapping_left"] = "{" if broken == "no JSON" else text
-    known = detection_cache.look(armature)
+    known = detection_cache.detect(armature)
     assert known.usable == ("right",)
     assert not known.problem
     right = posable_hand(armature, "right", known)
@@ -183,7 +183,7 @@ def test_a_field_shows_the_bone_and_picks_another_one() -> None:
     armature = chosen(rig("left"))
     hand = bpy.context.scene.knuckle_rig.left
     assert hand.wrist == "", "nobody has looked yet, and drawing does not"
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     assert hand.wrist == find_hand(armature, "left").bones["wrist"]
     tip = setting("index-finger-tip")
     assert getattr(hand, tip)
@@ -202,11 +202,11 @@ def test_what_is_wrong_with_a_kept_mapping_can_be_corrected_in_the_panel() -> No
     bones = find_hand(armature, "left").bones
     save_mapping(armature, Mapping("left", bones))
     armature.data.bones[bones["thumb-tip"]].name = "renamed"
-    assert "has no bone 'thumb-tip'" in detection_cache.look(armature).problems["left"]
+    assert "has no bone 'thumb-tip'" in detection_cache.detect(armature).problems["left"]
     assert bpy.ops.knuckle.pick_bone(side="left", what="thumb-tip", bone="renamed") == {"FINISHED"}
     assert find_hand(armature, "left").bones == bones | {"thumb-tip": "renamed"}
     armature[PROPERTIES["left"]] = "{"
-    assert "not JSON" in detection_cache.look(armature).problems["left"]
+    assert "not JSON" in detection_cache.detect(armature).problems["left"]
     assert bpy.ops.knuckle.detect_again() == {"FINISHED"}
     assert find_hands(armature)
 
@@ -253,26 +253,26 @@ def test_the_bones_of_a_digit_are_selected_in_pose_mode_and_no_others() -> None:
 
 def test_what_is_remembered_is_found_again_after_an_undo_and_not_after_a_change() -> None:
     armature = chosen(rig("left"))
-    assert detection_cache.look(armature).hands["left"].corrected is False
+    assert detection_cache.detect(armature).hands["left"].corrected is False
     bpy.ops.ed.undo_push(message="before")
     bpy.ops.knuckle.flip_digit(side="left", digit="thumb")
     bpy.ops.ed.undo_push(message="flipped")
     name = armature.name
     bpy.ops.ed.undo()
     armature = bpy.data.objects[name]
-    before = detection_cache.known(armature)
+    before = detection_cache.cached(armature)
     assert before is not None
     assert not before.hands["left"].corrected
     armature.location, armature.rotation_euler, armature.scale = (1, 2, 3), (1, 0, 2), (0.1, 0.1, 0.1)
     bpy.context.view_layer.update()
-    assert detection_cache.known(armature) is before, "where it is and how large says nothing of its hands"
+    assert detection_cache.cached(armature) is before, "where it is and how large says nothing of its hands"
     armature.scale = (-0.1, 0.1, 0.1)
     bpy.context.view_layer.update()
-    assert detection_cache.known(armature) is None, "mirrored, the other hand is seen"
+    assert detection_cache.cached(armature) is None, "mirrored, the other hand is seen"
     armature.scale = (1, 1, 1)
     armature.data.bones[0].name = "another"
     bpy.context.view_layer.update()
-    assert detection_cache.known(armature) is None
+    assert detection_cache.cached(armature) is None
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -280,7 +280,7 @@ def test_what_is_remembered_is_found_again_after_an_undo_and_not_after_a_change(
 def test_drawn_axes_follow_a_pose_and_begin_at_the_tips(name: str, place: str, shared: Path) -> None:
     armature, _ = RIGS[name]()
     placed(armature, place)
-    known = detection_cache.look(chosen(armature))
+    known = detection_cache.detect(chosen(armature))
     assert not known.problem
     for side, binding in known.bindings.items():
         rest = {one.digit: one for one in hand_axes(posed_frames(armature, binding)).digits}
@@ -364,7 +364,7 @@ def test_nothing_is_left_once_the_extension_is_switched_off() -> None:
 
 def test_nothing_is_changed_by_a_correction_that_does_not_fit() -> None:
     armature = chosen(rig("left"))
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     with pytest.raises(RigError, match="has no bone 'nowhere'"):
         correct(armature, "left", lambda mapping: with_bone(mapping, "wrist", "nowhere"))
     with pytest.raises(RuntimeError, match="has no bone 'nowhere', pick another bone"):

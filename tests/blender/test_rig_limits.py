@@ -264,7 +264,7 @@ def test_limits_without_any_pose_of_a_hand_are_reported_in_one_sentence() -> Non
     with pytest.raises(RigError, match=r"bone 'index-finger-phalanx-intermediate' keep it \d+ degrees"):
         armature_limits(armature, hand)
     bone.constraints[0].min_x = np.deg2rad(100)
-    with pytest.raises(RigError, match=r"limits X to 100..90 degrees, the first must be the smaller"):
+    with pytest.raises(RigError, match=r"limits X to 100..90 degrees, expected the lower limit first"):
         armature_limits(armature, hand)
 
 
@@ -278,7 +278,7 @@ def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_reporte
     hand = proportions.build(proportions.adult("right"))
     reported = armature_limits(armature, hand)
     assert reported.limits == {} and reported.bones == 0
-    assert [note for note in reported.notes if f"'{mcp.name}'" in note and "another space" in note]
+    assert [note for note in reported.notes if f"'{mcp.name}'" in note and "a space other than" in note]
     pip.constraints[0].mute = False
     assert set(armature_limits(armature, hand).limits) == {(pip.name, "flexion")}
 

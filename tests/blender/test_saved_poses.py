@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def active(armature: bpy.types.Object) -> bpy.types.Object:
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="POSE")
-    detection_cache.look(armature)
+    detection_cache.detect(armature)
     return armature
 
 

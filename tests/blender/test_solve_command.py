@@ -228,7 +228,7 @@ def test_a_take_that_meets_a_condition_is_saved_and_fails(tmp_path, capsys):
     assert main([*command, "--fail-on", "tip_error_mm.p99>3, leaps>0"]) == 0
     assert main([*command, "--fail-on", "tip_error_mm.max>=0"]) == 3
     reported = capsys.readouterr().err
-    assert reported.startswith("knuckle: the take was saved, and fails: tip_error_mm.max>=0 (it is ")
+    assert reported.startswith("knuckle: the take was saved, but fails: tip_error_mm.max>=0 (it is ")
     assert main([*command, "--fail-on", "tips>0"]) == 1
     assert main([*command, "--joints", str(evidence)]) == 1
     arrays = np.load(evidence, allow_pickle=False)

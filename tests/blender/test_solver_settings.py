@@ -27,7 +27,7 @@ def other_value(default: Any, may_be: SettingRange, rng: np.random.Generator) ->
     if isinstance(default, str):
         return next((choice for choice in may_be.choices if choice != default), default)
     share = rng.uniform(0.1, 0.9)
-    value = may_be.least + share * (may_be.most - may_be.least)
+    value = may_be.minimum + share * (may_be.maximum - may_be.minimum)
     return int(value) if isinstance(default, int) else float(f"{value:.5g}")
 
 
@@ -77,15 +77,15 @@ def test_a_solver_that_is_not_chosen_keeps_its_settings_and_the_chosen_one_is_re
 @dataclass(frozen=True, slots=True)
 class EveryKind:
     switch: bool = setting(True, "A switch")
-    count: int = setting(3, "A count", least=1, most=9)
-    huge: int = setting(10**9, "More than Blender can keep", most=1e12)
-    share: float = setting(0.2, "A share", most=1.0)
-    way: float = setting(0.003, "A length", least=1e-9, most=0.1, unit="m")
-    turn: float = setting(0.5, "An angle", most=3.0, unit="rad")
-    time: float = setting(0.1, "A time", most=0.5, unit="s")
-    step: float = setting(1e-9, "A tiny angle", least=1e-10, most=0.1, unit="rad")
-    small: float = setting(2e-6, "A tiny number", most=1.0)
-    third: float = setting(2 / 3, "What six digits cannot tell", least=1 / 3, most=2e6 / 3)
+    count: int = setting(3, "A count", minimum=1, maximum=9)
+    huge: int = setting(10**9, "More than Blender can keep", maximum=1e12)
+    share: float = setting(0.2, "A share", maximum=1.0)
+    way: float = setting(0.003, "A length", minimum=1e-9, maximum=0.1, unit="m")
+    turn: float = setting(0.5, "An angle", maximum=3.0, unit="rad")
+    time: float = setting(0.1, "A time", maximum=0.5, unit="s")
+    step: float = setting(1e-9, "A tiny angle", minimum=1e-10, maximum=0.1, unit="rad")
+    small: float = setting(2e-6, "A tiny number", maximum=1.0)
+    third: float = setting(2 / 3, "What six digits cannot tell", minimum=1 / 3, maximum=2e6 / 3)
     method: str = setting("one-step", "How", choices=("one-step", "all"))
     named: str = setting("b", "Which", choices={"a": "The first", "b": "The second"})
 

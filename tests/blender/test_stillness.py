@@ -104,13 +104,13 @@ def on_a_bone(thing: Object, hand: Object) -> None:
 @pytest.mark.parametrize(
     ("prepare", "why"),
     [
-        (moved_by_keys, "Keys of its own move 'Ball' after frame 20"),
-        (wobbles, "Keys of its own move 'Ball'"),
-        (driven, "Drivers or NLA strips of its own move 'Ball'"),
-        (in_a_strip, "Drivers or NLA strips of its own move 'Ball'"),
+        (moved_by_keys, "'Ball' is moved by its own keys after frame 20"),
+        (wobbles, "'Ball' is moved by its own keys"),
+        (driven, "'Ball' is moved by its own drivers or NLA strips"),
+        (in_a_strip, "'Ball' is moved by its own drivers or NLA strips"),
         (tweaked, "tweaked in the NLA"),
         (constrained, "the constraint 'Copy Location' as well"),
-        (elsewhere, "not where its own keys have it"),
+        (elsewhere, "has been moved since its last key"),
         (on_what_moves, "is moved by 'Tray', its parent"),
         (on_what_carries_the_hand, "is moved by 'Root', its parent"),
         (on_a_bone, "is moved by 'Left Hand', its parent"),
@@ -154,8 +154,8 @@ def test_what_stays_or_has_come_by_then_is_attached(hand: Object, thing: Object)
     ("prepare", "why"),
     [
         (constrained, "the constraint 'Copy Location' as well"),
-        (driven, "Drivers or NLA strips"),
-        (moved_by_keys, "Keys of its own move 'Ball' after frame 32"),
+        (driven, "its own drivers or NLA strips"),
+        (moved_by_keys, "'Ball' is moved by its own keys after frame 32"),
     ],
 )
 def test_it_is_not_let_go_of_where_it_would_not_stay(

@@ -15,7 +15,7 @@ from knuckle.hand.joints import DIGITS
 from knuckle.hand.kinematics import joint_frames
 from knuckle.operators.hold_contact import found_contacts
 from knuckle.operators.marker_labels import marker_of_problem
-from knuckle.operators.review import problem_here, problems_left, remains_of
+from knuckle.operators.review import problem_here, remaining_problems, remains_of
 from knuckle.operators.take_corrections import expected_take
 from knuckle.pipeline.corrections.correction import PALM, Correction, HeldTouch
 from knuckle.rig.keys.corrections.corrected_take import corrections_of, hands_of_take
@@ -109,7 +109,7 @@ def mended_in_place(rig: Armature, visited: TakeProblem, number: int, other: str
         assert inside > 0 and beside <= NEIGHBOUR, f"{kind} on {own} moves what was mended by {beside}"
         outside = changed(keys, now, lambda f, spans=[*others, own]: within(f, spans))[1]
         assert outside < 1e-6, f"{kind} on {own} moves frames outside of all ranges by {outside}"
-        remains = remains_of(left, before, problems_left(bpy.context, rig))
+        remains = remains_of(left, before, remaining_problems(bpy.context, rig))
         if not remains:
             return
         worst = max(problem.severity for problem in remains)
@@ -167,11 +167,11 @@ def test_the_ten_worst_places_are_mended_and_stay_mended(name: str, shared: Fold
     other = base_of(rig).name
     solved(rig, "fabrik")
     visited: list[TakeProblem] = []
-    while len(visited) < PLACES and problems_left(bpy.context, rig):
+    while len(visited) < PLACES and remaining_problems(bpy.context, rig):
         assert bpy.ops.knuckle.next_problem() == {"FINISHED"}
         place = problem_here(bpy.context)
         assert place is not None and scene.frame_current_final == pytest.approx(place.worst, abs=1e-3)
-        assert not any(place.is_same_place(before) for before in visited), "each once"
+        assert not any(place.is_same_problem(before) for before in visited), "each once"
         mended_in_place(rig, place, len(visited), other)
         visited.append(place)
     assert len(visited) == PLACES or bpy.ops.knuckle.next_problem() == {"CANCELLED"}, "all are mended"
@@ -181,7 +181,7 @@ def test_the_ten_worst_places_are_mended_and_stay_mended(name: str, shared: Fold
     solved(rig, "cga")
     kept, base = corrections_of(rig), base_of(rig)
     assert {each.id: each.kind for each in kept} == before and not is_unsolved(base, kept) and not waiting_of(base)
-    again = [problem for problem in problems_left(bpy.context, rig) if any(map(problem.is_same_place, visited))]
+    again = [problem for problem in remaining_problems(bpy.context, rig) if any(map(problem.is_same_problem, visited))]
     assert not again, "Next Problem does not come to what was mended"
     contacts = [each for each in kept if each.id in held]
     assert len(contacts) == 2 and not {*held} & {*shortened_of(base)}, "held as long as was asked"

@@ -61,13 +61,13 @@ def test_an_object_that_has_changed_so_that_nothing_stays_on_it_is_waited_for(ar
     hold()
     held = keys(armature)
     table.scale.z = 0.0
-    assert reason() == "'Table' is scaled flat in these frames, give it a size along all axes"
+    assert reason() == "'Table' is scaled to zero along an axis in these frames, give it a size along all axes"
     table.scale.z = 0.01
     place = table.location.copy()
     table.keyframe_insert("location", frame=LAST)
     table.location.x = math.nan
     table.keyframe_insert("location", frame=LAST + 1)
-    assert reason() == "'Table' has a place in these frames that is not of finite numbers"
+    assert reason() == "'Table' has a transform in these frames that is not finite"
     table.animation_data_clear()
     table.location = place
 
@@ -87,7 +87,7 @@ def test_an_object_that_has_changed_so_that_nothing_stays_on_it_is_waited_for(ar
     for vertex in top:
         vertex.co.z -= 1.0  # of 10 mm
     table.data.update()
-    assert reason() == "its place is 10.0 mm from the surface of 'Table' now"
+    assert reason() == "its target is 10.0 mm from the surface of 'Table' now"
     for vertex in top:
         vertex.co.z += 1.0
     table.data.update()

@@ -140,10 +140,11 @@ def test_one_sentence_says_what_and_the_remedy() -> None:
     ("beyond", "turned", "sentence"),
     [
         (4.0, 0.0, "the left hand bends up to 95° at the wrist, more than a person's does: stop"),
-        (0.0, 7.0, "the left hand turns farther about the forearm than a person's does: stop"),
+        (0.0, 7.0, "the left hand rotates farther about the forearm than a person's does: stop"),
         (
             *(4.0, 7.0),
-            "the left hand bends up to 95° at the wrist and turns farther about the forearm than a person's does: stop",
+            "the left hand bends up to 95° at the wrist and rotates farther about the forearm than a person's does: "
+            "stop",
         ),
     ],
 )

@@ -63,7 +63,7 @@ def posed(screen: "Screen") -> list[Any]:
 
 
 def known(armature: Any) -> Any:
-    return ours("rig.detection_cache").look(armature)
+    return ours("rig.detection_cache").detect(armature)
 
 
 def armature_of(screen: "Screen", side: str = "right") -> Any:

@@ -316,7 +316,7 @@ def test_a_video_without_hands_writes_nothing(page: Page, tmp_path: Path, capsys
 def test_a_killed_command_leaves_no_browser_and_no_address_to_read(page: Page, tmp_path: Path) -> None:
     video = tmp_path / "bars.mp4"
     video.write_bytes(base64.b64decode(page.evaluate(f"made.numbered({STEADY}).then(made.bytes)")))
-    track = "for progress in track_video(Path(sys.argv[1])): print(progress.doing, flush=True)"
+    track = "for progress in track_video(Path(sys.argv[1])): print(progress.description, flush=True)"
     imports = "import sys; from pathlib import Path; from knuckle.capture.devices.video_tracking import track_video"
     command = [sys.executable, "-c", f"{imports}\n{track}", str(video)]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

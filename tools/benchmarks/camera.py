@@ -109,14 +109,14 @@ def scored(video: Video, found: dict[str, Any]) -> Scored:
 
 
 def title(video: Video) -> str:
-    """What is seen, as the table names it."""
+    """Return the description of a video for the table."""
     kind = "Knuckle" if video.hand < len(SHAPES) else "MakeHuman"
     words = [kind, SHAPES[video.hand % len(SHAPES)].name, video.motion, video.view, video.background, video.skin]
     return ", ".join(words + ["blurred"] * video.blurred)
 
 
 def cells(detector: Score, knuckle: Score) -> list[str]:
-    """A row's figures, the detector's own and Knuckle's."""
+    """Return a row's figures, the detector's own and Knuckle's."""
     pairs = [(getattr(detector, name), getattr(knuckle, name)) for name in ("pa_mpjpe", "pa_p95", "mpjpe")]
     pa, p95, wrist_about = (f"{a:.1f} → {b:.1f}" for a, b in pairs)
     return [
@@ -133,7 +133,7 @@ def cells(detector: Score, knuckle: Score) -> list[str]:
 
 
 def mean(name: str, videos: list[Scored]) -> Scored:
-    """The mean of several videos; leaps are counted together."""
+    """Return the mean of several videos; leaps are counted together."""
     detector, live, take = (mean_score([one.live[way] for one in videos]) for way in range(3))
     return Scored(
         f"**{name}**",
@@ -145,13 +145,13 @@ def mean(name: str, videos: list[Scored]) -> Scored:
 
 
 def mean_score(scores: list[Score]) -> Score:
-    """The mean of several videos; leaps are counted together."""
+    """Return the mean of several videos; leaps are counted together."""
     values = np.array([vars_of(one) for one in scores])
     return Score(*values.mean(axis=0)[:-1], int(values[:, -1].sum()))
 
 
 def vars_of(one: Score) -> list[float]:
-    """A score's figures in their order."""
+    """Return a score's figures in their order."""
     return [getattr(one, name) for name in Score.__dataclass_fields__]
 
 

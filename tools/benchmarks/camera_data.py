@@ -27,7 +27,7 @@ DIGITS = 4
 
 
 def landmarks(video: Video) -> dict[str, Any]:
-    """The landmarks of a rendered video, as a camera writes them."""
+    """Return the landmarks of a rendered video, as a camera writes them."""
     document: dict[str, Any] = json.loads((BUILD / video.name / "landmarks.json").read_text())
     return document
 

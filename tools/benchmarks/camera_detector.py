@@ -16,7 +16,7 @@ from knuckle.hand.generators import run_to_end
 
 
 def page_landmarks(folder: Path) -> dict[str, Any]:
-    """The landmarks of a folder of pictures, kept there. Raises CaptureError if no hand is found."""
+    """Return the landmarks of a folder of pictures, kept there. Raises CaptureError if no hand is found."""
     kept = folder / "landmarks-page.json"
     if not kept.is_file():
         kept.write_bytes(run_to_end(track_video(video_file(folder))).as_json())
@@ -25,7 +25,7 @@ def page_landmarks(folder: Path) -> dict[str, Any]:
 
 
 def video_file(folder: Path) -> Path:
-    """The pictures of a folder as one MP4."""
+    """Return the pictures of a folder as one MP4."""
     pictures = sorted(folder.glob("*.jpg"))
     path = folder / "video.mp4"
     bpy.ops.wm.read_homefile(use_empty=True)

@@ -1,4 +1,4 @@
-"""What the error of hands solved in a camera's picture is made of: takes solved with a part of the truth given.
+"""Measure the causes of errors of hands solved from a camera's picture, by replacing parts of the input by the truth.
 
     python tools/benchmarks/camera_errors.py [--out docs]
 
@@ -60,7 +60,7 @@ class Case:
     joints: Floats
     """(F, 21, 3) m"""
     truth: Sighting
-    """With the true landmarks."""
+    """The sighting with the true landmarks."""
     hidden: Bools
     """(F, 21) landmarks that the hand itself hides."""
 
@@ -82,7 +82,7 @@ def case(video: Video) -> Case:
 
 
 def hidden(joints: Floats) -> Bools:
-    """(F, 21) whether a bone that does not end at a joint lies before it."""
+    """Return (F, 21) whether a bone that does not end at a joint lies before it."""
     part = np.linspace(0, 1, 9)[:, None]
     covered = np.zeros(joints.shape[:2], np.bool_)
     size = np.linalg.norm(joints, axis=-1)
@@ -134,7 +134,7 @@ def state_length(shape: ShapeParameters) -> float:
 
 
 def mixed(case: Case, *, lines: Bools | bool = False, depths: Bools | bool = False) -> Sighting:
-    """What the detector saw, with the truth where lines or depths (F, 21) are given."""
+    """Return the detector's output, with the truth where lines or depths (F, 21) are given."""
     across, along = (np.broadcast_to(given, case.hidden.shape) for given in (lines, depths))
     return replace(
         case.sighting,
@@ -186,7 +186,7 @@ def landmark_row(name: str, cases: list[Case], columns: list[int], aligned: list
 
 
 def correlation(errors: Floats, lag: int) -> float:
-    """Of errors (F, L) with those so many frames later, less their means."""
+    """Return the autocorrelation of errors (F, L) at a lag of frames, less their means."""
     about = errors - errors.mean(axis=0)
     return float(((about[lag:] * about[:-lag]).mean(axis=0) / about.var(axis=0)).mean())
 

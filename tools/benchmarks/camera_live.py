@@ -26,7 +26,7 @@ ROWS = [JOINT_INDEX[joint] for joint in LANDMARK_JOINTS]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Streamed:
-    """Of F frames."""
+    """Results of F frames."""
 
     joints: Floats
     """(F, 21, 3) m in the camera's space, NaN until the hand is measured."""
@@ -57,7 +57,7 @@ def streamed(document: dict[str, Any], recipe: Recipe) -> Streamed:
 
 
 def live_cells(detector: Score, take: Score, live: Score, milliseconds: float) -> list[str]:
-    """A row of the table: the detector's own, live, and of the whole take."""
+    """Return a row of the table: the detector's own, live, and of the whole take."""
     three = (detector, live, take)
     figures = ("pa_mpjpe", "pa_p95", "mpjpe", "jitter", "bend")
     pa, p95, about, jitter, bend = (" → ".join(f"{getattr(one, name):.1f}" for one in three) for name in figures)
@@ -75,7 +75,7 @@ def live_cells(detector: Score, take: Score, live: Score, milliseconds: float) -
 
 
 def pictures(document: dict[str, Any]) -> Iterator[tuple[float, PictureFrame]]:
-    """The time in s and the picture of each frame."""
+    """Yield the time in s and the picture of each frame."""
     size = PictureSize(document["width"], document["height"])
     rate = document.get("rate") or document.get("fps") or 30.0
     for number, frame in enumerate(document["frames"]):
@@ -84,7 +84,7 @@ def pictures(document: dict[str, Any]) -> Iterator[tuple[float, PictureFrame]]:
 
 
 def in_camera(pose: Pose) -> Floats:
-    """(21, 3) m, joints of a pose (1 frame), X right, Y down, Z away."""
+    """Return the joints (21, 3) m of a pose (1 frame), X right, Y down, Z away."""
     x, y, z = joint_frames(pose.hand, pose)[0, ROWS, :3, 3].T
     return np.stack([x, -z, y], axis=-1)
 

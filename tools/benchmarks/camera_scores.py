@@ -13,7 +13,7 @@ CALM, LEAP = 5.0, 25.0
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Of one hand in one take; 21 joints in MediaPipe's order."""
+    """Errors of one hand in one take; 21 joints in MediaPipe's order."""
 
     pa_mpjpe: float
     """mm, mean distance of the joints after alignment by translation, rotation and scale (Procrustes)."""
@@ -24,7 +24,7 @@ class Score:
     jitter: float
     """m/s², mean size of the second difference of the joints relative to the wrist, times the true one's inverse."""
     bone_spread: float
-    """Mean of the bones' standard deviations over time, as a share of their lengths, in %."""
+    """Mean of the bones' standard deviations over time, as a fraction of their lengths, in %."""
     wrist: float
     """Mean distance of the wrist from the true one, in % of its distance from the camera; NaN if there is none."""
     bend: float
@@ -84,7 +84,7 @@ def _bones(points: Floats) -> Floats:
 
 
 def bends(points: Floats) -> Floats:
-    """(F, 15) rad between each digit's neighbouring bones."""
+    """Return the angles (F, 15) rad between each digit's neighbouring bones."""
     bones = _bones(points).reshape(len(points), 5, 4, 3)
     cosine = (bones[:, :, 1:] * bones[:, :, :-1]).sum(axis=-1)
     return np.asarray(np.arccos(np.clip(cosine, -1, 1)).reshape(len(points), 15))

@@ -53,7 +53,7 @@ def views(video: Video) -> tuple[Floats, Floats, Floats, float]:
 
 
 def offset(seen: list[tuple[Floats, Floats, Floats, float]], landmark: int) -> Floats:
-    """(3,) the offset of a landmark, as a share of the hand's length."""
+    """Return the offset (3,) of a landmark, as a fraction of the hand's length."""
     found = np.zeros(3)
     for _ in range(ITERATIONS):
         matrix, rhs = HELD * np.eye(3), -HELD * found

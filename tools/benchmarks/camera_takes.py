@@ -107,7 +107,7 @@ VIDEOS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """Of F frames."""
+    """The truth of F frames."""
 
     times: Floats
     """(F,) s"""
@@ -136,7 +136,7 @@ def _named_poses() -> tuple[Floats, Floats]:
 
 
 def roots_in_camera(video: Video, hand: SkinnedHand, roots: Floats) -> Floats:
-    """(F, 4, 4) T_camera_wrist."""
+    """Return T_camera_wrist (F, 4, 4)."""
     view, left = VIEWS[video.view], hand.model.side == "left"
     sign = -1.0 if left else 1.0
     # A hand's +Y (fingers) is up in the picture and its +Z (back) away from the camera.
@@ -243,7 +243,7 @@ class Studio:
         bpy.context.view_layer.update()
 
     def joints(self) -> Floats:
-        """(25, 4, 4) T_camera_joint, as Blender has them."""
+        """Return T_camera_joint (25, 4, 4), as Blender has them."""
         world = np.array(self.armature.matrix_world)
         return np.stack([world @ np.array(self.armature.pose.bones[joint].matrix) for joint in JOINTS])
 
@@ -292,7 +292,7 @@ def render(video: Video) -> None:
 
 
 def truth(video: Video) -> Truth:
-    """The joints of a rendered video."""
+    """Return the joints of a rendered video."""
     with np.load(BUILD / video.name / "truth.npz") as kept:
         return Truth(kept["times"], kept["joints"], kept["angles"])
 

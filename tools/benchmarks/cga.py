@@ -63,7 +63,7 @@ def circle(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tuple[Float
 
 
 def circle_and_case(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tuple[Floats, ...]:
-    """The same, and 1, 0 or -1 as the spheres meet, touch or do neither."""
+    """Return the same, and 1, 0 or -1 as the spheres meet, touch or do neither."""
     way = q - p
     square = dot(way, way, axis)
     along = (square + r * r - s * s) / (2 * square)
@@ -73,13 +73,13 @@ def circle_and_case(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tu
 
 
 def on_sphere(p: Floats, r: Floats, x: Floats, axis: int) -> Floats:
-    """The nearest place on a sphere."""
+    """Return the nearest place on a sphere."""
     way = x - p
     return p + r / np.sqrt(dot(way, way, axis)) * way
 
 
 def on_circle(centre: Floats, normal: Floats, radius: Floats, x: Floats, axis: int) -> Floats:
-    """The nearest place on a circle."""
+    """Return the nearest place on a circle."""
     way = x - centre
     way = way - dot(way, normal, axis) * normal
     return centre + radius / np.sqrt(dot(way, way, axis)) * way

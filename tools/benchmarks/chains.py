@@ -42,7 +42,7 @@ HEAD = ("chain", "method", "reached, %", "error mean / max mm", "iterations, mea
 
 
 def goals_within(skeleton: Skeleton, seed: int = 1) -> Floats:
-    """(F, 3) m, the ends of poses inside the limits."""
+    """Return the ends (F, 3) m of poses inside the limits."""
     unit = np.random.default_rng(seed).uniform(-1, 1, (FRAMES, len(skeleton.joints), 3))
     disc = unit[..., ::2] / np.maximum(np.linalg.norm(unit[..., ::2], axis=-1, keepdims=True), 1.0)
     angles = np.zeros_like(unit)
@@ -55,7 +55,7 @@ def goals_within(skeleton: Skeleton, seed: int = 1) -> Floats:
 
 
 def row(name: str, method: str, *, alone: bool) -> list[str]:
-    """A row under HEAD. The time is CPU time, all frames at once."""
+    """Return a row under HEAD. The time is CPU time, all frames at once."""
     skeleton = CHAINS[name]
     goals = goals_by_name(skeleton, {skeleton.joints[-1]: goals_within(skeleton)})
     settings = TreeSettings(method=method, follow=False)
@@ -84,7 +84,7 @@ def rows() -> list[list[str]]:
 
 
 def rows_of(name: str) -> list[list[str]]:
-    """The rows of a chain."""
+    """Return the rows of a chain."""
     return [*(row(name, method, alone=True) for method in METHODS), row(name, "fabrik", alone=False)]
 
 

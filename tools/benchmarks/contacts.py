@@ -68,7 +68,7 @@ LEAP_FACTOR = 1.5
 
 @dataclass(slots=True)
 class Figures:
-    """What is measured of contacts on one hand, over all takes."""
+    """Figures of the contacts on one hand, over all takes."""
 
     asked: int = 0
     held: int = 0
@@ -180,7 +180,7 @@ def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
 
 @dataclass(slots=True)
 class Parted:
-    """What is measured of digits that are kept apart on one hand, over all takes."""
+    """Figures of digits that are kept apart on one hand, over all takes."""
 
     before: list[float] = field(default_factory=list)
     """mm, of each frame, how deep the deepest part is,"""

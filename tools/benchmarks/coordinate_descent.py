@@ -43,14 +43,17 @@ HEAD = (
 
 
 def off_targets(case: Experiment) -> Experiment:
-    """The same motion, with the fingertips' markers off."""
+    """Return the same motion, with the fingertips' markers off."""
     positions = case.targets.positions.copy()
     positions[:, 3:] += np.random.default_rng(5).normal(0.0, OFF, positions[:, 3:].shape)
     return replace(case, targets=replace(case.targets, positions=positions))
 
 
 def row(what: str, case: Experiment, off: Experiment) -> list[str]:
-    """A row under HEAD. A frame's time is that of many at once, or of one after another where frames are followed."""
+    """Return a row under HEAD.
+
+    A frame's time is that of many at once, or of one after another where frames are followed.
+    """
     name, settings = METHODS[what]
     tips = [case.hand.joints.index(tip) for tip in TIPS]
     started = time.process_time()
@@ -74,7 +77,7 @@ def row(what: str, case: Experiment, off: Experiment) -> list[str]:
 
 
 def rows(methods: tuple[str, ...] = tuple(METHODS)) -> list[list[str]]:
-    """The rows of some of the methods."""
+    """Return the rows of some of the methods."""
     case = experiment(FOLLOWED)
     off = off_targets(case)
     return [row(what, case, off) for what in methods]

@@ -47,7 +47,7 @@ PATIENCE = 2.0
 SETTLED = 3600
 """s after which memory should no longer grow."""
 GROWTH_MB = 20.0
-"""Most growth from then on."""
+"""Maximum growth from then on."""
 
 
 class Clock:
@@ -63,7 +63,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the process holds."""
+    """Memory and handles of the process."""
 
     hours: float
     frames: int
@@ -77,7 +77,7 @@ class Held:
     draw_callbacks: int
     data_blocks: int
     cpu_minutes: float
-    """Of the process, since it began."""
+    """CPU time of the process since it started."""
 
 
 class Endurance:
@@ -142,7 +142,7 @@ class Endurance:
             bpy.context.scene.knuckle_live.takes.clear()
 
     def held(self, seconds: int) -> Held:
-        """What the process holds now."""
+        """Return the current memory and handles of the process."""
         gc.collect()
         stats = self.run.receiver.stats
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
@@ -188,7 +188,7 @@ def follow(hours: float, folder: Path) -> Iterator[Held]:
 
 
 def grown(rows: list[Held]) -> str:
-    """What grew or was lost, empty if nothing."""
+    """Return what grew or was lost; empty if nothing did."""
     settled = [row for row in rows if row.hours * 3600 >= SETTLED] or rows
     first, last = settled[0], settled[-1]
     if last.lost:

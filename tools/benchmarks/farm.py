@@ -54,7 +54,7 @@ class Run:
     """s, of the command and all its workers."""
     takes: list[dict[str, str]]
     load: float
-    """Of the machine, beside this run."""
+    """Load of the machine besides this run."""
 
     @property
     def frames(self) -> int:

@@ -16,7 +16,7 @@ class Course:
 
     workers: int
     seconds: float
-    """From its begin to its end."""
+    """Time from start to end."""
     efficiency: float
     """Work divided by what the workers could have done meanwhile."""
     scheduler: float

@@ -60,7 +60,7 @@ PEERS: tuple[Peer, ...] = (
     (lambda share: {"mode": "RATIO", "factor": share**0.5}, bpy.ops.graph.decimate),
     (lambda share: {"threshold": share}, bpy.ops.graph.clean),
 )
-"""What is sought, 0..1 -> the settings of an operator of Blender's."""
+"""Parameter 0..1 -> settings of an operator of Blender."""
 
 
 def main() -> None:
@@ -154,7 +154,7 @@ def run(armature: Any, operator: Any, settings: Settings) -> None:
 
 
 def within(armature: Any, dense: HandCurves) -> bool:
-    """Whether an armature's curves keep within the tolerance of a dense take."""
+    """Return whether an armature's curves keep within the tolerance of a dense take."""
     curves = {(curve.data_path, curve.array_index): curve for curve in curves_on(armature)}
     frames, channels = dense.hand.frames.tolist(), {}
     for row, paths in enumerate(dense.paths):

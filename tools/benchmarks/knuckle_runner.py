@@ -1,9 +1,9 @@
-"""Knuckle's solvers on the standard hand problem: a runner with the interface of the bench's harness.
+"""Run Knuckle's solvers on the standard hand problem, as a plug-in of the benchmark's harness.
 
 python run.py knuckle_runner A --opt solver=fabrik
 
-The palm is given, as it is to the peers: the first state holds it, and the targets are what the problem has of the
-digits. A solver that takes turns says so by an attribute `takes_rotations`; only such ones get the problems with them.
+The palm's pose is given to all solvers, by the initial state; targets are on the digits only. Targets with rotations
+are only used for solvers with the attribute `takes_rotations`.
 """
 
 import sys
@@ -17,7 +17,7 @@ import numpy as np
 import hand as standard
 
 if "knuckle" not in sys.modules:
-    # The harness runs this file from anywhere; Knuckle need not be installed.
+    # The harness may run this file from anywhere, without Knuckle being installed.
     root = Path(__file__).resolve().parents[2]
     spec = spec_from_file_location("knuckle", root / "__init__.py", submodule_search_locations=[str(root)])
     assert spec and spec.loader
@@ -33,7 +33,7 @@ from knuckle.hand.targets import Targets
 from knuckle.solvers import SOLVERS, State
 from knuckle.solvers.smoothing.angle_smoother import smooth_angles
 from knuckle.solvers.smoothing.live_smoother import LiveSmoothedSolver, LiveSmoothedState
-from knuckle.solvers.smoothing.take_smoother import smooth as smoothed
+from knuckle.solvers.smoothing.take_smoother import smooth as smooth_take
 
 NAME = "Knuckle"
 SETTINGS = "limits, DIP = 2/3 PIP, the palm given; the solver by --opt solver=NAME"
@@ -44,7 +44,7 @@ _COLUMNS = ((0, "abduction"), (0, "flexion"), (1, "abduction"), (1, "flexion"), 
 
 
 def standard_hand() -> HandModel:
-    """The bench's hand as a HandModel: its lengths, frames and limits, no twist."""
+    """Return the benchmark's hand as a HandModel with the same lengths, frames and limits, and no twist."""
     palm = adult("right").palm.copy()
     for digit, name in enumerate(names.DIGITS):
         palm[PALM_JOINTS.index(names.CHAIN_JOINTS[name][0])] = standard.BASE_P[digit] / 1000
@@ -62,22 +62,23 @@ def standard_hand() -> HandModel:
     return build(shape, limits, rows)
 
 
-def targets_of(hand: HandModel, problem: dict, turns: bool = False) -> Targets:
-    """The problem's targets in the palm's frame: fingertips, with their turns, or the turns of all phalanges."""
+def targets_of(hand: HandModel, problem: dict, with_rotations: bool = False) -> Targets:
+    """Return a problem's targets in the palm's frame: poses of fingertips, or rotations of phalanges."""
     kind, times = str(problem["kind"]), np.arange(len(problem["q_true"])) * float(problem["dt"])
     if kind == "phalanges":
         sites = [hand.site_index(joint) for chain in names.CHAIN_JOINTS.values() for joint in chain[:3]]
         rotations = problem["phal_quat"].reshape(len(times), 15, 4)
-        nowhere = np.zeros((len(times), 15))
-        return Targets(times, np.array(sites), np.zeros((*nowhere.shape, 3)), nowhere, rotations, nowhere + 1)
+        no_weights = np.zeros((len(times), 15))
+        no_positions = np.zeros((*no_weights.shape, 3))
+        return Targets(times, np.array(sites), no_positions, no_weights, rotations, no_weights + 1)
     sites = [hand.site_index(tip) for tip in names.TIPS]
-    seen = np.ones((len(times), 5))
-    turned = (problem["tip_quat"], seen) if turns and kind == "tip_pose" else ()
-    return Targets(times, np.array(sites), problem["tip_target"] / 1000, seen, *turned)
+    weights = np.ones((len(times), 5))
+    rotations = (problem["tip_quat"], weights) if with_rotations and kind == "tip_pose" else ()
+    return Targets(times, np.array(sites), problem["tip_target"] / 1000, weights, *rotations)
 
 
 def columns(hand: HandModel) -> list[tuple[int, int, int]]:
-    """The bench's digit and column of each degree of freedom, and its index in the HandModel."""
+    """Return the benchmark's digit and column of each angle, and its index in the HandModel."""
     found = [
         (digit, column, hand.dof(names.CHAIN_JOINTS[name][joint], movement))
         for digit, name in enumerate(names.DIGITS)
@@ -87,7 +88,7 @@ def columns(hand: HandModel) -> list[tuple[int, int, int]]:
 
 
 def columns_of(hand: HandModel, angles: np.ndarray) -> np.ndarray:
-    """(F, 5, 5) the bench's order of angles."""
+    """Return angles (F, D) as the benchmark's array (F, 5, 5)."""
     result = np.zeros((len(angles), 5, 5))
     for digit, column, dof in columns(hand):
         result[:, digit, column] = angles[:, dof]
@@ -97,27 +98,27 @@ def columns_of(hand: HandModel, angles: np.ndarray) -> np.ndarray:
 def _set_up(problem: dict, solver: str) -> tuple[Any, HandModel, Targets]:
     if solver not in SOLVERS:
         raise KeyError(f"knuckle_runner: solver is '{solver}', expected one of {', '.join(SOLVERS)}")
-    turns = getattr(SOLVERS[solver], "takes_rotations", False)
-    if str(problem["kind"]) == "phalanges" and not turns:
-        raise ValueError(f"knuckle_runner: the problem has turns only, which the solver {solver} does not take")
+    takes_rotations = getattr(SOLVERS[solver], "takes_rotations", False)
+    if str(problem["kind"]) == "phalanges" and not takes_rotations:
+        raise ValueError(f"knuckle_runner: the problem has only rotations, which the solver {solver} does not take")
     hand = standard_hand()
-    return SOLVERS[solver](), hand, targets_of(hand, problem, turns)
+    return SOLVERS[solver](), hand, targets_of(hand, problem, takes_rotations)
 
 
 def solve(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
-    """Frame by frame, as live: timed from the frame's targets being cut out to its pose.
+    """Solve frame by frame, as live; each frame is timed, including the selection of its targets.
 
-    smooth: each pose waits for one more frame, and is scored as that of the frame that it is of; the last frame gets
-    the pose before it.
+    smooth: smooth live, which delays poses by one frame. They are scored against the frames that they belong to; the
+    last frame has the pose of the frame before it.
     """
     method, hand, targets = _set_up(problem, solver)
     angles, seconds, state = [], [], State(np.eye(4), hand.neutral)
     if smooth:
         method, state = LiveSmoothedSolver(method), LiveSmoothedState(state.root, state.angles, state, None, None)
     for frame in range(len(targets)):
-        begin = time.perf_counter()
+        start = time.perf_counter()
         pose, state = method.solve(hand, targets.select(slice(frame, frame + 1)), state)
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.perf_counter() - start)
         angles.append(pose.angles)
     if smooth:
         angles = [*angles[1:], angles[-1]]
@@ -125,14 +126,14 @@ def solve(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
 
 
 def solve_batch(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
-    """All frames at once, as offline; smooth: by all frames."""
+    """Solve all frames at once, as offline. smooth: smooth the whole take."""
     method, hand, targets = _set_up(problem, solver)
-    begin = time.perf_counter()
-    start = State(np.eye(4), hand.neutral)
+    start = time.perf_counter()
+    state = State(np.eye(4), hand.neutral)
     if smooth:
-        clean = smoothed(hand, targets)
-        pose, _ = method.solve(hand, clean.targets, start)
-        pose = smooth_angles(hand, clean.targets, pose, clean.noise)
+        smoothed = smooth_take(hand, targets)
+        pose, _ = method.solve(hand, smoothed.targets, state)
+        pose = smooth_angles(hand, smoothed.targets, pose, smoothed.noise)
     else:
-        pose, _ = method.solve(hand, targets, start)
-    return {"angles": columns_of(hand, pose.angles), "positions": None, "total_seconds": time.perf_counter() - begin}
+        pose, _ = method.solve(hand, targets, state)
+    return {"angles": columns_of(hand, pose.angles), "positions": None, "total_seconds": time.perf_counter() - start}

@@ -47,7 +47,7 @@ Recording = tuple[Floats, Floats, Truth]
 
 
 def recording(path: Path) -> Recording:
-    """A recording, and what its own labels say."""
+    """Return a recording, and what its own labels say."""
     markers = capture.read(path)
     return markers.times, markers.positions, truth_of(markers)
 
@@ -66,7 +66,7 @@ def spoiled_takes() -> str:
 
 
 def spoiled_row(file: str, path: Path) -> list[str]:
-    """The row of one recording."""
+    """Return the row of one recording."""
     known = recording(path)
     cells = [" and ".join(dict.fromkeys(told(known, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()]
     return [f"{file}, {_counts(known)}", *cells]
@@ -85,7 +85,7 @@ def stripped_takes() -> str:
 
 
 def stripped_row(file: str, path: Path) -> list[str]:
-    """The row of one recording."""
+    """Return the row of one recording."""
     known = recording(path)
     return [file, *(told(stripped(*known, digits), 1) for digits in TIPS.values())]
 
@@ -116,7 +116,7 @@ def sureness() -> str:
 
 
 def _sets() -> Iterator[tuple[Recording, int]]:
-    """The recordings, whole and stripped, and a seed for each."""
+    """Yield the recordings, whole and stripped, and a seed for each."""
     for number, file in enumerate(FILES):
         known = recording(CAPTURES / file)
         yield known, 100 + 10 * number

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from labelling_reliability import SKIN_TAKES, SPOILT, said_and_right, seen_owners, shadowed, skin_take
+from labelling_reliability import SKIN_TAKES, SPOILT, calibration_cells, seen_owners, shadowed, skin_take
 from numpy.typing import NDArray
 from standard_page import fill, table
 
@@ -66,7 +66,7 @@ class Example:
 
 @dataclass(frozen=True)
 class _MarginAsConfidence:
-    """In place of a curve: the margin itself, shifted so that it shows whose curve it was."""
+    """Replaces a curve: returns the margin itself, shifted so that it shows whose curve it was."""
 
     offset: float
 
@@ -75,7 +75,7 @@ class _MarginAsConfidence:
 
 
 def measure(path: Path) -> list[Example]:
-    """What labelling a spoiled take says of its side, its markers and its fragments."""
+    """Return examples of a corrupted take's side, markers and fragments: margins, and whether labels are right."""
     times, positions, truth = skin_take(path)
     seed = zlib.crc32(path.stem.encode()) % 100_000
     if seed % 2:
@@ -111,13 +111,13 @@ def measure(path: Path) -> list[Example]:
 
 
 def side_example(shape: ShapeParameters, positions: Floats, fits: list[ModelFit], side: str) -> Example:
-    """What the best fits of either side say of it."""
+    """Return the example of the side by the best fits of both sides."""
     (cost, best), (other_cost, _) = model_hands.compare_sides(shape, positions, fits)
     return Example("side", side_margin(cost, other_cost), float(best.side == side), 1.0)
 
 
 def short_pieces(positions: Floats, truth: Truth, rng: np.random.Generator) -> list[Example]:
-    """What both hands say of the side of short pieces, with the right labels."""
+    """Return examples of the side by the fits of both sides to short pieces with correct labels."""
     shape, side = shape_of_spots(SPOTS), next(iter(truth.values()))[0]
     column_of = {spot: column for column, (_, spot) in truth.items()}
     labels = np.array([column_of[spot] for spot in SPOTS])
@@ -153,10 +153,10 @@ def fit_curve(examples: list[Example], curve: str) -> LogisticCurve:
 
 
 def row(examples: list[Example], curves: dict[str, LogisticCurve], name: str) -> list[str]:
-    """What the curves say of markers and fragments, and what is right."""
+    """Return the row of confidences of markers and fragments, and how many are right."""
     own = [each for each in examples if each.curve in curves]
     said = [float(curves[each.curve].probability(np.array(each.margin))) for each in own]
-    return [name, *said_and_right(said, [each.right for each in own], [each.weight for each in own], BINS)]
+    return [name, *calibration_cells(said, [each.right for each in own], [each.weight for each in own], BINS)]
 
 
 def collect(options: argparse.Namespace) -> dict[str, list[Example]]:

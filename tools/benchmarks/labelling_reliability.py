@@ -36,7 +36,7 @@ SPOILT = {"cuts": 4, "ghosts": 2}
 
 @dataclass
 class Tally:
-    """What was said, and whether it was right, weighted by frames."""
+    """Confidences, and whether they were right, weighted by frames."""
 
     said: list[float] = field(default_factory=list)
     right: list[float] = field(default_factory=list)
@@ -69,17 +69,17 @@ class Tally:
         wrong = sum(not good for confidence, good in self.sides if confidence >= 0.85)
         return [
             name,
-            *said_and_right(self.said, self.right, self.frames, BINS),
+            *calibration_cells(self.said, self.right, self.frames, BINS),
             f"{wrong} of {len(self.sides)}",
             f"{self.refused} of {len(self.scores)}",
             f"{np.mean(self.scores):.3f}",
         ]
 
 
-def said_and_right(
+def calibration_cells(
     said: Sequence[float], right: Sequence[float], frames: Sequence[float], bins: Sequence[float]
 ) -> list[str]:
-    """For each bin of what is said: its mean and what is right, by frames, and how many these are."""
+    """Return for each bin of confidence its mean, the fraction that is right, weighted by frames, and the frames."""
     values, share, weights = (np.array(each) for each in (said, right, frames))
     cells = []
     for low, high in pairwise(bins):
@@ -94,14 +94,14 @@ def said_and_right(
 
 
 def seen_owners(spoiled: Spoiled, span: LabelledSpan) -> list[int]:
-    """The true marker in each of a span's frames in which its column is seen."""
+    """Return the true marker in each of a span's frames in which its column is seen."""
     rows = slice(span.first, span.last + 1)
     owners: list[int] = spoiled.owner[rows, span.column][np.isfinite(spoiled.positions[rows, span.column, 0])].tolist()
     return owners
 
 
 def shadowed(positions: Floats, truth: Truth, rng: np.random.Generator) -> Floats:
-    """The positions without the tenth of the hand's marker-frames that the fewest cameras see."""
+    """Return the positions without the tenth of the hand's marker-frames that the fewest cameras see."""
     columns = np.array(list(truth))
     turn = rng.uniform(0, 2 * np.pi) + np.arange(CAMERAS) * 2 * np.pi / CAMERAS
     around = np.stack([np.cos(turn), np.sin(turn), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
@@ -126,7 +126,7 @@ def shadowed(positions: Floats, truth: Truth, rng: np.random.Generator) -> Float
 
 
 def _is_behind(points: Floats, starts: Floats, ends: Floats, direction: Floats) -> NDArray[np.bool_]:
-    """Whether (F,) a digit's bone lies between points (F, 3) and a distant camera in a direction (3,)."""
+    """Return whether (F,) a digit's bone lies between points (F, 3) and a distant camera in a direction (3,)."""
     with np.errstate(invalid="ignore"):
         share = np.linspace(0, 1, 6)[:, None, None]
         away = starts + share * (ends - starts) - points
@@ -137,7 +137,7 @@ def _is_behind(points: Floats, starts: Floats, ends: Floats, direction: Floats) 
 
 
 def skin_take(path: Path) -> Recording:
-    """A take of the set on the skin; its side is its file's."""
+    """Return a take of the set on the skin; its side is its file's."""
     markers, spots, side = capture.read(path), SKIN_LAYOUTS[0].spots, side_of_file(path.name)
     assert side is not None
     return (

@@ -1,10 +1,11 @@
-"""How long live solving takes from packet to evaluated pose: two hands, sent by another process over a real socket.
+"""Measure the latency of live solving, from packet to evaluated pose, with two hands sent by another process.
 
-    python tools/benchmarks/live.py [--seconds 60] [--rate 120] [--device xsens] [--looks 'at once'] [--write]
+    python tools/benchmarks/live.py [--seconds 60] [--rate 120] [--device xsens] [--polling 'at once'] [--write]
 
-Times are counted from when the sender was to send, by the clock that both processes share: what the system, the
-reader's thread and Python's lock take is in them. Blender without a window has no event loop: it looks as often as who
-runs it wants to. With one it sleeps in between. `chrt -f 20` has it run before all else on a machine that is not quiet.
+Latency is counted from the time at which a packet was due to be sent, on a clock that both processes share, and
+includes the operating system, the receiver's thread and Python's interpreter lock. Blender without a window has no
+event loop, so this script polls instead, either at once or with the pauses of Blender's event loop. On a busy machine,
+run it with real-time priority: `chrt -f 20`.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,38 +25,38 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 RIGS = ROOT.parent / "shared" / "data" / "rigs"
-IDLE = {"at once": 0.0005, "as with a window": 0.005}
-"""s between two looks; with a window Blender's event loop sleeps so long when there is nothing to do."""
-READY = 0.002
-"""s between two looks until both hands are there."""
-WARM = 2.0
-"""s that are not counted: hands are measured, and memory comes to what it stays at."""
-CYCLE = 240
-"""Moments after which the sender's hands are where they began."""
+POLLING_SECONDS = {"at once": 0.0005, "as with a window": 0.005}
+"""Pause between two polls; the second is how long Blender's event loop sleeps if there is nothing to do."""
+START_POLLING_SECONDS = 0.002
+"""Pause between two polls until both hands are displayed."""
+WARM_UP_SECONDS = 2.0
+"""Time that is not measured, in which hands are measured and memory reaches its final size."""
+CYCLE_FRAMES = 240
+"""Frames after which the sent motion repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one run came to."""
+    """Measurements of one run."""
 
     rig: str
-    looks: str
-    """A key of IDLE."""
+    polling: str
+    """A key of POLLING_SECONDS."""
     latencies: list[float]
-    """s from when the shown packet was to be sent to the evaluated pose, of each look at which a frame was shown."""
-    busy: list[float]
-    """s of the main thread's own time, of the same."""
+    """s from the time at which a packet was due to its evaluated pose, of each poll that displayed a frame."""
+    cpu_seconds: list[float]
+    """CPU time of the main thread in the same polls."""
     frames: int
     lost: int
-    """Frames that the sender counted and that never came, came late or were not understood."""
+    """Frames that were sent, but did not arrive, arrived late or were malformed."""
     overrun: int
-    """Frames that came and were not taken in time."""
+    """Frames that arrived, but were dropped because they were not read in time."""
     memory: tuple[float, float]
-    """MB resident after WARM and at the end."""
+    """MB resident after the warm-up and at the end."""
 
 
 def load() -> None:
-    """The checkout as the package `knuckle`."""
+    """Import this checkout as the package `knuckle`."""
     spec = importlib.util.spec_from_file_location(
         "knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
     )
@@ -65,26 +66,26 @@ def load() -> None:
 
 
 def send(device: str, port: int, rate: float) -> None:
-    """The other process: hands that wander, close and open again, until it is ended."""
+    """Send hands that move about, close and open, until the process is terminated."""
     from knuckle.capture.devices.device_table import DEVICES
     from knuckle.capture.network.transport import Address
     from knuckle.tests.pure.capture.devices.moments import moments
 
-    closing = moments(CYCLE // 2, rate)
+    closing = moments(CYCLE_FRAMES // 2, rate)
     cycle = [*closing, *closing[::-1]]
     with DEVICES[device].sender(Address("127.0.0.1", port)) as sender:
-        began, number = time.perf_counter(), 0
-        print(began, flush=True)
+        start, number = time.perf_counter(), 0
+        print(start, flush=True)
         while True:
-            time.sleep(max(0.0, began + number / rate - time.perf_counter()))
-            one = cycle[number % CYCLE]
-            sender.send(type(one)(number, number / rate, one.names, one.markers, one.hands))
+            time.sleep(max(0.0, start + number / rate - time.perf_counter()))
+            moment = cycle[number % CYCLE_FRAMES]
+            sender.send(type(moment)(number, number / rate, moment.names, moment.markers, moment.hands))
             number += 1
 
 
 @contextmanager
 def sending(device: str, port: int, rate: float) -> Iterator[float]:
-    """The other process, while it runs: when it began, s on the clock of time.perf_counter."""
+    """Run `send` in another process. Yields its start time in s of time.perf_counter."""
     command = [sys.executable, __file__, "--send", "--device", device, "--port", str(port), "--rate", str(rate)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -95,14 +96,14 @@ def sending(device: str, port: int, rate: float) -> Iterator[float]:
         process.wait()
 
 
-def resident() -> float:
-    """MB."""
+def resident_megabytes() -> float:
+    """Return the resident memory of this process in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
-def follow(rig: str, looks: str, options: argparse.Namespace) -> Result:
-    """One run in this Blender."""
+def measure(rig: str, polling: str, options: argparse.Namespace) -> Result:
+    """Measure live solving in this Blender while another process sends."""
     import bpy
 
     from knuckle.operators.live import setup_of
@@ -115,81 +116,81 @@ def follow(rig: str, looks: str, options: argparse.Namespace) -> Result:
     scene.knuckle_live.device = options.device
     scene.knuckle_live.port = port
     run = LiveRun(setup_of(bpy.context), scene)
-    tally, latencies, busy, newest = run.receiver.stats, [], [], 0
+    stats, latencies, cpu_seconds, newest = run.receiver.stats, [], [], 0
     drain = run.receiver.drain
 
-    def noted(most: int) -> Any:
+    def drain_and_note_newest(max_frames: int) -> Any:
         nonlocal newest
-        came = drain(most)
-        newest = came[-1].frame.number if came else newest
-        return came
+        received = drain(max_frames)
+        newest = received[-1].frame.number if received else newest
+        return received
 
-    run.receiver.drain = noted
+    run.receiver.drain = drain_and_note_newest
 
-    def so_far() -> tuple[int, int, int, float]:
-        return tally.frames, tally.lost + tally.late + tally.malformed, tally.overrun, resident()
+    def counters() -> tuple[int, int, int, float]:
+        return stats.frames, stats.lost + stats.late + stats.malformed, stats.overrun, resident_megabytes()
 
     try:
-        with sending(options.device, port, options.rate) as began:
+        with sending(options.device, port, options.rate) as start:
             while len(run.displayed_hands) < 2:
                 run.step()
-                time.sleep(READY)
-            _for(WARM, run.step, IDLE[looks])
-            tally.latencies.clear()
-            before = so_far()
+                time.sleep(START_POLLING_SECONDS)
+            _repeat(run.step, WARM_UP_SECONDS, POLLING_SECONDS[polling])
+            stats.latencies.clear()
+            before = counters()
 
-            def look() -> None:
-                own = time.thread_time()
+            def poll() -> None:
+                cpu_start = time.thread_time()
                 run.step()
-                if tally.latencies:
-                    tally.latencies.clear()
-                    busy.append(time.thread_time() - own)
-                    latencies.append(time.perf_counter() - began - newest / options.rate)
+                if stats.latencies:
+                    stats.latencies.clear()
+                    cpu_seconds.append(time.thread_time() - cpu_start)
+                    latencies.append(time.perf_counter() - start - newest / options.rate)
 
-            _for(options.seconds, look, IDLE[looks])
-            after = so_far()
+            _repeat(poll, options.seconds, POLLING_SECONDS[polling])
+            after = counters()
     finally:
         run.stop(put_back=False)
     frames, lost, overrun, _ = (b - a for a, b in zip(before, after, strict=True))
-    return Result(rig, looks, latencies, busy, int(frames), int(lost), int(overrun), (before[3], after[3]))
+    return Result(rig, polling, latencies, cpu_seconds, int(frames), int(lost), int(overrun), (before[3], after[3]))
 
 
-def _for(seconds: float, look: Any, idle: float) -> None:
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until:
-        look()
-        time.sleep(idle)
+def _repeat(poll: Callable[[], object], seconds: float, pause: float) -> None:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        poll()
+        time.sleep(pause)
 
 
 def runs(options: argparse.Namespace) -> Iterator[Result]:
-    """On the default hand, and on MakeHuman's rig where it is beside the checkout."""
+    """Measure with the default hand, and with MakeHuman's rig if it is beside the checkout."""
     import bpy
 
     rig = RIGS / "makehuman_default.blend"
-    for looks in options.looks:
+    for polling in options.polling:
         bpy.ops.wm.read_factory_settings(use_empty=True)
-        yield follow("new hands", looks, options)
+        yield measure("new hands", polling, options)
         if rig.exists():
             bpy.ops.wm.open_mainfile(filepath=str(rig))
             scene: Any = bpy.context.scene
             scene.knuckle.rig = "ARMATURE"
             scene.knuckle.armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
-            yield follow("MakeHuman", looks, options)
+            yield measure("MakeHuman", polling, options)
 
 
 def row(result: Result) -> list[str]:
-    """A run's figures."""
+    """Return a run's row of the table."""
 
-    def both(values: list[float]) -> str:
+    def median_and_p99(values: list[float]) -> str:
         ordered = sorted(values)
         return f"{1e3 * statistics.median(ordered):.1f} / {1e3 * ordered[int(0.99 * (len(ordered) - 1))]:.1f}"
 
     return [
         result.rig,
-        result.looks,
+        result.polling,
         str(result.frames),
-        both(result.latencies),
-        both(result.busy),
+        median_and_p99(result.latencies),
+        median_and_p99(result.cpu_seconds),
         str(result.lost),
         str(result.overrun),
         f"{result.memory[0]:.0f} / {result.memory[1]:.0f}",
@@ -198,23 +199,23 @@ def row(result: Result) -> list[str]:
 
 HEAD = [
     "drives",
-    "looks",
+    "polling",
     "frames",
-    "ms packet to pose, median / p99",
-    "ms of CPU a look, median / p99",
-    "lost on the way",
-    "not taken in time",
-    "MB at begin / end",
+    "latency, median / p99 ms",
+    "CPU time per frame, median / p99 ms",
+    "lost",
+    "not read in time",
+    "memory at start / end, MB",
 ]
 
 
 def main() -> None:
-    """Runs, prints, and with --write fills docs/explanation/live.md."""
+    """Measure and print the table; with --write, also write it to docs/explanation/live.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=120.0)
     parser.add_argument("--device", default="xsens")
-    parser.add_argument("--looks", choices=tuple(IDLE), nargs="+", default=list(IDLE))
+    parser.add_argument("--polling", choices=tuple(POLLING_SECONDS), nargs="+", default=list(POLLING_SECONDS))
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--send", action="store_true")
     parser.add_argument("--port", type=int)
@@ -233,12 +234,12 @@ def main() -> None:
         results = list(runs(options))
     finally:
         knuckle.unregister()
-    said = (
-        f"Two hands, {options.rate:g} frames a second as {options.device} for {options.seconds:g} s, on {machine()}; "
+    conditions = (
+        f"Two hands, {options.rate:g} frames per second as {options.device} for {options.seconds:g} s, on {machine()}; "
         f"load {Path('/proc/loadavg').read_text().split()[1]} on {os.cpu_count()} cores"
-        f"{', before all else' if os.sched_getscheduler(0) == os.SCHED_FIFO else ''}."
+        f"{', with real-time priority' if os.sched_getscheduler(0) == os.SCHED_FIFO else ''}."
     )
-    text = table(HEAD, map(row, results)) + f"\n\n{said}"
+    text = table(HEAD, map(row, results)) + f"\n\n{conditions}"
     print(text)
     if options.write:
         fill(ROOT / "docs" / "explanation" / "live.md", {"latency": text})

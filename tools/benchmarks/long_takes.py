@@ -1,4 +1,4 @@
-"""What a long take costs: processor time and memory of `knuckle solve TAKE --out JOINTS.npz` at several lengths.
+"""Measure processor time and memory of `knuckle solve TAKE --out JOINTS.npz` for takes of several lengths.
 
     python tools/benchmarks/long_takes.py --frames 1000 10000 100000 [--markers-on joints] [--suffix .trc]
     python tools/benchmarks/long_takes.py --stages 10000
@@ -57,7 +57,7 @@ class Run:
     pieces: int
     difference: float
     load: float
-    """Of the machine, before."""
+    """Load of the machine before the run."""
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -134,12 +134,12 @@ def stages_of(frames: int, markers_on: str) -> dict[str, float]:
     """Return ms of processor time for a frame of each stage of a solve at once."""
     job = SolveJob(Recipe(str(made_take(frames, ".c3d")), markers_on=markers_on))
     found: dict[str, float] = {}
-    doing, last = "", time.process_time()
+    description, last = "", time.process_time()
     for progress in job.steps():
         now = time.process_time()
-        found[doing] = found.get(doing, 0.0) + now - last
-        doing, last = progress.doing or doing, now
-    found[doing] = found.get(doing, 0.0) + time.process_time() - last
+        found[description] = found.get(description, 0.0) + now - last
+        description, last = progress.description or description, now
+    found[description] = found.get(description, 0.0) + time.process_time() - last
     return {name: 1000 * spent / frames for name, spent in found.items() if name}
 
 

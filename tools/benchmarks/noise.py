@@ -1,4 +1,4 @@
-"""What smoothing does: known hands with faults put in, the lag of a live hand, and real captures with and without.
+"""Measure smoothing: known motion with simulated faults, the lag of a live hand, and real captures with and without it.
 
 python tools/benchmarks/noise.py [--solver fabrik]    prints the tables of docs/explanation/noise.md. Needs ../shared.
 """
@@ -53,7 +53,7 @@ def truth(seed: int) -> tuple[Floats, Floats]:
 
 
 def faults(tips: Floats, seed: int) -> dict[str, tuple[Floats, Bools]]:
-    """What is wrong with the markers -> (F, 5, 3) mm as they are seen, and (F, 5) whether they are."""
+    """Fault -> (F, 5, 3) mm, the markers with it, and (F, 5) whether they are seen."""
     rng = np.random.default_rng(seed)
     noisy = tips + rng.normal(0, 1.0, tips.shape)
     seen = np.ones(tips.shape[:2], bool)
@@ -76,14 +76,14 @@ def faults(tips: Floats, seed: int) -> dict[str, tuple[Floats, Bools]]:
 
 
 def targets_of(tips: Floats, seen: Bools) -> tuple[Any, Targets]:
-    """The problem's hand, and its tips as targets."""
+    """Return the problem's hand, and its tips as targets."""
     hand = knuckle_runner.standard_hand()
     sites = np.array([hand.site_index(tip) for tip in TIPS])
     return hand, Targets(np.arange(len(tips)) / RATE, sites, tips / 1000 * seen[..., None], seen.astype(float))
 
 
 def angles_of(solver: str, mode: str, tips: Floats, seen: Bools) -> Floats:
-    """(F, 5, 5) rad, the hand that is found."""
+    """Return the angles (F, 5, 5) rad of the hand that is found."""
     hand, targets = targets_of(tips, seen)
     how = make_smoothing(mode, {})
     calm = how.smooth_targets(hand, targets, 0.2)

@@ -74,7 +74,7 @@ class Experiment:
 
 
 class Timed(NamedTuple):
-    """What a run took."""
+    """Measurements of a run."""
 
     solving: float
     """s a frame, from the markers to the angles and the wrist."""
@@ -140,7 +140,7 @@ def batch(solver: str, case: Experiment) -> Timed:
 
 
 def rows(rounds: int = ROUNDS) -> list[list[str]]:
-    """The table's rows, under HEAD: measured in interleaved rounds."""
+    """Return the table's rows, under HEAD: measured in interleaved rounds."""
     runs: dict[str, tuple[str, Callable[[str, Experiment], Timed], Experiment]] = {}
     for name, how, frames in (("live", live, LIVE), ("all at once", batch, BATCH)):
         case = experiment(frames)
@@ -154,7 +154,7 @@ def rows(rounds: int = ROUNDS) -> list[list[str]]:
 
 
 def row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
-    """What one way of solving took, and how far it left the tips from their markers."""
+    """Return the row of a method: its times, and the remaining distances of fingertips from their markers."""
     solving, placing = ([1000 * seconds for seconds in each] for each in zip(*(t[:2] for t in timed), strict=True))
     middle = statistics.median(placing)
     off = 1000 * np.linalg.norm(timed[-1].joints[:, _tips(case.hand)] - case.targets.positions[:, 3:], axis=-1)

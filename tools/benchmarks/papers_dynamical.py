@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 
 CAPTURE = takes.CAPTURES / "two_hands_glove.c3d"
 LINKS = ("wrist", *(joint for chain in CHAIN_JOINTS.values() for joint in chain[:3]))
-"""What tells its orientation: the palm and 15 phalanges."""
+"""The joints with orientation sensors: the palm and 15 phalanges."""
 NOISE, NOISE_RATE = np.deg2rad(2.0), np.deg2rad(2.0)
 """rad and rad/s of one axis, standard deviation."""
 FRAMES = 200
@@ -85,7 +85,7 @@ class Row:
 
 
 def turns_of(hand: HandModel, pose: Pose) -> Floats:
-    """(F, T, 3, 3) the orientations of the links."""
+    """Return the orientations (F, T, 3, 3) of the links."""
     joints = [hand.joints.index(link) for link in LINKS]
     return kinematics.joint_frames(hand, pose)[:, joints, :3, :3]
 
@@ -97,7 +97,7 @@ def rates_of(turns: Floats, span: float) -> Floats:
 
 
 def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
-    """What sensors on all links tell of a pose."""
+    """Return the motion that sensors on all links measure for a pose."""
     rng = np.random.default_rng(seed)
     turns = turns_of(hand, pose)
     rates = rates_of(turns, span)
@@ -119,14 +119,14 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
 
 
 def recorded() -> tuple[HandModel, Pose, float]:
-    """The recorded right hand, as FABRIK solves it, and the seconds between its frames."""
+    """Return the recorded right hand, as FABRIK solves it, and the seconds between its frames."""
     take = job.run(Recipe(str(CAPTURE), markers_on="joints"))
     solved = next(hand for hand in take.hands if hand.side == "right")
     return solved.hand, solved.pose, float(np.median(np.diff(take.times)))
 
 
 def at_speed(hand: HandModel, pose: Pose, span: float, every: int) -> Motion:
-    """The middle of the recording played at a speed, 0 for a hand that stays as it is there."""
+    """Return the middle of the recording played at a speed, 0 for a hand that stays as it is there."""
     middle = len(pose) // 2
     frames = middle + every * (np.arange(FRAMES) - FRAMES // 2)
     return motion(hand, Pose(hand, pose.root[frames], pose.angles[frames]), span)
@@ -145,7 +145,7 @@ def figure_7() -> list[Row]:
 
 
 def row(speed: str, method: str, played: Motion, solver: Any) -> Row:
-    """What a method makes of a motion frame by frame, its first frames left out."""
+    """Return the row of a method that solves a motion frame by frame; the first frames are left out."""
     targets, roots, angles, seconds, state = played.targets, [], [], [], None
     for frame in range(len(targets)):
         one = targets.select(slice(frame, frame + 1))
@@ -166,7 +166,7 @@ def row(speed: str, method: str, played: Motion, solver: Any) -> Row:
 
 
 def trace_errors(wanted: Floats, found: Floats) -> Floats:
-    """(F,) the mean over the links of tr(I − R R̂ᵀ) / 4, which is 0 where they agree and 1 for half a turn."""
+    """Return the mean (F,) over the links of tr(I − R R̂ᵀ) / 4, which is 0 where they agree and 1 for half a turn."""
     return np.mean((3 - np.einsum("ftij,ftij->ft", wanted, found)) / 4, axis=1)
 
 
@@ -176,7 +176,7 @@ def quartiles(values: Floats) -> Floats:
 
 
 def figure_8() -> dict[float, tuple[Floats, Floats]]:
-    """For each gain the times, s, and log10 of the trace error, of a hand that goes from zero to a goal."""
+    """Return for each gain the times in s, and log10 of the trace error, of a hand that moves from zero to a goal."""
     hand, _, span = recorded()
     frames = round(SECONDS / span)
     still = Pose(hand, np.tile(np.eye(4), (frames, 1, 1)), np.tile(poses.angles(hand, GOAL), (frames, 1)))
@@ -196,7 +196,7 @@ def figure_8() -> dict[float, tuple[Floats, Floats]]:
 
 
 def page_rows(rows: list[Row]) -> Iterator[list[str]]:
-    """The table of figure 7."""
+    """Yield the table of figure 7."""
     for each in rows:
         figures = (each.trace, each.rate, each.milliseconds)
         yield [each.speed, each.method, *(f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in figures)]

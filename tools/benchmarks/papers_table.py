@@ -93,7 +93,7 @@ def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
 
 
 def followed(hand: MeasuredHand, places: Floats, solver: Solver[Any]) -> Followed:
-    """The hand by markers (F, M, 3) m at its spots, frame by frame."""
+    """Return the hand by markers (F, M, 3) m at its spots, frame by frame."""
     model, targets = assign(hand.model, hand.spots, np.arange(len(places)) / 60, places)
     state = solver.solve(model, targets.select(slice(0, 1)), solvers.initial_state(solver, hand))[1]
     roots, angles = [], []
@@ -131,7 +131,7 @@ def bent(pose: Pose, digit: str) -> Floats:
 
 
 def rows(measured: dict[str, Floats], found: dict[str, Followed]) -> list[list[str]]:
-    """A row for each method: mean errors of angles and of fingertips."""
+    """Return a row for each method: mean errors of angles and of fingertips."""
     result = []
     for name, one in found.items():
         cells = [name]
@@ -171,7 +171,7 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
 
 
 def precision_rows(frames: int = 400) -> list[list[str]]:
-    """An index finger's tables: entries, kilobytes, and how far they leave tip and angles off their truth."""
+    """Return an index finger's tables: entries, kilobytes, and how far they leave tip and angles off their truth."""
     limits = np.deg2rad([[-20, 80], [0, 100], [0, 67]])
     chain = Chain(adult("right").phalanges[1], limits, 2 / 3, 0.0)
     end = ChainMarker(2, float(chain.lengths[2]))

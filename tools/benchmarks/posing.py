@@ -40,7 +40,7 @@ def load() -> None:
 
 
 def opened(name: str) -> Any:
-    """The armature of a rig in a file of its own, in Pose Mode, its hands at ease."""
+    """Return the armature of a rig in a file of its own, in Pose Mode, its hands at ease."""
     import bpy
 
     from knuckle.hand import proportions
@@ -62,7 +62,7 @@ def opened(name: str) -> Any:
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="POSE")
     bpy.context.view_layer.update()
-    for side in detection_cache.look(armature).hands:
+    for side in detection_cache.detect(armature).hands:
         held = posable_hand(armature, side)
         stands = held.read()
         held.write(HandState(Pose(held.hand, stands.pose.root, held.hand.neutral[None]), stands.beyond))

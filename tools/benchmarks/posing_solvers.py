@@ -23,7 +23,7 @@ STEPS = 40
 
 
 def measured(name: str, drags: int) -> list[str]:
-    """The row of a solver."""
+    """Return the row of a solver."""
     import numpy as np
 
     from knuckle.hand.joints import DIGITS, KNUCKLES

@@ -26,7 +26,7 @@ def load() -> None:
 
 
 def sentences(told: dict[str, Any], minutes: float) -> str:
-    """What came of it, for the page."""
+    """Return the sentences about the result for the page."""
     done = told["done"]
     drags = done["drag"] + done["drag and undo"]
     of_rig: dict[str, list[float]] = {}

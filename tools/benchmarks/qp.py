@@ -36,17 +36,17 @@ DIGITS = {
 
 
 def arrays(record: QuadraticProgram | QpSolution) -> list[np.ndarray]:
-    """What it is made of."""
+    """Return the arrays of a record."""
     return [getattr(record, field.name) for field in fields(record)]
 
 
 def each(program: QuadraticProgram) -> list[QuadraticProgram]:
-    """The programs of a batch."""
+    """Return the programs of a batch."""
     return [QuadraticProgram(*values) for values in zip(*arrays(program), strict=True)]
 
 
 def motion(kind: Kind) -> QuadraticProgram:
-    """One program whose forces swing, frame by frame."""
+    """Return one program whose forces swing, frame by frame."""
     first, second = each(programs(kind, 2, np.random.default_rng(0)))
     angles = np.linspace(0, 2 * np.pi, FRAMES)[:, None]
     repeated = QuadraticProgram(*(np.repeat(values[None], FRAMES, axis=0) for values in arrays(first)))

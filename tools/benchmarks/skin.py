@@ -40,13 +40,13 @@ METHODS: list[Method] = [
     Worn("the same, without later frames", live=True),
     Worn("fitted hand, the take itself", alone=True),
 ]
-"""On the real takes."""
+"""Methods that are measured on the real takes."""
 MADE: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
     *((Default(f"{name}, on joints", {"solver": name, **ON_JOINTS}), skin_known.MAIN) for name in SOLVERS),
     *((Default(name, {"solver": name}), skin_known.MAIN) for name in SOLVERS),
     (Worn("fitted hand"), (*skin_known.MAIN, (13, 0.2), (9, 0.2))),
 ]
-"""On made hands, with the cases that each is tried on."""
+"""Methods that are measured on simulated hands, and their cases."""
 HANDS = (0, 3, 5, 6, 9, 11)
 """The made hands that are tried unless all are asked for: three of each kind, all motions."""
 BLIND = Cleaning(gap_limit=0, spikes=False)
@@ -65,7 +65,7 @@ HIDDEN: list[tuple[str, Method, Method]] = [
 
 
 def real(page: Path, words: str, everything: bool) -> str:
-    """The table of the takes of three performers."""
+    """Return the table of the takes of three performers."""
     chosen = [method for method in METHODS if words in method.name]
     if not PYTHON.exists():
         chosen = [method for method in chosen if not isinstance(method, Momentum)]
@@ -74,7 +74,7 @@ def real(page: Path, words: str, everything: bool) -> str:
 
 
 def made(page: Path, words: str, everything: bool) -> str:
-    """The table of hands whose joints are known."""
+    """Return the table of hands whose joints are known."""
     chosen = [(method, skin_known.CASES if everything else cases) for method, cases in MADE if words in method.name]
     hands = skin_made.stored()
     rows = skin_known.rows(chosen, hands if everything else [hands[number] for number in HANDS])
@@ -83,7 +83,7 @@ def made(page: Path, words: str, everything: bool) -> str:
 
 
 def hidden(page: Path, words: str, everything: bool) -> str:
-    """The table of markers that vanish."""
+    """Return the table of markers that vanish."""
     rows = skin_hidden.rows([entry for entry in HIDDEN if words in entry[0]])
     return table(skin_hidden.HEAD, skin_rows.merged(page, "skin-hidden", 3, [name for name, *_ in HIDDEN], rows))
 

@@ -25,17 +25,17 @@ PERFORMERS = {
 }
 """Each performer's takes that calibrate and that test: file and trial."""
 FRAMES = slice(200, 500)
-"""Of each test take: two seconds in which the finger moves."""
+"""Two seconds of each test take in which the finger moves."""
 DIGIT_WORDS = ("Thumb", "Index", "Middle", "Ring", "Pinky")
 PARTS = {"FT": "Tip", "DP": "DIP", "PP": "PIP", "MP": "MCP", "CMC": "CMC"}
-"""Of the set's labels, as the takes of the first table call them."""
+"""Part in the set's labels -> name of the joint in the takes of the first table."""
 OTHERS = {"IP": "ThumbIP", "RS": "WristIn", "US": "WristOut"}
 NOT_OF_THE_HAND = ("EM", "EL")
 """The elbow's."""
 
 
 def read_table(path: Path) -> Clip:
-    """A take of the set: columns of frame, time and three for each marker, in mm with Y up."""
+    """Return a take of the set: columns of frame, time and three for each marker, in mm with Y up."""
     head, *lines = path.read_text().splitlines()
     separator = "\t" if "\t" in head else ","
     titles, rows = head.split(separator), [line.split(separator) for line in lines if line.strip()]
@@ -48,12 +48,12 @@ def read_table(path: Path) -> Clip:
 
 
 def label_of(label: str) -> str:
-    """The label as the takes of the first table have it: IndexTip for FT2."""
+    """Return the label as the takes of the first table have it: IndexTip for FT2."""
     return OTHERS.get(label) or DIGIT_WORDS[int(label[-1]) - 1] + PARTS[label[:-1]]
 
 
 def splits(folder: Path) -> list[Split]:
-    """The hand of every performer."""
+    """Return the hand of every performer."""
 
     def take(name: str) -> Clip:
         file, _, trial = name.rpartition("_")

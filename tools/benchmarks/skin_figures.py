@@ -42,7 +42,7 @@ def residuals(clip: Clip, solved: Solved) -> Floats:
 
 
 def at_limit(solved: Solved) -> Bools:
-    """(F,) whether any angle is at a limit."""
+    """Return (F,) whether any angle is at a limit."""
     low, high = solved.limits.T
     hit: Bools = ((solved.angles < low + AT_LIMIT) | (solved.angles > high - AT_LIMIT)).any(1)
     return hit
@@ -54,7 +54,7 @@ def jitter(solved: Solved) -> float:
 
 
 def pops(clip: Clip, solved: Solved) -> Bools:
-    """(F - 1,) whether the step to a frame is a pop in any joint."""
+    """Return (F - 1,) whether the step to a frame is a pop in any joint."""
     found = np.zeros(len(clip) - 1, bool)
     steps, moved = turns(solved), _moved(clip)
     for digit in DIGITS:
@@ -76,7 +76,7 @@ def turns(solved: Solved) -> Floats:
 
 
 def _leaps(steps: Floats) -> Bools:
-    """(F - 1, J) whether a joint turns far, and much farther than in the frames around."""
+    """Return (F - 1, J) whether a joint turns far, and much farther than in the frames around."""
     padded = np.pad(steps, ((AROUND, AROUND), (0, 0)), constant_values=np.nan)
     around = np.lib.stride_tricks.sliding_window_view(padded, 2 * AROUND + 1, axis=0)
     leaps: Bools = (steps > POP) & (steps > TIMES * np.nanmedian(around, axis=-1))

@@ -114,7 +114,7 @@ def _chain(digit: str) -> list[int]:
 
 
 def _read_makehuman(path: Path) -> tuple[Floats, tuple[tuple[int, ...], ...], Floats, Floats]:
-    """The left hand: vertices (V, 3), faces, weights (V, 25) and joints (25, 3), as the file has them."""
+    """Return the left hand: vertices (V, 3), faces, weights (V, 25) and joints (25, 3), as the file has them."""
     bpy.ops.wm.open_mainfile(filepath=str(path))
     body = next(thing for thing in bpy.data.objects if thing.type == "MESH")
     bones = next(thing for thing in bpy.data.objects if thing.type == "ARMATURE").data.bones
@@ -149,7 +149,7 @@ def _read_makehuman(path: Path) -> tuple[Floats, tuple[tuple[int, ...], ...], Fl
 
 
 def _frames(points: Floats, side: Side) -> Floats:
-    """(25, 4, 4) the joints' frames at these points: +Y along each bone, +X across the plane of its digit."""
+    """Return the joints' frames (25, 4, 4) at these points: +Y along each bone, +X across the plane of its digit."""
     knuckles = points[[JOINT_INDEX[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]]
     outwards = 1.0 if side == "right" else -1.0
     across = outwards * (knuckles[-1] - knuckles[0])
@@ -178,7 +178,7 @@ def _basis(y: Floats, x: Floats) -> Floats:
 
 
 def _model(frames: Floats) -> tuple[HandModel, Floats]:
-    """A HandModel of these frames at rest, and how far its middle and last joints are bent there (26,) rad."""
+    """Return a HandModel of these frames at rest, and how far its middle and last joints are bent there (26,) rad."""
     plain = build(adult("left"))
     rest = frames.copy()
     parents = np.array(PARENTS)

@@ -41,7 +41,7 @@ HEAD = [
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is hidden, and for how long."""
+    """The hidden markers, and for how long."""
 
     name: str
     seconds: float
@@ -55,7 +55,7 @@ def _of_digit(clip: Clip, word: str) -> list[str]:
 
 
 def tip(clip: Clip, number: int) -> list[str]:
-    """One fingertip, each finger's in turn."""
+    """Return one fingertip, each finger's in turn."""
     tips = [label for label in clip.labels if label.lower().endswith("tip") and not label.lower().startswith("thumb")]
     return [tips[number % len(tips)]]
 
@@ -74,7 +74,7 @@ def fingers(clip: Clip, number: int) -> list[str]:
 
 
 def everything(clip: Clip, number: int) -> list[str]:
-    """The whole hand."""
+    """Return the whole hand."""
     return list(clip.labels)
 
 
@@ -105,7 +105,7 @@ def gaps(clip: Clip, case: Case) -> list[Gap]:
 
 
 def hide(clip: Clip, hidden: list[Gap]) -> Clip:
-    """The clip with these gaps."""
+    """Return the clip with these gaps."""
     positions = clip.positions.copy()
     for gap in hidden:
         positions[gap.rows, [clip.column(label) for label in gap.labels]] = np.nan
@@ -156,7 +156,7 @@ class Recorded:
 
 
 def clips() -> dict[str, list[Recorded]]:
-    """The captures in which markers are hidden."""
+    """Return the captures in which markers are hidden."""
     markers = formats.read(GLOVE)
     kept = [name for name in markers.names if name.lower().startswith(DIGIT_WORDS + PALM_WORDS)]
     positions = markers.positions[GLOVE_FRAMES][:, [markers.names.index(name) for name in kept]]

@@ -22,14 +22,14 @@ HEAD = ["method", *(f"{markers} markers, {noise:g} mm" for markers, noise in CAS
 
 
 def rows(methods: Sequence[tuple[Method, Sequence[Case]]], pairs: list[tuple[Made, Made]]) -> Iterator[list[str]]:
-    """A row for each method, with the cases that it is tried on."""
+    """Yield a row for each method, with the cases that it is tried on."""
     for method, cases in methods:
         yield [method.name, *(cell(method, pairs, *case) if case in cases else "" for case in CASES)]
         print(f"{method.name}, made hands: done", flush=True)
 
 
 def wanted() -> list[str]:
-    """The row of what is wanted."""
+    """Return the row of what is wanted."""
     return [
         "wanted",
         *(

@@ -52,7 +52,7 @@ class Made:
     """(F, 25, 4, 4) T_world_joint, of the armature."""
 
     def clip(self, markers: int, noise_mm: float, seed: int) -> Clip:
-        """What is recorded of it by so many markers."""
+        """Return a simulated recording with a number of markers."""
         random = np.random.default_rng(seed)
         shaken = self.positions + random.normal(0, 1, self.positions.shape) * noise_mm / 1000
         shaken[~self.seen] = np.nan
@@ -97,7 +97,7 @@ class Studio:
         return np.array(triangles), np.array(shares), np.array(signs)
 
     def film(self, motion: str, angles: Floats, roots: Floats) -> Made:
-        """The markers of a motion: angles (F, 26) rad, roots (F, 4, 4)."""
+        """Return the markers of a motion: angles (F, 26) rad, roots (F, 4, 4)."""
         turns = to_matrix(joint_rotations(self.hand.model, angles - self.hand.rest_angles))
         positions = np.zeros((len(angles), len(PAINTS), 3))
         seen = np.zeros(positions.shape[:2], bool)
@@ -118,7 +118,7 @@ class Studio:
         bpy.context.view_layer.update()
 
     def _joints(self) -> Floats:
-        """(25, 4, 4) T_wrist_joint, as Blender has them."""
+        """Return T_wrist_joint (25, 4, 4), as Blender has them."""
         return np.array([self._armature.pose.bones[joint].matrix for joint in JOINTS])
 
     def _moved_skin(self) -> Floats:
@@ -129,7 +129,7 @@ class Studio:
         return flat.reshape(-1, 3).astype(float)
 
     def _marks(self, skin: Floats, frames: Floats) -> Floats:
-        """(19, 3) m, the middles of the markers on the moved skin."""
+        """Return the middles (19, 3) m of the markers on the moved skin."""
         corners = skin[self._triangles]
         at = np.einsum("mc,mci->mi", self._shares, corners)
         out = np.stack([_normal(three) for three in corners]) * self._normals[:, None]
@@ -145,7 +145,7 @@ class Studio:
         return marks
 
     def _seen(self, marks: Floats, root: Floats) -> Bools:
-        """(19,) whether enough of the cameras, which stand around the volume, see each."""
+        """Return (19,) whether enough of the cameras, which stand around the volume, see each."""
         tree = BVHTree.FromObject(self._skin, bpy.context.evaluated_depsgraph_get())
         turn = np.arange(CAMERAS) * 2 * np.pi / CAMERAS
         around = np.stack([np.cos(turn), np.sin(turn), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
@@ -158,7 +158,7 @@ class Studio:
 
 
 def _next(joint: str) -> int:
-    """The joint at the end of a bone."""
+    """Return the joint at the end of a bone."""
     return JOINT_INDEX[joint] + 1
 
 
@@ -173,7 +173,7 @@ def _normal(corners: Floats) -> Floats:
 
 
 def _barycentric(corners: Floats, point: Floats) -> Floats:
-    """(3,) shares of the corners that make the point."""
+    """Return the shares (3,) of the corners that make the point."""
     shares, *_ = np.linalg.lstsq(np.vstack([corners.T, np.full(3, 0.05)]), np.append(point, 0.05), rcond=None)
     return np.asarray(shares)
 
@@ -209,7 +209,7 @@ def build_skin(hand: SkinnedHand, armature: bpy.types.Object) -> bpy.types.Objec
 
 
 def made() -> Iterator[tuple[Made, Made]]:
-    """Of each hand, the motion that calibrates and the one that tests."""
+    """Yield each hand's motion for calibration and its motion for the test."""
     motions = cached(BUILD)
     for number, hand in enumerate(hands()):
         test = TESTS[number % len(TESTS)]
@@ -218,7 +218,7 @@ def made() -> Iterator[tuple[Made, Made]]:
 
 
 def stored() -> list[tuple[Made, Made]]:
-    """The same, from build/skin where it was made before."""
+    """Return the same, from build/skin where it was made before."""
     path = BUILD / "made.npz"
     if not path.is_file():
         pairs = list(made())

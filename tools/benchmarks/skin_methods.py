@@ -44,7 +44,7 @@ class Solved:
     limits: Floats
     """(D, 2) rad"""
     seconds: float
-    """For all frames, reading and fitting not counted."""
+    """Time for all frames, without reading and fitting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Fitted:
     """A performer as a method holds them."""
 
     performer: Any
-    """What the method's `solve` takes, as `calibrate` saves it; None measures each clip itself."""
+    """Calibration for the method's `solve`, as `calibrate` saves it; None measures each clip on its own."""
     seconds: float = 0.0
 
 
@@ -61,11 +61,11 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """As tables call it."""
+        """Name in the tables."""
         ...
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
-        """The performer that these takes show. Raises KnuckleError."""
+        """Return the performer that these takes show. Raises KnuckleError."""
         ...
 
     def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
@@ -82,7 +82,7 @@ class Default:
 
     name: str
     recipe: dict[str, Any] = field(default_factory=dict)
-    """What differs from the default recipe."""
+    """Changes to the default recipe."""
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
         """Nothing is fitted beforehand."""
@@ -120,7 +120,7 @@ class Calibrated(Default):
 
 @lru_cache(maxsize=12)
 def _calibrated(take: Clip) -> Fitted:
-    """What `knuckle calibrate` makes of a take; several methods start from it."""
+    """Return the calibration of a take by `knuckle calibrate`, from which several methods start."""
     with tempfile.TemporaryDirectory() as folder:
         path = _written(take, folder, "motion.trc")
         begin = time.perf_counter()
@@ -154,13 +154,13 @@ def _written(clip: Clip, folder: str, name: str) -> Path:
 
 @lru_cache(maxsize=12)
 def _measured_on(clip: Clip) -> dict[str, Any]:
-    """The performer as `knuckle solve` measures them on a clip."""
+    """Return the performer as `knuckle solve` measures them on a clip."""
     with tempfile.TemporaryDirectory() as folder:
         return performer.to_dict(_measured(Recipe(str(_written(clip, folder, "complete.trc")))))
 
 
 def _measured(recipe: Recipe) -> Performer:
-    """The hand as the pipeline measures it on a capture."""
+    """Return the hand as the pipeline measures it on a capture."""
     raw = assignment.label_markers(recipe, assignment.read(recipe)).markers
     assigned = assignment.assign_hands(recipe, raw)
     return assignment.measure_performer(recipe, clean(raw, recipe.cleaning), assigned)[0]

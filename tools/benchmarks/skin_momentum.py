@@ -91,7 +91,7 @@ class Momentum:
 
 
 def _preloaded() -> dict[str, str]:
-    """The wheel brings a C++ library of its own; with the system's beside it, its progress bar crashes."""
+    """Return the wheel brings a C++ library of its own; with the system's beside it, its progress bar crashes."""
     libraries = PYTHON.parents[1].glob("lib/python3*/site-packages/pymomentum*.libs/libstdc++*")
     return {"LD_PRELOAD": ":".join(map(str, libraries))}
 

@@ -90,7 +90,7 @@ def fit(data) -> Hand:
 
 
 def solve(hand: Hand, data) -> dict[str, np.ndarray]:
-    """The pose of each frame, and where the locators are."""
+    """Return the pose of each frame, and where the locators are."""
     frames = markers_of(data["labels"], data["positions"])
     config, still = tracking.TrackingConfig(regularization=REGULARISATION), tracking.CalibrationConfig()
     begin = time.perf_counter()

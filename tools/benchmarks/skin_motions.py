@@ -53,7 +53,7 @@ def motions() -> dict[str, tuple[Floats, Floats]]:
 
 
 def headset_angles() -> Floats:
-    """(55, 26) rad, the poses of the headset, by all of their joints."""
+    """Return the poses (55, 26) rad of the headset, by all of their joints."""
     text = (CAPTURES / "webxr_poses_right.js").read_text()
     poses = [json.loads(row.rstrip(",")) for row in re.findall(r'^\s*(\{"names":.*\}),?\s*$', text, re.M)]
     x, y, z = np.moveaxis(np.array([pose["jointPositions"] for pose in poses], float) / 1000, -1, 0)
@@ -105,7 +105,7 @@ def plausible(hand: HandModel, angles: Floats, seed: int) -> Floats:
 
 
 def cached(folder: Path) -> dict[str, tuple[Floats, Floats]]:
-    """The motions, made once."""
+    """Return the motions, made once."""
     path = folder / "motions.npz"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ HEAD = [
 
 @dataclass(slots=True)
 class Gathered:
-    """What was found over all test takes."""
+    """Results over all test takes."""
 
     residual: list[Floats] = field(default_factory=list)
     left_out: dict[str, list[Floats]] = field(default_factory=lambda: {kind: [] for kind in LEFT_OUT})
@@ -41,7 +41,7 @@ class Gathered:
     failed: list[str] = field(default_factory=list)
 
     def cells(self, name: str) -> list[str]:
-        """The row."""
+        """Return the row."""
         if not self.limit:
             return [name, *["-"] * (len(HEAD) - 2), f"all: {self.failed[0]}"]
         residual, limit = np.concatenate(self.residual), np.concatenate(self.limit)
@@ -66,7 +66,7 @@ def _mean_p95(away: list[Floats]) -> str:
 
 
 def rows(methods: list[Method], splits: list[Split]) -> Iterator[list[str]]:
-    """A row for each method."""
+    """Yield a row for each method."""
     for method in methods:
         found = Gathered()
         for split in splits:

@@ -1,4 +1,4 @@
-"""Rows of a table on the page, so that one method can be measured without the others."""
+"""Merge new rows into a table of a page, so that one method can be measured without the others."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -7,12 +7,12 @@ from knuckle.tools.doc_sections import sections_of
 
 
 def merged(page: Path, section: str, keys: int, order: list[str], measured: Iterable[list[str]]) -> Iterator[list[str]]:
-    """Yield a table's rows in the order of their methods: those measured now, and those on the page of the others.
+    """Yield a table's rows in the order of their methods: the new rows, and those of other methods from the page.
 
     Args:
         page: the Markdown file.
-        section: the name between whose comments the table is.
-        keys: number of cells at the beginning of a row that identify it; the first is its method.
+        section: name of the page's section with the table, see doc_sections.
+        keys: number of cells at the start of a row that identify it; the first is its method.
         order: names of the methods.
         measured: the new rows.
     """

@@ -45,11 +45,11 @@ class Clip:
         return len(self.positions)
 
     def column(self, label: str) -> int:
-        """The index of a label."""
+        """Return the index of a label."""
         return self.labels.index(label)
 
     def without(self, *labels: str) -> "Clip":
-        """The clip as if these markers had never been worn."""
+        """Return the clip as if these markers had never been worn."""
         kept = [label for label in self.labels if label not in labels]
         columns = [self.column(label) for label in kept]
         return replace(self, labels=tuple(kept), positions=self.positions[:, columns])
@@ -70,7 +70,7 @@ class Split:
 
 
 def read_trc(path: Path) -> Clip:
-    """A take of the set: its header may count more frames than there are."""
+    """Return a take of the set: its header may count more frames than there are."""
     lines = path.read_text().splitlines()
     rate = float(lines[2].split()[0])
     labels = tuple(lines[3].split()[2:])

@@ -45,7 +45,7 @@ class Worn:
 
 @lru_cache(maxsize=16)
 def _fitted(takes: tuple[Clip, ...]) -> Fitted:
-    """The hand that wore the markers of these takes; one clip is solved many times with it."""
+    """Return the hand that wore the markers of these takes; one clip is solved many times with it."""
     first = takes[0]
     begin = time.perf_counter()
     worn = fit([take.positions for take in takes], first.rate, _spots(first), first.side)  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ class Entry:
 
 
 Results = list[dict[Entry, Figures]]
-"""Of each round, every entry's figures."""
+"""Figures of every entry, for each round."""
 
 
 def ours(problem: str, solvers: tuple[str, ...], smooth: bool = False, batch: bool = False) -> list[Entry]:
@@ -71,7 +71,7 @@ BY_TURNS = tuple(name for name, kind in SOLVERS.items() if getattr(kind, "takes_
 
 
 def peers(problem: str) -> list[Entry]:
-    """What else solves this problem."""
+    """Return the other solvers of a problem."""
     blender = Entry(BLENDER, "blender_ik", problem, ("split=1",))
     mink = Entry(MINK, "mink_peer", problem, ("coupling=1",))
     one_step = Entry("mink, one QP", "mink_peer", problem, ("max_it=1",))
@@ -103,7 +103,7 @@ def prepare() -> None:
 
 
 def run(entry: Entry) -> Figures:
-    """The figures of one run: those of the harness."""
+    """Return the figures of one run: those of the harness."""
     shutil.rmtree(WORK / "results", ignore_errors=True)
     (WORK / "results").mkdir()
     command = [sys.executable, "run.py", entry.runner, entry.problem]
@@ -133,7 +133,7 @@ def median(results: Results, entry: Entry, figure: str) -> float:
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """Return the machine on which the figures were measured."""
     model = next(
         (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
         platform.machine(),
@@ -142,7 +142,7 @@ def machine() -> str:
 
 
 def versions(results: Results) -> str:
-    """The packages that took part."""
+    """Return the packages that took part."""
     found: dict[str, str] = {}
     for figures in results[0].values():
         found.update(figures["env"]["versions"])

@@ -32,7 +32,7 @@ CALM_MM = 5.0
 
 
 def rows() -> Iterator[list[str]]:
-    """A row for each recording, hand and solver."""
+    """Yield a row for each recording, hand and solver."""
     for name, file in TAKES.items():
         for solver in SOLVERS:
             yield from rows_of(name, solver, CAPTURES / file)
@@ -40,14 +40,14 @@ def rows() -> Iterator[list[str]]:
 
 
 def rows_of(name: str, solver: str, capture: Path) -> Iterator[list[str]]:
-    """The rows of one recording and solver."""
+    """Yield the rows of one recording and solver."""
     take = job.run(Recipe(str(capture), landmarks="world", solver=solver, markers_on="joints"))
     for solved in take.hands:
         yield [f"{name}, {solved.side}", solver, *figures(take, solved)]
 
 
 def figures(take: Take, solved: SolvedHand) -> list[str]:
-    """Of one hand: fingertips, all markers of the digits, turns while calm, limits, time."""
+    """Return the figures of one hand: errors of fingertips and all markers, rotation while still, limits, time."""
     report = take.report["hands"][solved.side]
     fingers = report["fingers"].values()
     tips, marks = ([finger[key] for finger in fingers] for key in ("tip_error_mm", "marker_error_mm"))

@@ -24,7 +24,7 @@ DIGIT_OF_DOF, SLOT_OF_DOF = np.nonzero(HAS)
 _OWN_DOFS = np.arange(len(DIGITS))[:, None] == DIGIT_OF_DOF
 _DOFS_BEFORE = np.arange(SEGMENTS)[:, None] >= JOINT_OF_SLOT[SLOT_OF_DOF]
 TURNED_BY = np.append(_OWN_DOFS[:, None] & _DOFS_BEFORE, np.zeros((1, SEGMENTS, DOFS), bool), axis=0)
-"""(6, 3, D) whether a bone is turned by a degree of freedom; none turns the last row, PALM."""
+"""(6, 3, D) whether a bone is rotated by a degree of freedom; the last row, PALM, is rotated by none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,7 +182,7 @@ def parameter_count(markers: int) -> int:
 
 
 def own_parameters(shape: ShapeParameters, marker: int) -> Ints:
-    """Indices (P,) of the shape's parameters that move a marker against the wrist."""
+    """Return indices (P,) of the shape's parameters that move a marker against the wrist."""
     count, digit, bone = len(shape.digits), shape.digits[marker], shape.bones[marker]
     offsets = MARKERS + 3 * marker + np.arange(3)
     if digit == PALM:

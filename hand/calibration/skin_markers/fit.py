@@ -98,7 +98,7 @@ that are wider than the poses of a take would favour short bones, which need lar
 
 
 def _refine(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior) -> FittedShape:
-    """Fit the shape and the statistics in turns until the markers' noise stays."""
+    """Fit the shape and the statistics alternately until the markers' noise converges."""
     for _ in range(MAX_ROUNDS):
         before = np.median(state.pose_model.sharpness)
         state = fit_shape(state, seen, prior, ITERATIONS, 5e-4, uncertain=True)
@@ -224,7 +224,7 @@ def _initial_fit(digits: Ints, bones: Ints, tips: Bools, seen: VisibleMarkers) -
     mean, precision = usual_pose_prior()
     on_palm = digits == PALM
     sharpness = np.full((len(digits), 3), 1 / INITIAL_SPREAD)
-    # Without the palm's markers, those of bent fingers could not tell the back of the hand from the palm.
+    # Without the palm's markers, those of bent fingers could not distinguish the back of the hand from the palm.
     expected_sharpness = np.where(on_palm[:, None], 1 / ON_PALM[1], sharpness)
     pose_model = PoseModel(shape, expected_sharpness, mean, precision, search_limits())
     start = best_start(pose_model, START_ANGLES, seen, np.ones_like(on_palm))

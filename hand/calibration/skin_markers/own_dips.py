@@ -1,6 +1,6 @@
 """Joint statistics in which each DIP depends on the PIP of its own finger alone.
 
-A DIP bends by a share of its PIP and by a deviation that is independent of all other angles. A take of a few seconds
+A DIP bends by a fraction of its PIP and by a deviation that is independent of all other angles. A take of a few seconds
 shows a few dozen independent poses, in which fingers may bend together by chance: with the full covariance a straight
 finger whose tip is hidden would bend with its neighbours.
 """

@@ -1,4 +1,4 @@
-"""What a hand's shape costs because its poses are known only up to a covariance.
+"""The expected cost of a hand's shape under uncertain poses.
 
 Poses that are searched together with the shape are too small: longer levers need smaller angles, which the prior of the
 angles likes better. The expected cost over uncertain poses has no such preference, since longer levers make the
@@ -46,7 +46,7 @@ class ShapeQuadratic:
     """(S,)"""
 
     def cost(self, step: Floats) -> float:
-        """The cost of a step (S,)."""
+        """Return the cost of a step (S,)."""
         return float(2 * self.gradient @ step + step @ self.matrix @ step)
 
     def gradient_at(self, step: Floats) -> Floats:
@@ -104,7 +104,7 @@ def _slopes(
 
 
 def _carriers(own: Ints, digit: int, bone: int) -> Ints:
-    """(P,) the bone of the digit with which the direction turns in which a parameter moves its marker; −1 for none."""
+    """(P,) the bone of the digit that rotates the direction in which a parameter moves its marker; −1 for none."""
     result = np.full(len(own), -1)
     lengths = (own >= LENGTHS) & (own < MARKERS)
     result[lengths] = own[lengths] - LENGTHS - 3 * digit

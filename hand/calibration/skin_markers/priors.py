@@ -37,7 +37,7 @@ BONE_SPREAD = 0.07
 SLIDE_SPREAD = np.array([1.0, 1.5, 1.2]) / 1000
 """(3,) m/rad across the bone, along it and out of the skin."""
 DIP_SLIDE_SHARE = 0.15
-"""Share of these on a finger's middle phalanx as its DIP bends. A DIP bends with its PIP, so a take hardly tells which
+"""Part of these on a finger's middle phalanx as its DIP bends. A DIP bends with its PIP, so a take hardly shows which
 of them moves the skin; if the DIP did, a marker that is a millimetre off would bend a DIP whose tip is hidden."""
 
 ON_PALM = np.array([[0.0, 60.0, 18.0], [25.0, 30.0, 6.0]]) / 1000
@@ -57,7 +57,7 @@ LIMIT_MARGIN = np.deg2rad(20.0)
 """Angle by which a hand of unknown shape may exceed the usual limits, since the zero of the angles is not known yet."""
 
 DIP_COUPLING_SPREAD = np.deg2rad(10.0)
-"""Standard deviation of a DIP about what its PIP predicts."""
+"""Standard deviation of a DIP from the angle that its PIP predicts."""
 THUMB_MEAN, FINGER_MEAN = np.deg2rad([0.0, 0, 8, 0, 20, 20]), np.deg2rad([0.0, 0, 25, 0, 30, 20])
 THUMB_SPREAD, FINGER_SPREAD = np.deg2rad([20.0, 10, 15, 7, 20, 25]), np.deg2rad([10.0, 6, 30, 1, 40, 25])
 START_POSES = {
@@ -201,7 +201,7 @@ def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> ShapeParameters:
 
 
 def parameter_digits(digits: Ints) -> Ints:
-    """The digit (S,) to which each of a shape's parameters belongs; PALM for shared ones."""
+    """Return the digit (S,) to which each of a shape's parameters belongs; PALM for shared ones."""
     own = np.arange(len(DIGITS))
     parts = (
         [PALM],

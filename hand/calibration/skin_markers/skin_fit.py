@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PALM = -1
-"""In place of a digit: the palm carries the marker."""
+"""Stands for a digit: the marker is on the palm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

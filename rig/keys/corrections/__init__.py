@@ -1,1 +1,1 @@
-"""Corrections on a take: its keys are composed of those that were solved and of what corrections change."""
+"""Corrections of a take: its keys are composed of the solved ones and of the changes by corrections."""

@@ -19,7 +19,7 @@ def slot_in(action: "Action", armature: "Object") -> Any:
         raise RigError(f"armature '{armature.name}' has no slot in action '{played.name}': choose the action's slot")
     found = next((candidate for candidate in action.slots if candidate.identifier == slot.identifier), None)
     if found is None:
-        raise RigError(f"action '{action.name}' has no slot any more for armature '{armature.name}': solve again")
+        raise RigError(f"action '{action.name}' no longer has a slot for armature '{armature.name}': solve again")
     return found
 
 

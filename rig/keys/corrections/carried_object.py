@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_carried(obj: "Object", armature: "Object", binding: RigBinding, arm: Collection[str] = ()) -> bool:
-    """Whether the wrist of a hand of an armature carries an object rigidly, as its parent.
+    """Return whether the wrist of a hand of an armature carries an object rigidly, as its parent.
 
     arm: bones of the arm that corrections move as well. Raises RigError if the object moves with bones of hands in
     another way, or with these: they may be corrected at the same time, and where the object is then is not known.
@@ -32,7 +32,7 @@ def is_carried(obj: "Object", armature: "Object", binding: RigBinding, arm: Coll
 
 
 def _carriers(obj: "Object", armature: "Object", bones: set[str]) -> Iterator[tuple[str, bool]]:
-    """Yield what an object is attached to first, bones or the skin, and whether rigidly, by parents alone."""
+    """Yield the bones or the skin to which an object is attached first, and whether rigidly, by parents alone."""
     visited: set[tuple[Object, str, bool]] = set()
     pending = [(obj, "", True)]
     while pending:

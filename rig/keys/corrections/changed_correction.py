@@ -74,6 +74,6 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
 
 
 def _is_dense(take_hand: HandOfTake, correction: Correction) -> bool:
-    """Whether each curve that a correction changes has a key on every frame of the take."""
+    """Return whether each curve that a correction changes has a key on every frame of the take."""
     curves = [curve for joint in moved_joints(take_hand, correction) for curve in take_hand.bones[joint].curves]
     return all(len(curve.keyframe_points) == len(take_hand.frames) for curve in curves)

@@ -1,4 +1,4 @@
-"""The keys of a composed action: those of its base, and over them what corrections make of hands."""
+"""The keys of a composed action: those of its base, replaced by the corrected channels of hands."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ def copy_keys(bag: Any, take_hand: HandOfTake) -> None:
 
 
 def has_other_keys(bag: Any, wrist: KeyedWrist) -> bool:
-    """Whether a channelbag has other keys than the base of what puts a hand in its place."""
+    """Return whether a channelbag has other keys than the base for the channels that move a whole hand."""
     return any(
         copy is not None and not np.array_equal(key_values(curve, "co"), key_values(copy, "co"))
         for keyed in wrist.keyed
@@ -76,7 +76,7 @@ def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
 
 
 def write_hand(bag: Any, take_hand: HandOfTake, composed: Composed) -> None:
-    """Write what corrections make of a hand into a channelbag that has the keys of the base."""
+    """Write the corrected channels of a hand into a channelbag that has the keys of the base."""
     for channels in composed.channels(take_hand):
         if channels.in_range.any():
             _write(bag, take_hand.frames, channels)

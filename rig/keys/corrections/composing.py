@@ -1,5 +1,5 @@
-"""What is keyed of a hand in a take with corrections on it, on the frames that they change: the rotations of its bones,
-and, where a palm is moved, what puts its wrist in its place."""
+"""Compose the channels of a corrected take on the frames that corrections change: the rotations of a hand's bones,
+and the location of the wrist or the arm's rotations if a palm is moved."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 WRIST_COLUMN = len(JOINTS)
-"""The column of the wrist's place beside those of the bones."""
+"""Column of the wrist's location, after those of the bones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComposedChannels:
-    """What corrections make of the rotation or the location of a bone, on the F frames of a take."""
+    """Corrected values of a bone's rotation or location on the F frames of a take."""
 
     keyed: KeyedBone | KeyedLocation
     values: Floats
@@ -57,14 +57,14 @@ class ComposedChannels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Composed:
-    """What corrections make of a hand."""
+    """The corrected channels of a hand."""
 
     rows: Bools
     """(F,) the frames of the take that are in the range of a correction."""
     keys: HandKeys
     """Keys of these R frames."""
     changed: Bools
-    """(R, J + 1) where a correction counts: for each bone, and for the place of the wrist."""
+    """(R, J + 1) where a correction counts: for each bone, and for the location of the wrist."""
     in_range: Bools
     """(R, J + 1) where the frame is in the range of one that moves it."""
     waiting: Mapping[str, str]
@@ -75,7 +75,7 @@ class Composed:
     """Id -> where the wrist is, of palms on objects that count fully."""
 
     def channels(self, take_hand: HandOfTake) -> "Iterator[ComposedChannels]":
-        """Yield what is keyed of a hand as corrections make it."""
+        """Yield the corrected channels of a hand."""
         known: list[tuple[KeyedBone | KeyedLocation, Floats, int]] = [
             (bone, self.keys.rotations[:, joint], joint) for joint, bone in take_hand.bones.items()
         ]
@@ -120,10 +120,10 @@ def composing(
     only: Bools | None = None,
     played: PlayedFrames | None = None,
 ) -> Steps[Composed]:
-    """Return what is keyed of a hand with corrections of it on it, each on what those before it left.
+    """Return the channels of a hand with its corrections, each applied to the result of those before it.
 
     only: (F,) the frames to compose, None for all that are in a range; more of them where others depend on them.
-    played: what Blender has evaluated beside objects, so that it is not evaluated again; None for nothing.
+    played: frames that Blender has evaluated already beside objects; None for none.
     """
     played = played or PlayedFrames()
     ranges = [take_hand.rows(correction, clock) for correction in corrections]
@@ -140,7 +140,7 @@ def composing(
             continue
         times = clock.times(frames[at])
         if isinstance(correction.change, ContactChange):
-            # Its blends are in what it is brought to, as a way to go may need longer ones.
+            # Its blends are part of its motion, as the approach may need longer ones.
             weights, continues = correction.factors(times), (not inside[0], not inside[-1])
             try:
                 holding = _held(
@@ -244,7 +244,7 @@ def corrected_keys(
     wanted: Bools,
     played: PlayedFrames | None = None,
 ) -> HandKeys:
-    """Return what is keyed of a hand with corrections of it on it, in the wanted R of frames (F,).
+    """Return the channels of a hand with its corrections, in the R wanted ones of frames (F,).
 
     played: see composing.
     """
@@ -273,7 +273,7 @@ def _with_whole_ranges(only: Bools, around: Sequence[Bools], corrections: Sequen
 
 
 def moved_joints(take_hand: HandOfTake, correction: Correction) -> list[int]:
-    """Return the joints whose bones a correction turns, of those that the take keys."""
+    """Return the joints whose bones a correction rotates, of those that the take keys."""
     if not isinstance(correction.change, PoseChange):
         return []
     wanted = {JOINT_INDEX[joint] for joint in correction.change.joints}
@@ -283,7 +283,7 @@ def moved_joints(take_hand: HandOfTake, correction: Correction) -> list[int]:
 
 
 def _target(hand: HandToCorrect, correction: Correction, rotations: Floats, moved: list[int], times: Floats) -> Floats:
-    """Return what a correction makes of rotations (F, J, 4) where it counts fully."""
+    """Return rotations (F, J, 4) after a correction at full weight."""
     target, change = rotations.copy(), correction.change
     if isinstance(change, PoseDifference):
         for joint in moved:

@@ -1,4 +1,4 @@
-"""A take with corrections: an armature plays a copy of it that is composed of the take and of what they change.
+"""A take with corrections: an armature plays a copy of the take to which they are applied.
 
 The take itself, the base, stays as it was solved and keeps the corrections, as JSON. Composing again starts from its
 keys, so that a correction that is muted, changed or deleted leaves nothing behind.
@@ -181,9 +181,9 @@ def correct_take(
 def composing_take(
     armature: "Object", corrections: tuple[Correction, ...], scene: "Scene", played: PlayedFrames | None = None
 ) -> Steps[dict[Side, Composed]]:
-    """Return what corrections make of the hands of the take that an armature plays, and change nothing.
+    """Compose the corrected hands of the take that an armature plays, without changing anything.
 
-    played: what `played_frames` has evaluated. Raises RigError.
+    played: the frames that `played_frames` has evaluated. Raises RigError.
     """
     base = check_correctable(armature)
     corrections = decoded(encode(corrections), f"corrections of the take '{base.name}'")
@@ -196,7 +196,7 @@ def composing_take(
 def _composing(
     hands: Sequence[HandOfTake], corrections: Sequence[Correction], clock: TakeClock, played: PlayedFrames
 ) -> Steps[dict[Side, Composed]]:
-    """Return what corrections make of the hands of a take, which they move."""
+    """Return the corrected channels of the hands of a take that are corrected."""
     found = dict[Side, Composed]()
     for number, take_hand in enumerate(hands):
         work = composing(take_hand, of_hand(corrections, take_hand), clock, played=played)
@@ -205,7 +205,7 @@ def _composing(
 
 
 def played_frames(armature: "Object", hands: Sequence[HandOfTake]) -> PlayedFrames:
-    """Return what evaluates frames for these hands of the take that an armature plays."""
+    """Return the evaluator of frames for these hands of the take that an armature plays."""
     return PlayedFrames(partial(placed_as_solved, armature, hands))
 
 
@@ -222,7 +222,7 @@ def _is_edited(
     clock: TakeClock,
     posed_at: float | None,
 ) -> bool:
-    """Whether keys that are composed were changed in the corrected action since it was composed.
+    """Return whether keys that are composed were changed in the corrected action since it was composed.
 
     every: the hands of the take; hands: as they are composed now. Other curves do not count: they stay as they are.
     """

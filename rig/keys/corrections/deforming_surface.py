@@ -22,7 +22,7 @@ SAME_POSITION = 1e-6
 MAX_BENT = 0.7e-3
 """m by which the surface may bend where a hand stays on it: 1 mm is promised."""
 DEFORMING_PARENTS = ("ARMATURE", "LATTICE")
-"""How a parent deforms its children without a modifier."""
+"""Types of parenting that deform children without a modifier."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +80,7 @@ class DeformedShape:
 
 
 def may_deform(obj: "Object") -> bool:
-    """Whether an object's mesh may be another on other frames."""
+    """Return whether an object's mesh may be another on other frames."""
     data = obj.data
     by_parent = obj.parent is not None and obj.parent_type in DEFORMING_PARENTS
     return bool(len(obj.modifiers) or getattr(data, "shape_keys", None) or data.animation_data or by_parent)
@@ -113,5 +113,5 @@ def _triangle_at(corners: Floats, position: Floats) -> int:
 
 
 def positions_about(solid: Solid, points: Floats) -> Floats:
-    """Return the places (N, 3) m of a surface that are nearest to points (N, 3)."""
+    """Return the points (N, 3) m of a surface that are nearest to points (N, 3)."""
     return np.array([solid.nearest(point) for point in points])

@@ -26,7 +26,7 @@ class ComposedAction:
     action: "Action"
     armature: "Object"
     before: Sequence[HandOfTake]
-    """As they were composed."""
+    """The hands as they were composed before."""
     hands: Sequence[HandOfTake]
     """The same, as they are to be composed now."""
 
@@ -37,13 +37,13 @@ class ComposedAction:
 
     @property
     def is_moved(self) -> bool:
-        """Whether keys that put hands in their places were changed, and are now to be composed for the first time."""
+        """Return whether keys that move whole hands were edited, and are to be composed for the first time."""
         bag = channelbag_of(self.action, self.armature)
         both = zip(self.before, self.hands, strict=True)
         return any(has_other_keys(bag, now.wrist) for was, now in both if now.wrist.keyed and not was.wrist.keyed)
 
     def is_edited_beside(self, posed_at: float, corrections: Sequence[Correction], clock: TakeClock) -> bool:
-        """Whether keys were changed on other frames than one.
+        """Return whether keys were changed on other frames than one.
 
         corrections: those of which it was composed.
         """

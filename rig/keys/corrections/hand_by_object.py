@@ -44,12 +44,12 @@ class HandByObject:
     """A hand over F frames, with its skin, beside an object."""
 
     pose: Pose
-    """With the wrist at the origin."""
+    """The pose with the wrist at the origin."""
     beyond: Floats
-    """(J, 4) the rest of the joints' turns, see HandToCorrect.posed."""
+    """(J, 4) the remaining rotations of the joints, see HandToCorrect.posed."""
     motion: ObjectMotion
     wrist: PlayedWrist
-    """As it is keyed."""
+    """The wrist as it is keyed."""
     outside: Floats
     """(3,) see SolidSurface."""
     beside: SkinBySurface
@@ -103,7 +103,7 @@ def _about(motion: ObjectMotion, pose: Pose, digits: tuple[str, ...], *, palm: b
 
 
 def rotated_beyond(skin: SkinPoints, beyond: Floats) -> SkinPoints:
-    """Return the skin for joints of the model, which the rest of their bones' turns (J, 4) carries on."""
+    """Return the skin for joints of the model, moved by the remaining rotations (J, 4) of their bones."""
     bound = skin.bind_frames.copy()
     bound[:, :3, :3] = bound[:, :3, :3] @ rot.to_matrix(rot.conjugate(beyond))
     return replace(skin, bind_frames=bound)

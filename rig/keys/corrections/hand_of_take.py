@@ -1,4 +1,4 @@
-"""A hand of an armature, and what an action keys of its rotations and of its place."""
+"""A hand of an armature, and the channels of its rotations and its location that an action keys."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandOfTake:
-    """A hand and what an action keys of it."""
+    """A hand and its channels in an action."""
 
     hand: HandToCorrect
     bones: dict[int, KeyedBone]
@@ -37,7 +37,7 @@ class HandOfTake:
     displayed: Floats
     """(J, 4) the rotations that bones without keys have."""
     wrist: KeyedWrist
-    """What puts it in its place, of a palm that a correction moves."""
+    """The channels that move the whole hand, for corrections that move its palm."""
 
     @property
     def keyed(self) -> tuple[KeyedBone | KeyedLocation, ...]:
@@ -45,7 +45,7 @@ class HandOfTake:
         return (*self.bones.values(), *self.wrist.keyed)
 
     def moved_by(self, corrections: Iterable[Correction]) -> "HandOfTake":
-        """Return it as corrections move it: without what puts it in its place if they move no palm.
+        """Return the hand for corrections: without the channels that move all of it if they move no palm.
 
         Keys of that which a person has edited then stay.
         """
@@ -68,7 +68,7 @@ class HandOfTake:
         return found
 
     def keys(self, frames: Floats) -> HandKeys:
-        """Return what is keyed of it on scene frames (F,)."""
+        """Return the values of its keyed channels on scene frames (F,)."""
         return HandKeys(self.rotations(frames), self.wrist.keys(frames))
 
     def rows(self, correction: Correction, clock: TakeClock) -> Bools:
@@ -89,7 +89,7 @@ class HandOfTake:
 
 
 def hand_of_take(armature: "Object", hand: HandToCorrect, curves: "Iterable[tuple[str, FCurve]]") -> HandOfTake:
-    """Return what curves, each with its data path, key of a hand. Raises RigError for keys that are no numbers."""
+    """Return a hand with its curves, of those with data paths. Raises RigError for keys that are not finite."""
     found: Curves = {}
     for path, curve in curves:
         found.setdefault(path, {})[curve.array_index] = curve

@@ -50,7 +50,7 @@ class HandToCorrect:
     world: Floats
     """(4, 4) T_world_armature."""
     flesh: Flesh
-    """As thick as its skin."""
+    """The hand's flesh, as thick as its skin."""
     found: FoundHand
     """Its bones."""
 
@@ -147,7 +147,7 @@ class HandToCorrect:
         """
         relative, known = self.relative_to_wrist(rotations), np.zeros(len(JOINTS), bool)
         known[[WRIST, *(joint for joint in self.joints if joint in self.posable)]] = True
-        # A performer, and what a person has posed, may be beyond the limits of an adult, and stays there.
+        # A performer, or a user's pose, may exceed an adult's limits, which is kept.
         boundless = replace(self.hand, limits=np.tile([-np.pi, np.pi], (self.hand.dofs, 1)))
         found = angles_from_rotations(boundless, relative, known)
         angles = np.where(np.isfinite(found), found, self.hand.neutral)

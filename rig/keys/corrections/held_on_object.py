@@ -24,13 +24,13 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MAX_OFF, MAX_DEPTH = 0.9e-3, 1e-3
-"""m, how far a point of the skin may be from its place, and how deep digits may be in the object: else it waits."""
+"""m, maximum distance of a skin point from its target, and maximum depth of digits in the object: else it waits."""
 MAX_AWAY = 1e-3
-"""m, how far its place may be from the surface."""
+"""m, maximum distance of the target from the surface."""
 READ = 0.2
 """The part of the work that evaluates frames."""
 FURTHER = 3
-"""Number of times that a palm is laid again, for what its digits do."""
+"""Number of times that a palm is laid again after its digits have moved."""
 _found = LastUsed[HeldBySurface](64)
 """A slider step composes all contacts of a hand, each of which takes a second to solve. Factors change none."""
 
@@ -54,9 +54,9 @@ def held_on_object(
         keys: of the F frames of its range.
         frames: (F,) scene frames.
         times: (F,) s, on the capture's clock.
-        moved: the joints that may turn.
+        moved: the joints that may move.
         continues: whether the take has frames before and after the range.
-        played: what was evaluated of frames, and what is now.
+        played: the frames evaluated before; those evaluated now are added.
 
     Raises:
         RigError: they cannot, with the reason.
@@ -154,7 +154,7 @@ def _check_held(found: HeldBySurface, name: str) -> None:
     if found.depth > max(MAX_DEPTH, found.off):
         raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{name}'")
     if found.off > MAX_OFF:
-        raise RigError(f"the hand cannot reach its place on '{name}': it stays {1e3 * found.off:.1f} mm away")
+        raise RigError(f"the hand cannot reach its target on '{name}': it stays {1e3 * found.off:.1f} mm away")
 
 
 def _rotated_keys(
@@ -169,7 +169,7 @@ def _check_positions(solid: Solid, positions: Floats, name: str) -> None:
     """Raise RigError unless all positions (P, 3) m are on the surface of an object, which may have changed since."""
     away = max((float(np.linalg.norm(solid.nearest(position) - position)) for position in positions), default=0.0)
     if away > MAX_AWAY:
-        raise RigError(f"its place is {1e3 * away:.1f} mm from the surface of '{name}' now")
+        raise RigError(f"its target is {1e3 * away:.1f} mm from the surface of '{name}' now")
 
 
 def _check_tips(skin: SkinPoints, digits: tuple[str, ...]) -> None:

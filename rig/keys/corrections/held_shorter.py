@@ -40,7 +40,7 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, rows: HeldRow
     enough = _enough(wanted, of_take, frames, rows, continues)
     if rows.lacks_frames:
         own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
-        return f"its {own} too few to get there and back: give it {enough}"
+        return f"its {own} too few to move there and back: give it {enough}"
     if max(late, early) < 1 - SAME_FRAME:
         return ""
     reasons = [

@@ -36,7 +36,7 @@ class HeldBones:
     """Bones of a hand that hold a contact over the frames of a correction."""
 
     keys: HandKeys
-    """Its place is None if the wrist stays where it is."""
+    """Its `wrist` is None if the wrist does not move."""
     rows: HeldRows
     wrist: Floats | None = None
     """(F, 4, 4) T_world_wrist of a palm that is laid on an object; None without one."""
@@ -58,7 +58,7 @@ def held_touch(
         one: a correction of kind contact.
         rotations: (F, J, 4) of the bones in the frames of its range.
         times: (F,) s, on the capture's clock.
-        moved: the joints that may turn.
+        moved: the joints that may move.
         continues: whether the take has frames before and after the range.
     """
     change = correction.change
@@ -84,10 +84,10 @@ def _reason(unheld: Unheld) -> str:
     if unheld.lacking:
         return f"the hand lacks the {' and the '.join(unheld.lacking)} of that contact"
     if unheld.apart:
-        return f"the hand cannot reach that contact: its skins stay {1000 * unheld.apart:.1f} mm apart"
+        return f"the hand cannot reach that contact: the skin of its parts stays {1000 * unheld.apart:.1f} mm apart"
     return (
-        f"the hand cannot hold that contact in all its frames: its skins would be up to {1000 * unheld.strain:.1f} mm "
-        "off each other, or in each other"
+        "the hand cannot hold that contact in all its frames: the skin of its parts would be up to "
+        f"{1000 * unheld.strain:.1f} mm apart, or in each other"
     )
 
 
@@ -128,7 +128,7 @@ def _rotations(
     moved: list[int],
     continues: tuple[bool, bool],
 ) -> Steps[tuple[Floats, HeldRows] | Unheld]:
-    """Return the rotations (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' rows.
+    """Return additional rotations (F, J, 4) of joints, in their own frames, and HeldBones' rows.
 
     Or why the hand cannot hold the contact.
     """

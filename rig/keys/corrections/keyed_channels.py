@@ -1,4 +1,4 @@
-"""Channels of a bone that an action keys: its rotation, or its location."""
+"""F-curves of a bone's rotation or location in an action."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,19 +22,19 @@ Curves = dict[str, "dict[int, FCurve]"]
 
 @dataclass(frozen=True, slots=True)
 class KeyedBone:
-    """The rotation of a bone in an action."""
+    """F-curves of a bone's rotation."""
 
     path: str
     mode: str
     curves: "list[FCurve]"
-    """Curves of its channels, each with keys."""
+    """One for each channel, each with keys."""
 
     def rotations(self, frames: Floats) -> Floats:
-        """Return its rotations (F, 4) on scene frames (F,)."""
+        """Return the rotations (F, 4) on scene frames (F,)."""
         return rotation_channels.rotations(evaluated_channels(self.curves, frames), self.mode)
 
     def channels(self, frames: Floats, changed: Bools, values: Floats) -> Floats:
-        """Return its channels (F, C) on frames (F,) with other rotations (N, 4) on the N that are changed (F,)."""
+        """Return channel values (F, C) on frames (F,), with rotations (N, 4) on the N that are `changed` (F,)."""
         old = evaluated_channels(self.curves, frames)
         rotations = rotation_channels.rotations(old, self.mode)
         rotations[changed] = values
@@ -43,27 +43,27 @@ class KeyedBone:
 
 @dataclass(frozen=True, slots=True)
 class KeyedLocation:
-    """The location of a bone in an action."""
+    """F-curves of a bone's location."""
 
     path: str
     curves: "list[FCurve]"
-    """Curves of its channels, each with keys."""
+    """One for each axis, each with keys."""
 
     def locations(self, frames: Floats) -> Floats:
-        """Return its locations (F, 3) on scene frames (F,)."""
+        """Return the locations (F, 3) on scene frames (F,)."""
         return evaluated_channels(self.curves, frames)
 
     def channels(self, frames: Floats, changed: Bools, values: Floats) -> Floats:
-        """Return its channels (F, 3) on frames (F,) with other locations (N, 3) on the N that are changed (F,)."""
+        """Return channel values (F, 3) on frames (F,), with locations (N, 3) on the N that are `changed` (F,)."""
         channels = evaluated_channels(self.curves, frames)
         channels[changed] = values
         return channels
 
 
 def keyed_bone(armature: "Object", name: str, curves: Curves) -> KeyedBone | None:
-    """Return what curves key of a bone's rotation; None unless all of it is keyed.
+    """Return the curves of a bone's rotation; None unless all of its channels have keys.
 
-    Raises RigError for keys that are no numbers.
+    Raises RigError for keys whose values are not finite.
     """
     mode = armature.pose.bones[name].rotation_mode
     channel = rotation_channels.channel(mode)
@@ -72,15 +72,18 @@ def keyed_bone(armature: "Object", name: str, curves: Curves) -> KeyedBone | Non
 
 
 def keyed_location(name: str, curves: Curves) -> KeyedLocation | None:
-    """Return what curves key of a bone's location, likewise."""
+    """Return the curves of a bone's location; None unless all of its channels have keys.
+
+    Raises RigError for keys whose values are not finite.
+    """
     found = _keyed(name, "location", 3, curves)
     return KeyedLocation(*found) if found else None
 
 
 def _keyed(name: str, channel: str, count: int, curves: Curves) -> "tuple[str, list[FCurve]] | None":
-    """Return the data path of a bone's channel and its curves, one of each of its numbers; None if it is not keyed.
+    """Return the data path of a bone's property and a curve for each of its `count` values; None if any has no keys.
 
-    Raises RigError for keys that are no numbers.
+    Raises RigError for keys whose values are not finite.
     """
     path = bone_path(name, channel)
     of_path = curves.get(path, {})

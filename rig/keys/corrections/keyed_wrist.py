@@ -1,4 +1,4 @@
-"""What an action keys that moves a whole hand: the location of the wrist's bone, or the arm above it."""
+"""The keyed channels that move a whole hand: the location of the wrist's bone, or the rotations of the arm above it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class WristKeys:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandKeys:
-    """What is keyed of a hand over F frames."""
+    """Values of a hand's keyed channels over F frames."""
 
     rotations: Floats
     """(F, J, 4) of its bones."""
@@ -100,7 +100,7 @@ NO_ARM = ArmChain()
 
 @dataclass(frozen=True, slots=True)
 class KeyedWrist:
-    """What an action keys that moves a whole hand; nothing if both are empty."""
+    """The keyed channels that move a whole hand; both are empty if there are none."""
 
     location: KeyedLocation | None = None
     arm: tuple[KeyedBone, ...] = ()
@@ -114,7 +114,7 @@ class KeyedWrist:
         return (*((self.location,) if self.location else ()), *self.arm)
 
     def keys(self, frames: Floats) -> WristKeys | None:
-        """Return what is keyed on scene frames (F,); None if nothing is."""
+        """Return the keys on scene frames (F,); None if there are none."""
         if not self.keyed:
             return None
         locations = self.location.locations(frames) if self.location else np.empty((len(frames), 0))
@@ -127,7 +127,7 @@ NO_WRIST_KEYS = KeyedWrist()
 
 
 def keyed_wrist(armature: "Object", found: FoundHand, curves: Curves) -> KeyedWrist:
-    """Return what curves key that moves a whole hand. Raises RigError for keys that are no numbers."""
+    """Return the curves that move a whole hand. Raises RigError for keys that are not finite."""
     wrist = armature.data.bones[found.bones["wrist"]]
     if not (wrist.use_connect and wrist.parent):
         location = keyed_location(wrist.name, curves)

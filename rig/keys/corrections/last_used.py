@@ -1,4 +1,4 @@
-"""A cache of what was made last, by all that it depends on."""
+"""A cache of the most recent results, with all their inputs as key."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

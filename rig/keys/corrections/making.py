@@ -1,4 +1,4 @@
-"""What a correction is made of: the pose that a person gave a hand, or the motion of another take."""
+"""Make a correction from the user's pose of a hand, or from the motion of another take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ MIN_TURN = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PosedHand:
-    """How the pose of a hand differs from its take."""
+    """The difference between the pose of a hand and its take."""
 
     side: Side
     difference: PoseDifference

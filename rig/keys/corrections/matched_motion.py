@@ -1,8 +1,8 @@
-"""The motion of another take, matched to the take that it is put into: it begins and ends as that does there.
+"""Match the motion of another take to the take that it replaces a range of: it starts and ends like that take.
 
 What the two differ by at an end of the range, and how fast that changes, is carried on into the other motion and decays
 over the blend, as Bollo (2018, Inertialization: High-performance animation transitions in Gears of War) does. The take
-inside the range, which may be what is wrong, has no part in it.
+inside the range, which may be wrong, has no influence.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from ....pipeline.corrections.correction import SAME_TIME, TimeRange
 Floats = NDArray[np.float64]
 
 FASTEST = 3.0
-"""How fast a difference may begin to change: from this many times itself a blend on, the decay would turn around."""
+"""Maximum initial rate of a difference, in multiples of itself per blend, above which its decay would overshoot."""
 
 
 def matched(taken: Floats, base: Floats, times: Floats, span: TimeRange) -> Floats:

@@ -44,7 +44,7 @@ class Mend:
         return cls(correction, first, last, frozenset((*correction.digits, *((PALM,) if moves_palm else ()))))
 
     def covers(self, problem: TakeProblem, clock: TakeClock) -> bool:
-        """Whether it affects a problem's frames and some of its parts, and the evidence does not include it."""
+        """Return whether it affects a problem's frames and some of its parts, and the evidence does not include it."""
         change = self.correction.change
         return (
             self.first - MAX_UNCOVERED_FRAMES <= problem.first

@@ -1,4 +1,4 @@
-"""How an object of the scene and a hand's wrist move past each other, as Blender evaluates them on a take's frames."""
+"""The motion of an object relative to a hand's wrist, as Blender evaluates both on a take's frames."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -45,7 +45,7 @@ class ObjectMotion:
     object_world: Floats
     """(F, 4, 4) T_world_object."""
     played: PlayedWrist
-    """As the armature plays it."""
+    """The wrist as the armature plays it."""
     carried: bool
     """Whether the wrist carries the object."""
     shapes: Shapes | None = None
@@ -110,11 +110,11 @@ class ObjectMotion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadFrame:
-    """What is evaluated of an object and a wrist on a frame."""
+    """The evaluated state of an object and a wrist on a frame."""
 
     frame: float
     is_visible: bool
-    """Whether the object is: what is disabled stays where and as it was when it was shown last."""
+    """Whether the object is visible: a disabled object keeps the state in which it was last shown."""
     transforms: Floats
     """(2 + 2 N, 4, 4) of the object and the wrist, of N bones in the world, and of these relative to their rest."""
     solid: Solid | None
@@ -136,7 +136,7 @@ class Beside:
 
     @classmethod
     def of(cls, binding: RigBinding, name: str, arm: tuple[str, ...]) -> "Beside":
-        """Return what is evaluated of a hand with an arm, none for no bones, beside an object of a name."""
+        """Return the evaluated frames of a hand with an arm, if it has one, beside an object of a name."""
         control = str(binding.bones[0])
         return cls(binding, name, binding.carrier or control, (*arm, control))
 
@@ -146,7 +146,7 @@ class Beside:
         return self.binding.armature, self.object, self.carrier, *self.keyed
 
     def read(self, frames: list[float], with_solid: float) -> list[ReadFrame]:
-        """Return what is evaluated on scene frames, on one of them with the object's surface.
+        """Return the evaluated state on scene frames, on one of them with the object's surface.
 
         Raises RigError as object_to_touch does, and for an object that has no surface.
         """
@@ -172,10 +172,10 @@ class Beside:
 
 
 class PlayedFrames:
-    """What Blender has evaluated of objects and wrists, so that it evaluates a frame once, while the scene stays."""
+    """A cache of the frames that Blender has evaluated of objects and wrists, valid while the scene does not change."""
 
     def __init__(self, as_solved: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-        """as_solved: puts the hands where they were solved while frames are evaluated."""
+        """as_solved: context in which frames are evaluated, with the hands as they were solved."""
         self._as_solved = as_solved
         self._read = dict[tuple[str, ...], dict[float, ReadFrame]]()
 
@@ -207,7 +207,7 @@ class PlayedFrames:
         return ObjectMotion(name, solid, worlds[:, 0], played, carried, deformed)
 
     def _reading(self, beside: Beside, frames: list[float]) -> Steps[list[ReadFrame]]:
-        """Return what is evaluated on frames, on the middle one with the object's surface."""
+        """Return the evaluated state on frames, on the middle one with the object's surface."""
         known, middle = self._read.setdefault(beside.names, {}), frames[len(frames) // 2]
         missing = [at for at in frames if at not in known or (at == middle and known[at].solid is None)]
         for start in range(0, len(missing), FRAMES_AT_ONCE):
@@ -249,10 +249,10 @@ def object_to_touch(name: str, armature: "Object") -> "Object":
 def _check_shape(name: str, worlds: Floats) -> None:
     """Raise RigError unless an object at T_world_object (F, 4, 4) keeps its shape and size, which are not flat."""
     if not np.isfinite(worlds).all():
-        raise RigError(f"'{name}' has a place in these frames that is not of finite numbers")
+        raise RigError(f"'{name}' has a transform in these frames that is not finite")
     stretch = np.linalg.svd(worlds[:, :3, :3], compute_uv=False)
     if not (stretch[:, -1] > FLAT * stretch[:, 0]).all():
-        raise RigError(f"'{name}' is scaled flat in these frames, give it a size along all axes")
+        raise RigError(f"'{name}' is scaled to zero along an axis in these frames, give it a size along all axes")
     gram = np.einsum("fji,fjk->fik", worlds[:, :3, :3], worlds[:, :3, :3])
     size = float(np.abs(gram).max())
     if float(np.abs(gram - gram[0]).max()) > SAME_SIZE * size:

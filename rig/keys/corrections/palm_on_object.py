@@ -34,9 +34,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MAX_AWAY = 0.03
-"""m, how far from its place a palm may come to rest: hands are of many sizes, and tables stay where they are."""
+"""m, maximum displacement of a palm that is brought to rest: sizes of hands differ, and tables do not move."""
 MAX_TURN = np.deg2rad(45.0)
-"""rad by which a palm is turned at most, to lie flat."""
+"""rad, maximum rotation of a palm to lie flat."""
 MAX_SHORT = 1e-3
 """m by which an arm may be too short for it, or a hand may be off where its control has it."""
 MAX_APART = 1e-3
@@ -50,7 +50,7 @@ MAX_BENT = np.deg2rad(5.0)
 _rests, _deepest = LastUsed[Floats | None](64), LastUsed[tuple[float, Floats]](64)
 """A slider step composes all contacts of a hand; factors change none of these."""
 AS_PARENTS = ("CHILD_OF", "ARMATURE")
-"""Constraints that carry a bone and its keys along. Others, such as limits, may undo what is keyed."""
+"""Constraints that carry a bone and its keys along. Others, such as limits, may override keys."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class LaidPalm:
     """Where the palm rests."""
 
     def keys(self, keys: HandKeys) -> HandKeys:
-        """Return what is keyed of the hand with the wrist there."""
+        """Return the keys of the hand with the wrist there."""
         rotations = keys.rotations.copy()
         rotations[:, WRIST] = self.rotations
         return HandKeys(rotations, self.wrist)
@@ -78,7 +78,7 @@ def some_of(count: int) -> Ints:
 
 
 def check_placed(take_hand: HandOfTake) -> None:
-    """Raise RigError unless a take keys what puts a hand in its place, which a palm needs, and only keys move that."""
+    """Raise RigError unless a take keys channels that move the whole hand, and nothing else moves it."""
     armature = bpy.data.objects[take_hand.hand.binding.armature]
     if WRIST not in take_hand.bones or not take_hand.wrist.keyed:
         drive = "Arm" if arm_of(armature, take_hand.hand.found) else "Wrist"
@@ -91,11 +91,11 @@ def check_placed(take_hand: HandOfTake) -> None:
         for constraint in armature.pose.bones[name].constraints:
             if is_in_use(constraint) and constraint.type not in AS_PARENTS:
                 raise RigError(
-                    f"the constraint '{constraint.name}' of '{name}' may keep the palm from its place, mute it"
+                    f"the constraint '{constraint.name}' of '{name}' may keep the palm from its target, mute it"
                 )
     driven = [*with_driven_rotation(armature, chain), *with_driven_channel(armature, chain[-1:], ".location")]
     if driven:
-        raise RigError(f"a driver moves '{driven[0]}', so that keys do not bring the palm to its place, mute it")
+        raise RigError(f"a driver moves '{driven[0]}', which overrides the keys that move the palm, mute it")
 
 
 def digits_with_skin(take_hand: HandOfTake) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def digits_with_skin(take_hand: HandOfTake) -> tuple[str, ...]:
 def chosen_palm(take_hand: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
     """Return where the palm of a hand rests on an object: about where it is in the mean of F frames.
 
-    Raises RigError if it faces away from the object, does not come to it, or would turn by more than MAX_TURN.
+    Raises RigError if it faces away from the object, does not touch it, or would rotate by more than MAX_TURN.
     """
     frames = by.beside.to_surface
     mean = np.eye(4)
@@ -169,7 +169,7 @@ def laid_palm(
     rest = _rested(skin if beside is None else skin.with_points(beside), by, transform, name)
     away = angle_and_distance(transform, rest)[1]
     if away > MAX_AWAY:
-        raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
+        raise RigError(f"its palm's target is {1e3 * away:.0f} mm from the surface of '{name}' now")
     wrist_motion = held_wrist(by.beside.to_surface, rest, full=full, continues=continues)
     resting = wrist_motion.rows.slice
     _check_angle(by.beside.to_surface[resting], rest, name)
@@ -215,7 +215,7 @@ def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Float
         raise RigError(f"the palm of the hand faces away from '{name}'")
     apart = float(by.beside.surface.nearest(palm.placed(rest))[2].min())
     if apart > MAX_APART:
-        raise RigError(f"the palm of the hand does not come to '{name}': it stays {1e3 * apart:.0f} mm away")
+        raise RigError(f"the palm of the hand does not reach '{name}': it stays {1e3 * apart:.0f} mm away")
     return rest
 
 
@@ -224,7 +224,7 @@ def _check_angle(frames: Floats, rest: Floats, name: str) -> None:
     angle = max(angle_and_distance(frame, rest)[0] for frame in frames)
     if angle > MAX_TURN:
         raise RigError(
-            f"its palm would turn by {np.rad2deg(angle):.0f}° to lie on '{name}', expected at most "
+            f"its palm would rotate by {np.rad2deg(angle):.0f}° to lie on '{name}', expected at most "
             f"{np.rad2deg(MAX_TURN):.0f}°"
         )
 
@@ -250,4 +250,4 @@ def _check_bend(before: PlayedWrist, after: PlayedWrist, rows: slice, side: Side
     was, (bend, beyond) = wrist_bend(forearms[0][rows], side)[1], wrist_bend(forearms[1][rows], side)
     worst = int((beyond - was).argmax())
     if beyond[worst] > was[worst] + MAX_BENT:
-        raise RigError(f"its wrist would bend by {np.rad2deg(bend[worst]):.0f}°, more than a person's does")
+        raise RigError(f"its wrist would bend by {np.rad2deg(bend[worst]):.0f}°, more than a human wrist does")

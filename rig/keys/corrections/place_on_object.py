@@ -37,9 +37,9 @@ def chosen_on_object(
     palm: bool = False,
     played: PlayedFrames | None = None,
 ) -> Steps[HeldOnObject]:
-    """Return what holds the tips of digits on an object, and the palm if it is to, of a hand as it is keyed.
+    """Return the contact that holds tips of digits, and the palm if requested, on an object, with the hand as keyed.
 
-    frames: (F,) scene frames; played: what was evaluated of them, and is now. Each tip is held at a point of the
+    frames: (F,) scene frames; played: those evaluated before; new ones are added. Each tip is held at a point of the
     surface that its pad, where that is nearest on the middle frame, reaches on all frames; with a palm, from where that
     rests. Raises RigError as PlayedFrames.motion does, for a digit without skin, and as chosen_palm and check_placed
     do.

@@ -1,4 +1,4 @@
-"""How an armature moves a wrist, and what to key so that it is elsewhere: its bone's location, or the arm above it."""
+"""The motion of a wrist by an armature, and the keys that move it: its bone's location, or the arm above it."""
 
 from dataclasses import dataclass, replace
 
@@ -43,7 +43,7 @@ class PlayedWrist:
 
     @property
     def slack(self) -> float:
-        """How far the wrist moves relative to its bone, m: a hand does not follow a control out of its arm's reach."""
+        """m, motion of the wrist relative to its bone: a hand does not follow a control out of its arm's reach."""
         own = np.linalg.inv(orthonormal(self.bones[:, -1])) @ self.wrist
         return float(np.linalg.norm(own[:, :3, 3] - own[0, :3, 3], axis=1).max())
 

@@ -35,7 +35,7 @@ class LaidWrist:
 def unreached(armature: "Object", take_hand: HandOfTake, laid: Mapping[str, LaidWrist]) -> dict[str, str]:
     """Return id -> by how much a hand is not where a palm was laid, of those of corrections that an armature plays now.
 
-    Only of a hand that follows a control: others are moved by what is keyed alone.
+    Only for a hand that follows a control: others are moved by their keys alone.
     """
     control, carrier = str(take_hand.hand.binding.bones[0]), take_hand.hand.binding.carrier
     if carrier in (None, control):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def renamed_bones(armature: "Object", curves: "Iterable[FCurve]", played: "Iterable[FCurve]") -> dict[str, str]:
-    """Return what bones of curves are called now, by the curves that the armature plays: old name -> new.
+    """Return the new names of bones in curves, by the curves that the armature plays: old name -> new.
 
     Only missing bones were renamed, and only to those that no curve had before. None is named unless there are as many
     of both, and each has at least the channels that it had: curves may have been deleted or added meanwhile.

@@ -50,7 +50,7 @@ def solved_with(base: "Action") -> tuple[Correction, ...]:
 
 
 def is_unsolved(base: "Action", corrections: Sequence[Correction]) -> bool:
-    """Whether a take was solved with other corrections than these, so that ranges of it must be solved again."""
+    """Return whether a take was solved with other corrections than these, so that ranges of it must be solved again."""
     return _effects(solved_with(base)) != _effects(corrections)
 
 
@@ -61,7 +61,7 @@ def solved_as_they_are(base: "Action", corrections: Sequence[Correction]) -> lis
 
 
 def _effects(corrections: Sequence[Correction]) -> list[dict[str, Any]]:
-    """Return what corrections do in the solve, without what they are called."""
+    """Return the effects of corrections in the solve, without their names."""
     return [
         effect_of(correction) for correction in corrections if correction.is_before_solving and not correction.muted
     ]
@@ -78,7 +78,7 @@ def recipe_of_take(base: "Action", corrections: tuple[Correction, ...]) -> Recip
 
 
 def is_on_rig(base: "Action") -> bool:
-    """Whether a take was solved for a rig, and not for hands that were built for it."""
+    """Return whether a take was solved for a rig, and not for hands that were built for it."""
     hands = (report_in(base) or {}).get("hands", {})
     return any("rig" in hand for hand in hands.values())
 
@@ -93,12 +93,12 @@ def write_ranges(
     """
     bases, notes = [check_correctable(armature) for armature in armatures], list[str]()
     for armature, base in zip(armatures, bases, strict=True):
-        # Raises for what cannot be composed before any key is replaced.
+        # If it cannot be composed, this raises before any key is replaced.
         hands_of_take(armature, base)
         if has_other_rest(base, armature):
             raise RigError(
-                f"armature '{armature.name}' has another rest pose than when the take '{base.name}' was solved: "
-                "solve the capture again, which keeps the corrections"
+                f"armature '{armature.name}' does not have the rest pose that it had when the take '{base.name}' was "
+                "solved: solve the capture again, which keeps the corrections"
             )
     of_rig = any(hand.retargeted is not None for hand in take.hands)
     hands = dict(bound_hands(tuple(armatures), take) if of_rig else own_hands(armatures, take))
@@ -110,7 +110,7 @@ def write_ranges(
         if np.abs(frames).max() > LAST_FRAME:
             raise RigError(f"the take '{base.name}' would be on frames that Blender does not have")
         whole = take.recipe.hold_contacts or take.recipe.keep_apart
-        # What parts digits and holds contacts also moves frames beside the ranges.
+        # Separating digits and holding contacts also changes frames beside the ranges.
         replaced = [slice(None)] if whole else _ranges(take.times, (*solved_with(base), *corrections))
         notes += keep_edits(base, [(frames[rows][0], frames[rows][-1]) for rows in replaced if hands.get(armature)])
         for rows in replaced:

@@ -23,13 +23,13 @@ NUMBERS_PROPERTY = "knuckle_solved_numbers"
 PATHS_PROPERTY = "knuckle_solved_paths"
 """Custom property of a take's action: the data paths that were solved, as JSON; others are the user's."""
 EDITED = " Edited"
-"""What the name of an action with edited keys that were replaced ends with."""
+"""Suffix of the names of actions with edited keys that were replaced."""
 NEVER = -1
 """The number of a frame without keys."""
 
 
 def remember_keys(action: "Action", part: tuple[float, float] | None = None) -> None:
-    """Keep what the keys of a take are; part: of the frames from the first to the last, edits elsewhere stay known."""
+    """Remember the keys of a take; part: only on frames from the first to the last, edits elsewhere stay known."""
     paths = _solved_paths(action)
     if part is None or paths is None:
         paths = {curve.data_path for curve in _curves(action)}

@@ -25,7 +25,7 @@ def remember_rest(action: "Action", armature: "Object") -> None:
 
 
 def has_other_rest(action: "Action", armature: "Object") -> bool:
-    """Whether bones of an armature that a take keys lie otherwise at rest than as it was solved.
+    """Return whether bones of an armature that a take keys lie otherwise at rest than as it was solved.
 
     Not if that is unknown, or one of its bones is missing.
     """

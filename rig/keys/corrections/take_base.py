@@ -46,7 +46,7 @@ def composed_in(action: "Action | None") -> "Action | None":
 
 
 def is_alone(action: "Action | None") -> bool:
-    """Whether the take from which an action was composed is gone, so that it cannot be corrected again."""
+    """Return whether the take from which an action was composed is gone, so that it cannot be corrected again."""
     holder: Any = action
     return (
         holder is not None and BASE_PROPERTY in holder and not isinstance(holder.get(BASE_PROPERTY), bpy.types.Action)
@@ -83,7 +83,7 @@ def playing_base(armature: "Object") -> Iterator[None]:
 
 @contextmanager
 def placed_as_solved(armature: "Object", hands: Sequence[HandOfTake]) -> Iterator[None]:
-    """Let an armature play its take as it was solved in the body, if what puts its hands in their places is composed.
+    """Let an armature play its take as it was solved in the body, if the channels that move its hands are composed.
 
     Composed again, they are then the same to the bit.
     """

@@ -1,4 +1,4 @@
-"""What corrections and the review have done about the problems of a take, for its report page."""
+"""Corrections and visited problems of a take, for its report page."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def marked_take(action: "Action", scene: "Scene", name: str = "") -> ReviewedTake:
-    """Return the take in an action with what was done about its problems, as the panel Review marks them.
+    """Return the take in an action with the marks of its problems, as the panel Review shows them.
 
-    name: what it is called, by default as the action is. Raises RigError as `reviewed_take`.
+    name: by default that of the action. Raises RigError as `reviewed_take`.
     """
     take, reviewed = reviewed_take(action, name), Reviewed.of(action, scene)
     ranks = dict(_ranks(take, reviewed))
@@ -37,7 +37,7 @@ def _ranks(take: ReviewedTake, reviewed: Reviewed) -> Iterator[tuple[str, int]]:
 
 
 def _is_same(take: ReviewedTake, problem: Problem, listed: TakeProblem) -> bool:
-    """Whether a problem of the evidence is one of the report, which may have been edited."""
+    """Return whether a problem of the evidence is one of the report, which may have been edited."""
     if (problem.side, problem.parts) != (listed.hand, listed.parts):
         return False
     rows, frames = (problem.first, problem.last, problem.worst), (listed.first, listed.last, listed.worst)

@@ -85,7 +85,7 @@ def corrections_report(
 
 
 def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, Any]] | None:
-    """Return, as a recipe has them, the corrections of the take that an armature plays, to lie on a new solve as well.
+    """Return, as a recipe has them, the corrections of the take that an armature plays, to apply them to a new solve.
 
     None if it plays no take of this capture, or one that was never corrected. Raises RecipeError if they are damaged.
     """
@@ -101,7 +101,7 @@ def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, 
     return to_list(corrections_of(armature))
 
 
-def left_behind(armature: "Object", recipe: Recipe) -> str:
+def left_corrections_note(armature: "Object", recipe: Recipe) -> str:
     """Return a sentence about corrections that a new take of an armature will not have; empty if there are none."""
     base = base_of(armature)
     if base is None or recipe.corrections is not None or recipe.into != "new" or not corrections_of(armature):
@@ -113,7 +113,7 @@ def left_behind(armature: "Object", recipe: Recipe) -> str:
 
 
 def is_same_capture(action: "Action", other_action: "Action") -> bool:
-    """Whether two actions are takes of the same capture."""
+    """Return whether two actions are takes of the same capture."""
     reports = report_in(action), report_in(other_action)
     captures = [str(report.get("capture", "")) for report in reports if report is not None]
     return len(captures) == 2 and _is_same_file(captures[0], captures[1])

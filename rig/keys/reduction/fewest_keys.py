@@ -36,7 +36,7 @@ class KeyProblem:
     samples: Floats
     """(F, C)"""
     error: Callable[[Floats], Floats]
-    """Values (F, C) -> (F,), 1 is what is allowed."""
+    """Values (F, C) -> errors (F,) relative to the tolerance."""
     kept: Bools
     """(F,) where there is a key in any case, which keeps the sample: the first, the last, extremes, contacts."""
 
@@ -129,7 +129,7 @@ def thinned(problem: KeyProblem, keys: Keys) -> Steps[Keys]:
         kept = _without(problem, keys, chosen)
         removed = np.setdiff1d(keys.rows, kept.rows)
         tried |= set(chosen.tolist())
-        # What failed may succeed once a neighbour is gone.
+        # A removal that failed may succeed once a neighbour is gone.
         for row in removed.tolist():
             place = int(np.searchsorted(kept.rows, row))
             tried -= set(kept.rows[max(place - 2, 0) : place + 2].tolist())

@@ -1,4 +1,4 @@
-"""How far a group of bones comes from where it was, as a share of what is allowed."""
+"""Error of a group of bones, relative to the tolerance."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class GroupError:
             yield _Goal(holder, inside, positions, allowed * (CARRIER_SHARE if changes else 1.0))
 
     def __call__(self, channels: Floats) -> Floats:
-        """Return the error (F,) for values (F, C) of the channels of all bones of the group: 1 is what is allowed."""
+        """Return the errors (F,), relative to the tolerance, of values (F, C) of the channels of all bones."""
         values, start, motion = dict[int, Floats](), 0, self._motion.copy()
         for row in self._members:
             width = self._channels[row].shape[1]
@@ -95,7 +95,7 @@ def _up(bones: Sequence[SampledBone], row: int) -> Iterator[int]:
 
 
 def _between(bones: Sequence[SampledBone], members: Sequence[int]) -> list[int]:
-    """Return the bones of a group and what hangs between them, parents first."""
+    """Return the bones of a group and those between them, parents first."""
     found = set(members)
     for member in members:
         path = list(_up(bones, member))

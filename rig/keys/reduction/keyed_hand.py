@@ -23,7 +23,7 @@ class SampledBone:
     parent: int
     """The bone in the list that moves it, before it; −1 for none."""
     relation: Floats
-    """(4, 4) T_parent_bone at rest of the bone; for parent −1 in armature space, wherever that stands."""
+    """(4, 4) T_parent_bone at rest of the bone; for parent −1 in armature space."""
     mode: str
     """Its rotation mode, as Blender names it."""
     rotation: Floats
@@ -59,7 +59,7 @@ class MeasuredPoint:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far the hand may come from where it was."""
+    """Tolerances for the motion of the hand."""
 
     distance: float = 0.001
     """m, of a fingertip in the world."""
@@ -110,7 +110,7 @@ def points_on(motion: Motion, bone: int, offsets: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledHand:
-    """The bones of a hand on F frames, parents first, and what is measured on them."""
+    """The bones of a hand on F frames, parents first, and the points that are measured on them."""
 
     frames: Floats
     """(F,)"""

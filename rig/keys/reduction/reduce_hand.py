@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FARTHEST = 1e6
-"""In the armature's units: farther away the rounding of Blender's numbers exceeds any distance that is kept."""
+"""Distance from the origin, in the armature's units, beyond which rounding exceeds any tolerance."""
 CONTACT_TIGHTNESS = 2.0
-"""In a contact both tips keep to half the distance, so that their gap keeps to all of it. The wrist uses up to half, so
-nothing narrower can be kept."""
+"""Divisor of the tolerance of tips in contact, so that the gap between two tips stays within the whole tolerance. It
+cannot be larger, since the wrist may use up to half."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class ReducedHand:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """How keys are reduced."""
+    """Settings of key reduction."""
 
     tolerance: Tolerance = field(default_factory=Tolerance)
     shared: bool = False
@@ -138,7 +138,7 @@ def salient_frames(hand: SampledHand, dense: Motion, tolerance: Tolerance) -> tu
 
 
 def _path(hand: SampledHand, dense: Motion, group: str) -> Floats:
-    """Return the path (F, 3) m of what moves with a group: a digit's tip as the wrist sees it, else the wrist's."""
+    """Return the path (F, 3) m of a group's end: a digit's tip relative to the wrist, or else the wrist."""
     count = len(hand.frames)
     tip = next((point for point in hand.points if point.digit == group), None)
     rotation, position = dense.rotations[hand.wrist], dense.positions[hand.wrist]

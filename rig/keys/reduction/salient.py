@@ -10,7 +10,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 PROMINENCE = 10.0
-"""How far a point goes to an extreme and back, at least: times the distance that reduction allows."""
+"""Minimum prominence of an extreme of a point's path, relative to the tolerance of reduction."""
 CONTACT_GAP = 0.02
 """m between the tips of thumb and finger in contact, at most: about the thickness of both at their pads."""
 CONTACT_ENDS = 0.025
@@ -18,7 +18,7 @@ CONTACT_ENDS = 0.025
 
 
 def extremes(path: Floats, prominence: float) -> Ints:
-    """Return the rows (E,) where a path (F, N) turns back along its main direction by more than `prominence`.
+    """Return the rows (E,) where a path (F, N) reverses along its main direction by more than `prominence`.
 
     Between two of them the path goes one way, up to turns that are less (Halit and Capin, Multiscale motion saliency,
     2011, take extremes along the principal components, too).

@@ -28,7 +28,7 @@ def play(screen: "Screen") -> "Steps":
     pressed: list[float] = []
 
     def press_half_way(_text: str) -> None:
-        seen.append((status.fraction, status.doing))
+        seen.append((status.fraction, status.description))
         if status.running and status.fraction >= 0.5 and not pressed:
             pressed.append(status.fraction)
             screen.picture("escape_running")

@@ -273,7 +273,7 @@ def apart(one: Any, other: Any) -> float:
 
 def spot(screen: "Screen", joint: str) -> tuple[int, int]:
     """Where a ring is on the screen."""
-    known = ours("rig.detection_cache").look(armature(screen))
+    known = ours("rig.detection_cache").detect(armature(screen))
     point = ours("rig.posing.handles").grab_points(armature(screen), known.bindings["right"])[joint]
     area = screen.area()
     region = screen.region(area)

@@ -77,7 +77,7 @@ def panels(screen: "Screen", walk: Walk, first: str, *others: str) -> Actions:
 def left(screen: "Screen") -> list[str]:
     """The keys of the problems that are neither mended nor seen."""
     with screen.in_view():
-        problems = mending.module("operators.review").problems_left(bpy.context, walking.armature(screen))
+        problems = mending.module("operators.review").remaining_problems(bpy.context, walking.armature(screen))
     return [problem.key for problem in problems]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from knuckle.capture import Markers
-from knuckle.capture.fragments import LONGEST, Body, drop_fragments, find_fragments
+from knuckle.capture.fragments import MAX_FRAGMENT_FRAMES, Body, drop_fragments, find_fragments
 from knuckle.hand import poses
 from knuckle.hand.generators import run_to_end
 from knuckle.hand.kinematics import Pose, joint_frames, site_positions
@@ -96,7 +96,7 @@ def with_fragment(markers: Markers, start: int, off: float, column: int = 3, fra
 
 
 @pytest.mark.parametrize("start", [100, 240, 333, 470])
-@pytest.mark.parametrize("frames", range(1, LONGEST + 1))
+@pytest.mark.parametrize("frames", range(1, MAX_FRAGMENT_FRAMES + 1))
 def test_a_fast_hand_is_no_fragment_and_a_point_beside_it_is_one(start: int, frames: int) -> None:
     """The marker moves by 8 cm between the frames on both sides of a gap of an eighth of a second."""
     body = [Body(np.arange(4), np.arange(3))]
@@ -164,16 +164,16 @@ def test_what_cannot_be_decided_is_kept() -> None:
 
 
 def test_long_runs_and_markers_of_no_hand_stay() -> None:
-    longer = with_fragment(waving(), 300, 0.05, frames=LONGEST + 1)
+    longer = with_fragment(waving(), 300, 0.05, frames=MAX_FRAGMENT_FRAMES + 1)
     assert drop(longer, [BODY])[1] == {}
     assert drop(with_fragment(waving(), 300, 0.05), [Body(np.arange(3), np.arange(3))])[1] == {}
 
 
 def test_runs_are_split_into_fragments_and_the_rest() -> None:
     seen = np.array([[1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1]], bool).T
-    fragments, solid = find_fragments(seen)
+    fragments, reliable = find_fragments(seen)
     assert [(each.start, each.stop) for each in fragments] == [(0, 2), (3, 6), (12, 13)]
-    np.testing.assert_array_equal(np.flatnonzero(solid), [7, 8, 9, 10])
+    np.testing.assert_array_equal(np.flatnonzero(reliable), [7, 8, 9, 10])
 
 
 @pytest.mark.parametrize("smoothing", ["off", "whole"])

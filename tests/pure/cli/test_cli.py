@@ -66,7 +66,7 @@ def test_joints_alone_are_those_of_the_take_and_conditions_hold(tmp_path, capsys
     out, report = tmp_path / "take.npz", tmp_path / "take.json"
     arguments = ["solve", str(DEMO_CAPTURE), "--end", "20", "--out", str(out), "--report", str(report)]
     assert main([*arguments, "--fail-on", "tip_error_mm.max>0"]) == 3
-    assert "the take was saved, and fails: tip_error_mm.max" in capsys.readouterr().err
+    assert "the take was saved, but fails: tip_error_mm.max" in capsys.readouterr().err
     with np.load(out) as joints:
         for name, expected in api.joints(api.solve(DEMO_CAPTURE, end=20)).items():
             np.testing.assert_array_equal(joints[name], expected)
@@ -203,7 +203,7 @@ def test_what_is_read_is_never_written_over(tmp_path, capsys):
     capture = tmp_path / "take.json"
     capture.write_bytes(DEMO_CAPTURE.read_bytes())
     assert main(["calibrate", str(capture), "--out", str(capture)]) == 1
-    assert "is read from, expected another file to write to" in capsys.readouterr().err
+    assert "is an input, expected another file to write to" in capsys.readouterr().err
     assert main(["calibrate", str(DEMO_CAPTURE), "--motion", f"{capture}:1-", "--out", str(capture)]) == 1
-    assert "is read from, expected another file to write to" in capsys.readouterr().err
+    assert "is an input, expected another file to write to" in capsys.readouterr().err
     assert capture.read_bytes() == DEMO_CAPTURE.read_bytes()

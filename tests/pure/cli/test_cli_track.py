@@ -80,7 +80,7 @@ def test_the_landmarks_are_written_and_read_as_a_capture(video, plays, tmp_path,
         ([HEAD, *frames([], [], []), END], "wave.mp4: no hand is seen in any of its 3 frames"),
         ([{"kind": "stopped", "problem": "wave.mp4 is no video."}], "wave.mp4: is no video\n"),
         ([HEAD, *frames([HAND]), END], "what the browser sends is not understood: 1 frames of 'wave.mp4' received"),
-        ([{"kind": "dance"}, END], "the end of no video"),
+        ([{"kind": "dance"}, END], "the end of a video that has not started"),
     ],
 )
 def test_what_goes_wrong_on_the_page_is_reported_and_nothing_written(video, plays, tmp_path, capsys, case):

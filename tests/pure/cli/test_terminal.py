@@ -33,7 +33,7 @@ def raising(problem):
     [
         (KnuckleError("take.c3d: is empty"), 1, "knuckle: take.c3d: is empty\n"),
         (KeyboardInterrupt(), 130, "knuckle: interrupted\n"),
-        (MemoryError(), 1, "the memory does not suffice"),
+        (MemoryError(), 1, "not enough memory"),
         (OSError(36, "File name too long", "x.blend"), 1, "knuckle: x.blend: File name too long\n"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 1, "invalid start byte"),
         (KnuckleError("label '\x1b]0;title\x07'"), 1, r"label '\x1b]0;title\x07'"),
@@ -171,7 +171,7 @@ def test_a_file_that_exists_is_replaced_only_by_consent(tmp_path, monkeypatch, c
         if agreed:
             expect_replaceable([path], force=False)
         else:
-            with pytest.raises(FileError, match="stays as it is"):
+            with pytest.raises(FileError, match="exists and is kept"):
                 expect_replaceable([path], force=False)
     assert "Replace it? [y/N]" in capsys.readouterr().err
 

@@ -54,8 +54,8 @@ def test_limits_of_its_own_are_the_models():
 @pytest.mark.parametrize(
     ("limits", "sentence"),
     [
-        ({(INDEX[1], "flexion"): (40.0, 10.0)}, "limited to 40..10 degrees, the first must be the smaller"),
-        ({(INDEX[1], "flexion"): (float("nan"), 10.0)}, "the first must be the smaller"),
+        ({(INDEX[1], "flexion"): (40.0, 10.0)}, "limited to 40..10 degrees, expected the lower limit first"),
+        ({(INDEX[1], "flexion"): (float("nan"), 10.0)}, "expected the lower limit first"),
         (
             {(INDEX[1], "flexion"): (0.0, 10.0), (INDEX[2], "flexion"): (40.0, 60.0)},
             "are limited to 40..60 and 0..10 degrees, their coupling has no angles there",

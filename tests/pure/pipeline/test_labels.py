@@ -93,7 +93,7 @@ def test_labelling_by_shape_tells_all_the_time_what_it_does_and_comes_to_the_sam
     work, said = assigning.label_markers_stepwise(recipe, unnamed), []
     with pytest.raises(StopIteration) as end:
         while True:
-            said.append(next(work).doing)
+            said.append(next(work).description)
     at_once = assigning.label_markers(recipe, unnamed)
     assert end.value.value.facts == at_once.facts
     np.testing.assert_array_equal(end.value.value.markers.positions, at_once.markers.positions)

@@ -224,7 +224,7 @@ def test_a_piece_that_cannot_be_read_ends_the_solve_and_leaves_nothing(tmp_path:
     with pytest.raises(KnuckleError, match="has become shorter"), temporary_folder(tmp_path / "out.npz") as folder:
         job = LongSolve(recipe, long, folder, 1, 100)
         steps = job.steps()
-        while next(steps).doing != "Solving 4 pieces":
+        while next(steps).description != "Solving 4 pieces":
             pass
         path.write_bytes(path.read_bytes()[:-20_000])
         run_to_end(steps)

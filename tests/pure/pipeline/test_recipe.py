@@ -35,7 +35,7 @@ def test_a_recipe_comes_back_from_json_as_it_was():
         ([], "r.json: found list, expected an object with names and values"),
         ({}, "r.json: there is no 'capture'"),
         ({"capture": "a", "colour": 1}, "r.json: 'colour' is not known, expected capture"),
-        ({"capture": 3}, "r.json: 'capture' is 3, which is not of the kind it takes"),
+        ({"capture": 3}, "r.json: 'capture' is 3, which has the wrong type"),
         ({"capture": "a", "start": 1.5}, "r.json: 'start' is 1.5"),
         ({"capture": "a", "start": True}, "r.json: 'start' is True"),
         ({"capture": "a", "start": 0}, "start is 0, the first frame of a capture is 1"),
@@ -43,7 +43,7 @@ def test_a_recipe_comes_back_from_json_as_it_was():
         ({"capture": "a", "end": 0}, "end is 0, the first frame of a capture is 1"),
         ({"capture": "a", "hand": "third"}, "r.json: 'hand' is 'third'"),
         ({"capture": "a", "unit": "foot"}, "unit is 'foot', expected one of auto, m, dm, cm, mm, inch"),
-        ({"capture": "a", "fps": 0}, "fps is 0, it must be above 0"),
+        ({"capture": "a", "fps": 0}, "fps is 0, expected more than 0"),
         ({"capture": "a", "cleaning": 3}, "r.json: 'cleaning' is 3"),
         ({"capture": "a", "cleaning": {"gap": 3}}, "r.json, cleaning: 'gap' is not known"),
         ({"capture": "a", "cleaning": {"spikes": 1}}, "r.json, cleaning: 'spikes' is 1"),
@@ -109,7 +109,7 @@ def test_files_that_are_no_settings_are_reported(tmp_path):
         (b"[" * 99999, "not"),
         (b"1" * 5000, "not a JSON text"),
         (b'{"size_mm": 99999999999999999999}', "not a JSON text"),
-        (b'{"\\ud800": 1}', "holds half a character"),
+        (b'{"\\ud800": 1}', "contains half a character"),
     ):
         path = tmp_path / "bad.json"
         path.write_bytes(content)
@@ -124,7 +124,7 @@ def test_files_that_are_no_settings_are_reported(tmp_path):
         ({"arm": False}, 'r.json: "arm": false is of an early version, expected "drive": "wrist"'),
         ({"drive": "targets"}, 'expected "angles": "solved"'),
         ({"drive": "joints"}, 'expected "angles": "device"'),
-        ({"drive": "elbow"}, "'drive' is 'elbow', which is not of the kind it takes"),
+        ({"drive": "elbow"}, "'drive' is 'elbow', which has the wrong type"),
     ],
 )
 def test_fields_of_early_recipes_are_told_by_their_new_names(field, sentence):

@@ -8,7 +8,16 @@ from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from knuckle.hand.kinematics import Pose, joint_position
 from knuckle.hand.model import HandModel
-from knuckle.posing.following import Ball, End, Shoulder, Tool, along_line, around_ball, reach_with_digit, solve_path
+from knuckle.posing.following import (
+    End,
+    GuideSphere,
+    Shoulder,
+    Tool,
+    along_line,
+    around_sphere,
+    reach_with_digit,
+    solve_path,
+)
 from knuckle.posing.following.digit_reach import bring_tip, touch_digit
 from knuckle.solvers import arm as arms
 from knuckle.solvers.solver import limit_excess
@@ -51,7 +60,7 @@ def test_around_a_ball_the_tip_is_on_it() -> None:
     hand = hand_of("right")
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, "index-finger-tip")
-    course = around_ball(held, Ball((0.1, 0.42, 0.2), 0.05), np.array([0.0, 0.0, 2 * np.pi]), PARTS)
+    course = around_sphere(held, GuideSphere((0.1, 0.42, 0.2), 0.05), np.array([0.0, 0.0, 2 * np.pi]), PARTS)
     found = solve_path(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     off = np.abs(np.linalg.norm(found.ends - [0.1, 0.42, 0.2], axis=1) - 0.05)
     assert off.max() < 1e-9, f"{off.max() / MM} mm"

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from knuckle.errors import SolverError
 from knuckle.hand import rotations as rot
 from knuckle.posing.following import (
-    Ball,
+    GuideSphere,
     Tool,
     along_line,
     along_points,
-    around_ball,
-    ball_through,
-    direction_of,
-    meet_of,
-    on_line,
+    around_sphere,
+    line_direction,
+    nearest_on_line,
+    plane_intersection,
     plane_of,
+    sphere_through,
 )
 from knuckle.posing.following.primitives import expanded
 
@@ -46,10 +46,10 @@ def ends_of(course_wrists: Floats, tool: Tool) -> Floats:
 
 def test_the_line_of_two_planes_lies_in_both() -> None:
     points = np.random.default_rng(1).normal(size=(2, 3, 3))
-    line = meet_of(plane_of(points[0]), plane_of(points[1]))
-    way = direction_of(line)
+    line = plane_intersection(plane_of(points[0]), plane_of(points[1]))
+    way = line_direction(line)
     for t in (-3.0, 0.0, 2.0):
-        place = on_line(line, points[0, 0]) + t * way
+        place = nearest_on_line(line, points[0, 0]) + t * way
         for three in points:
             normal = np.cross(three[1] - three[0], three[2] - three[0])
             assert abs(normal @ (place - three[0])) < 1e-12
@@ -62,7 +62,7 @@ def test_the_line_is_the_meet_of_clifford(oracle: ModuleType) -> None:
         p, q, r = (oracle.up(x) for x in three)
         return (p ^ q ^ r ^ oracle.g3c.einf) * oracle.I5
 
-    line, theirs = meet_of(plane_of(points[0]), plane_of(points[1])), plane(points[0]) ^ plane(points[1])  # type: ignore[operator]
+    line, theirs = plane_intersection(plane_of(points[0]), plane_of(points[1])), plane(points[0]) ^ plane(points[1])  # type: ignore[operator]
     scale = oracle.coefficients(theirs)["e12"] / line.e12
     assert oracle.difference(line, theirs / scale) < 1e-12
 
@@ -71,7 +71,7 @@ def test_the_line_is_the_meet_of_clifford(oracle: ModuleType) -> None:
 def test_planes_that_do_not_meet_in_a_line_are_refused(other: list[list[float]]) -> None:
     floor = plane_of(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]))
     with pytest.raises(SolverError, match="parallel"):
-        meet_of(floor, plane_of(np.array(other, float)))
+        plane_intersection(floor, plane_of(np.array(other, float)))
 
 
 def test_points_in_a_line_make_no_plane() -> None:
@@ -103,8 +103,8 @@ def test_along_points_the_end_goes_as_fast_everywhere(tool: Tool) -> None:
 @pytest.mark.parametrize("gap", [0.0, 0.03, -0.05])
 @pytest.mark.parametrize("aim", [True, False])
 def test_around_a_sphere_the_end_stays_on_it_and_aims_at_its_middle(tool: Tool, gap: float, aim: bool) -> None:
-    ball = Ball((0.6, 0.0, 0.9), 0.12)
-    course = around_ball(tool, ball, np.array([0.0, 0.0, 2 * np.pi]), PARTS, gap=gap, aim=aim)
+    ball = GuideSphere((0.6, 0.0, 0.9), 0.12)
+    course = around_sphere(tool, ball, np.array([0.0, 0.0, 2 * np.pi]), PARTS, gap=gap, aim=aim)
     out = course.ends - ball.centre
     np.testing.assert_allclose(np.linalg.norm(out, axis=1), ball.radius + gap, atol=1e-12)
     np.testing.assert_allclose(ends_of(course.wrists, tool), course.ends, atol=1e-12)
@@ -119,8 +119,8 @@ def test_around_a_sphere_the_end_stays_on_it_and_aims_at_its_middle(tool: Tool, 
 
 @pytest.mark.parametrize("aim", [True, False])
 def test_a_hand_that_aims_turns_with_its_end_and_another_keeps_its_turn(tool: Tool, aim: bool) -> None:
-    ball = Ball((0.6, 0.0, 0.9), 0.12)
-    course = around_ball(tool, ball, np.array([0.0, 0.9, 0.0]), PARTS, aim=aim)
+    ball = GuideSphere((0.6, 0.0, 0.9), 0.12)
+    course = around_sphere(tool, ball, np.array([0.0, 0.9, 0.0]), PARTS, aim=aim)
     turn = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 1.0, 0.0]), 0.9 * PARTS[4]))
     np.testing.assert_allclose(course.ends[4], turn @ (course.ends[0] - ball.centre) + ball.centre, atol=1e-12)
     kept = turn @ course.wrists[0, :3, :3] if aim else tool.wrist[:3, :3]
@@ -139,17 +139,17 @@ def test_a_sphere_is_dilated_as_by_clifford(oracle: ModuleType) -> None:
 
 
 def test_a_way_that_begins_on_the_axis_goes_over_the_pole(tool: Tool) -> None:
-    above = Ball((0.0, 0.0, 0.0), 0.1)
+    above = GuideSphere((0.0, 0.0, 0.0), 0.1)
     wrist = tool.wrist.copy()
     wrist[:3, 3] = np.array([0.0, 0.0, 0.5]) - wrist[:3, :3] @ tool.end
-    course = around_ball(Tool(wrist, tool.end), above, np.array([0.0, 0.0, np.pi]), PARTS)
+    course = around_sphere(Tool(wrist, tool.end), above, np.array([0.0, 0.0, np.pi]), PARTS)
     np.testing.assert_allclose(course.ends[0], [0, 0, 0.1], atol=1e-9)
     np.testing.assert_allclose(course.ends[-1], [0, 0, -0.1], atol=1e-9)
 
 
 def test_a_hand_in_the_middle_of_a_sphere_has_a_way(tool: Tool) -> None:
-    ball = Ball(tuple(tool.position.tolist()), 0.1)
-    course = around_ball(tool, ball, np.array([np.pi, 0.0, 0.0]), PARTS)
+    ball = GuideSphere(tuple(tool.position.tolist()), 0.1)
+    course = around_sphere(tool, ball, np.array([np.pi, 0.0, 0.0]), PARTS)
     assert np.isfinite(course.wrists).all()
     np.testing.assert_allclose(np.linalg.norm(course.ends - ball.centre, axis=1), 0.1, atol=1e-12)
 
@@ -158,15 +158,15 @@ def test_the_sphere_through_four_points_is_found() -> None:
     rng = np.random.default_rng(4)
     ways = rng.normal(size=(4, 3))
     middle = np.array([5.0, -3.0, 2.0])
-    found = ball_through(middle + 0.07 * ways / np.linalg.norm(ways, axis=1, keepdims=True))
+    found = sphere_through(middle + 0.07 * ways / np.linalg.norm(ways, axis=1, keepdims=True))
     np.testing.assert_allclose(found.centre, middle, atol=1e-9)
     assert found.radius == pytest.approx(0.07, abs=1e-9)
     with pytest.raises(SolverError, match="in a plane"):
-        ball_through(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]))
+        sphere_through(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]))
 
 
 def test_what_is_no_sphere_is_refused(tool: Tool) -> None:
     with pytest.raises(SolverError, match="radius"):
-        Ball((0.0, 0.0, 0.0), 0.0)
+        GuideSphere((0.0, 0.0, 0.0), 0.0)
     with pytest.raises(SolverError, match="into a sphere"):
-        around_ball(tool, Ball((0.0, 0.0, 0.0), 0.1), np.array([0.0, 0.0, 1.0]), PARTS, gap=-0.1)
+        around_sphere(tool, GuideSphere((0.0, 0.0, 0.0), 0.1), np.array([0.0, 0.0, 1.0]), PARTS, gap=-0.1)

@@ -1,6 +1,6 @@
 """What Blender's importers say of a file that they refuse is reported in a few words."""
 
-from knuckle.rig.importer_reasons import LONGEST, importer_reason
+from knuckle.rig.importer_reasons import MAX_CHARACTERS, importer_reason
 
 TRACEBACK = """Error: Python: Traceback (most recent call last):
   File "draco_compression_extension.py", line 19, in decode_primitive
@@ -15,4 +15,4 @@ def test_a_report_and_the_exception_of_a_traceback_are_reasons():
     assert reported == " (Extension EXT_meshopt_compression is not available on this addon version)"
     assert importer_reason(TRACEBACK) == " (OSError: libbf_intern_draco_bridge.so: cannot open shared object file)"
     assert importer_reason("") == importer_reason("Location: /ops.py:109") == ""
-    assert len(importer_reason("x" * 5000)) == LONGEST + 3
+    assert len(importer_reason("x" * 5000)) == MAX_CHARACTERS + 3

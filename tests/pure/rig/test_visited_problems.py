@@ -76,7 +76,7 @@ def test_problems_are_beside_each_other_and_in_the_same_place_by_the_frames_in_c
     whole = range(min(min(each) for each in frames), max(max(each) for each in frames))
     same = beside and 2 * len(between[0] & between[1]) >= len(whole)
     assert one.is_beside(other) == other.is_beside(one) == beside
-    assert one.is_same_place(other) == other.is_same_place(one) == same
+    assert one.is_same_problem(other) == other.is_same_problem(one) == same
 
 
 def test_the_visits_that_are_kept_are_bounded() -> None:

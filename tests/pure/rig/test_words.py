@@ -48,5 +48,5 @@ def test_a_word_that_is_added_to_the_table_is_known(tmp_path: Path, monkeypatch:
 def test_a_table_without_words_for_arms_is_reported(arms: Any, tmp_path: Path) -> None:
     table = json.loads(TABLE.read_text(encoding="utf-8")) | {"arms": arms}
     (tmp_path / "words.json").write_text(json.dumps(table), encoding="utf-8")
-    with pytest.raises(RigError, match=r"words\.json: (arms is|\[\] is no list of words)"):
+    with pytest.raises(RigError, match=r"words\.json: (arms is|\[\] is not a list of words)"):
         read_words(tmp_path / "words.json")

@@ -137,7 +137,7 @@ def test_neither_chunks_nor_threads_change_a_pose(name, monkeypatch):
     targets = noisy(targets_at(hand, truth, FULL), seed=5)
     targets = replace(targets, weights=(rng.random(targets.weights.shape) > 0.2).astype(float))
     whole, _ = SOLVERS[name]().solve(hand, targets)
-    monkeypatch.setattr(chunks, "CHUNK", 7)
+    monkeypatch.setattr(chunks, "CHUNK_FRAMES", 7)
     cut, _ = SOLVERS[name]().solve(hand, targets)
     assert np.abs(cut.angles - whole.angles).max() < 1e-9
     assert np.abs(cut.root - whole.root).max() < 1e-9

@@ -93,8 +93,8 @@ def test_a_note_is_reported_until_it_is_taken_back():
 @pytest.mark.parametrize(
     ("messages", "problem"),
     [
-        ([frame(0.0)], "a frame of no video"),
-        ([{"kind": "end"}], "the end of no video"),
+        ([frame(0.0)], "a frame without a video"),
+        ([{"kind": "end"}], "the end of a video that has not started"),
         ([HEAD | {"frames": 2}, frame(0.0), {"kind": "end"}], "1 frames of 'wave.mp4' received, expected 2"),
         ([HEAD | {"frames": 1}, frame(0.0), frame(0.1)], "more frames"),
         ([HEAD | {"frames": 3}, frame(0.1), frame(0.1)], "frame 2 of 'wave.mp4' is not later"),
@@ -119,7 +119,7 @@ def test_a_video_that_was_refused_leaves_nothing_behind():
     parser = fed(HEAD | {"frames": 3}, frame(0.1, hand()))
     with pytest.raises(PacketError):
         parser.feed(json.dumps(frame(0.05)).encode())
-    with pytest.raises(PacketError, match="the end of no video"):
+    with pytest.raises(PacketError, match="the end of a video that has not started"):
         parser.feed(b'{"kind": "end"}')
     assert parser.take_captures() == []
 
@@ -127,8 +127,8 @@ def test_a_video_that_was_refused_leaves_nothing_behind():
 def test_a_page_that_stops_says_why():
     assembly = CameraVideoAssembly()
     assembly.feed(HEAD | {"frames": 2.0})
-    assert assembly.feed({"kind": "stopped", "problem": "wave.mp4 is cut off"}) is None
-    assert assembly.problem == "wave.mp4 is cut off"
+    assert assembly.feed({"kind": "stopped", "problem": "wave.mp4 is truncated"}) is None
+    assert assembly.problem == "wave.mp4 is truncated"
 
 
 LIVE = {"kind": "live", "time_s": 1.0, "width": 1280, "height": 720, "hands": [hand()]}

@@ -183,7 +183,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "labels.trc",
         edited(samples.trc, "Frame#", "Bild"),
-        "labels.trc: no line that begins with Frame#, expected the labels of the markers",
+        "labels.trc: no line that starts with Frame#, expected the labels of the markers",
     ),
     (
         "columns.trc",
@@ -254,7 +254,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "titles.csv",
         edited(samples.motive, "Frame,Time", "Bild,Zeit"),
-        "titles.csv: no line that begins with Frame, expected the titles of the columns",
+        "titles.csv: no line that starts with Frame, expected the titles of the columns",
     ),
     (
         "bodies.csv",
@@ -378,12 +378,12 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "cut.handpose",
         cut(samples.handpose, 3000),
-        "cut.handpose: 3000 bytes, a handpose of two hands of 25 joints has 3404",
+        "cut.handpose: 3000 bytes, expected 3404 for a handpose of two hands with 25 joints",
     ),
     (
         "long.handpose",
         lambda: samples.handpose() * 2,
-        "long.handpose: 6808 bytes, a handpose of two hands of 25 joints has 3404",
+        "long.handpose: 6808 bytes, expected 3404 for a handpose of two hands with 25 joints",
     ),
 ]
 

@@ -281,7 +281,7 @@ def test_a_claim_that_changes_on_the_way_stays_one_track(tmp_path: Path) -> None
     markers = capture.read(written(tmp_path, rows))
     assert {name.split(":")[0] for name in markers.names} == {"right"}
     assert markers.seen.all()
-    assert "the 'right' hand is called otherwise in 3 of its 40 frames" in markers.warnings
+    assert "the 'right' hand has another name in 3 of its 40 frames" in markers.warnings
 
 
 def test_two_hands_keep_their_tracks_while_one_is_called_wrongly(tmp_path: Path) -> None:

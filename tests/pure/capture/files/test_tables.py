@@ -225,7 +225,7 @@ def test_labels_in_any_encoding(tmp_path: Path, encoding: str) -> None:
 def test_a_last_line_that_is_cut_off_is_left_out_and_reported(tmp_path: Path) -> None:
     read = capture.read(written(tmp_path, "table.csv", samples.table()[:-35]))
     assert len(read.times) == 11
-    assert any("line (13) is cut off" in warning for warning in read.warnings)
+    assert any("line (13) is truncated" in warning for warning in read.warnings)
 
 
 TABLE_LABELS = ("thumb_tip", "index_tip", "wrist", "index_mcp", "pinky_mcp")
