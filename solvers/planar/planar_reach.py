@@ -144,11 +144,12 @@ def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tupl
     3.3, a joint known on both sides). The one bent forwards is chosen unless it is farther off.
     """
     a, b, c = bones.lengths
+    twice: Any = 2 * b * c
     u, v = goal
     cos, sin = m.cos_sin(first)
     along, across = u * cos + v * sin - a, v * cos - u * sin
     square = along * along + across * across
-    corner = m.acos(m.clip((square - b * b - c * c) / max(2 * b * c, 1e-12), -1.0, 1.0))
+    corner = m.acos(m.clip((square - b * b - c * c) / m.where(twice > 1e-12, twice, 1e-12), -1.0, 1.0))
     bearing = m.atan2(across, along)
     cos_corner, sin_corner = m.cos_sin(corner)
     opening = m.atan2(c * sin_corner, b + c * cos_corner)
