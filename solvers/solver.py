@@ -25,6 +25,15 @@ class State:
     """(D,) rad."""
 
 
+@runtime_checkable
+class StateOfPose(Protocol):
+    """A state of which nothing but the last pose changes from frame to frame."""
+
+    def before(self, frame: int, pose: Pose) -> State:
+        """Return the state before a frame, from 1, of the solved poses (F) that led to this state."""
+        ...
+
+
 S = TypeVar("S", bound=State)
 
 
