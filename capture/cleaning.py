@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import CaptureError
 from ..hand import rotations as rot
 from ..hand.finite_points import finite_points
+from ..hand.lengths import lengths
 from . import butterworth
 from .cubic_spline import hermite, knot_slopes
 from .markers import Bools, Floats, Markers
@@ -138,7 +139,7 @@ def remove_spikes(
         bound = _bounds(times, deviation, acceleration)
         padded = np.concatenate([path[2:0:-1], path, path[-2:-4:-1]])
         window = [padded[offset : offset + len(path)] for offset in range(5)]
-        candidates = np.flatnonzero(np.linalg.norm(path - _median_of_five(window), axis=1) > bound)
+        candidates = np.flatnonzero(lengths(path - _median_of_five(window)) > bound)
         if len(candidates):
             expected, scale = _expected(path, times, candidates)
             residual = np.linalg.norm(path[candidates] - expected, axis=1)

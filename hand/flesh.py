@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .calibration.joint_radii import radii_of_size
 from .joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from .kinematics import Pose, joint_frames
+from .lengths import lengths, squared_lengths
 from .model import HandModel
 
 Floats = NDArray[np.float64]
@@ -156,7 +157,7 @@ def axes(flesh: Flesh, joints: Reals) -> tuple[Reals, Reals]:
     """
     starts, ends = joints[:, STARTS], joints[:, ENDS]
     along = ends[:, _TIPS] - starts[:, _TIPS]
-    length = np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-6)
+    length = np.maximum(lengths(along), 1e-6)[..., None]
     ends[:, _TIPS] -= along * np.minimum(flesh.radii[_TIPS, 1][:, None].astype(along.dtype) / length, 1.0)
     return starts, ends
 
@@ -165,10 +166,10 @@ def near_pairs(flesh: Flesh, joints: NDArray[np.float32]) -> tuple[Ints, Ints]:
     """Return frame and pair (N,) of capsules whose bounding spheres touch; joints (F, J, 3) m."""
     starts, ends = axes(flesh, joints)
     a, b = flesh.pairs
-    reach = np.linalg.norm(ends - starts, axis=-1) / 2 + flesh.radii.max(axis=1).astype(np.float32)
+    reach = lengths(ends - starts) / 2 + flesh.radii.max(axis=1).astype(np.float32)
     middle = (starts + ends) / 2
     offset = middle[:, a] - middle[:, b]
-    near = np.einsum("fki,fki->fk", offset, offset) < (reach[:, a] + reach[:, b]) ** 2
+    near = squared_lengths(offset) < (reach[:, a] + reach[:, b]) ** 2
     frames, pairs = np.nonzero(near)
     return frames, pairs
 
@@ -185,7 +186,7 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
     s, t = nearest_on_segments(p, q, r, v)
     points = np.stack([p + s[:, None] * (q - p), r + t[:, None] * (v - r)])
     radius = radius_at(flesh, first_capsule, s) + radius_at(flesh, second_capsule, t)
-    depth = radius - flesh.overlaps[pair] - np.linalg.norm(points[0] - points[1], axis=1)
+    depth = radius - flesh.overlaps[pair] - lengths(points[0] - points[1])
     return Touches(depth, points, np.stack([s, t]))
 
 

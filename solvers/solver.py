@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..hand import kinematics
 from ..hand.kinematics import Pose
+from ..hand.lengths import lengths
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.targets import Targets
@@ -78,7 +79,7 @@ def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
         (F, T) m, NaN where the target is missing.
     """
     sites = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose), targets.sites)
-    distance = np.linalg.norm(sites - targets.positions, axis=-1)
+    distance = lengths(sites - targets.positions)
     return np.where(targets.weights > 0, distance, np.nan)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from knuckle.hand.finite_points import finite_points
+from knuckle.hand.lengths import lengths, squared_lengths
 from knuckle.hand.scalar_math import ARRAY, SCALAR
 
 
@@ -42,3 +43,13 @@ def test_either_of_two_ways_is_computed_in_its_own_frames_alone(threshold):
     for value, expected in zip(values.tolist(), found.tolist(), strict=True):
         ways = [lambda pick, x=value: pick(math.sqrt(max(x - threshold, 0.0))), lambda pick, x=value: pick(2.0 * x)]
         assert SCALAR.compute_either(value > threshold, *ways) == expected
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_lengths_are_those_of_numpy_bit_by_bit(kind):
+    vectors = np.random.default_rng(3).normal(size=(40, 7, 3)).astype(kind)
+    vectors[3, 2, 1], vectors[5, 6, 0], vectors[8] = np.nan, np.inf, 0.0
+    found = lengths(vectors)
+    assert found.dtype == kind
+    np.testing.assert_array_equal(found, np.linalg.norm(vectors, axis=-1))
+    np.testing.assert_allclose(squared_lengths(vectors), found * found, rtol=1e-6)
