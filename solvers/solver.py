@@ -6,8 +6,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import kinematics
-from ..hand.kinematics import Pose
+from ..hand.kinematics import Pose, posed_sites
 from ..hand.lengths import lengths
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
@@ -78,8 +77,7 @@ def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
     Returns:
         (F, T) m, NaN where the target is missing.
     """
-    sites = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose), targets.sites)
-    distance = lengths(sites - targets.positions)
+    distance = lengths(posed_sites(hand, pose, targets.sites) - targets.positions)
     return np.where(targets.weights > 0, distance, np.nan)
 
 
