@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .calibration.joint_radii import radii_of_size
 from .joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from .kinematics import Pose, joint_frames
-from .lengths import lengths, squared_lengths
+from .lengths import dots, lengths, squared_lengths
 from .model import HandModel
 
 Floats = NDArray[np.float64]
@@ -179,20 +179,20 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
 
     Depth is the sum of the radii where the axes are nearest, less their distance.
     """
-    starts, ends = axes(flesh, joints)
-    first_capsule, second_capsule = (capsules[pair] for capsules in flesh.pairs)
-    p, q = starts[frame, first_capsule], ends[frame, first_capsule]
-    r, v = starts[frame, second_capsule], ends[frame, second_capsule]
+    starts, ends = (points.reshape(-1, 3) for points in axes(flesh, joints))
+    first_capsule, second_capsule = (capsules.take(pair) for capsules in flesh.pairs)
+    first, second = (len(flesh.radii) * frame + capsule for capsule in (first_capsule, second_capsule))
+    p, q, r, v = (points.take(rows, axis=0) for rows in (first, second) for points in (starts, ends))
     s, t = nearest_on_segments(p, q, r, v)
     points = np.stack([p + s[:, None] * (q - p), r + t[:, None] * (v - r)])
     radius = radius_at(flesh, first_capsule, s) + radius_at(flesh, second_capsule, t)
-    depth = radius - flesh.overlaps[pair] - lengths(points[0] - points[1])
+    depth = radius - flesh.overlaps.take(pair) - lengths(points[0] - points[1])
     return Touches(depth, points, np.stack([s, t]))
 
 
 def radius_at(flesh: Flesh, capsules: int | Ints, shares: float | NDArray[np.floating]) -> Floats:
     """Return the radii (N,) m of capsules (N,), or of one, at shares (N,) of their axes."""
-    ends = flesh.radii[capsules]
+    ends = flesh.radii.take(capsules, axis=0)
     found: Floats = ends[..., 0] + shares * (ends[..., 1] - ends[..., 0])
     return found
 
@@ -203,7 +203,7 @@ def nearest_on_segments(p: Reals, q: Reals, r: Reals, s: Reals) -> tuple[Reals, 
     Ericson, Real-Time Collision Detection (2005), 5.1.9.
     """
     u, v, w = q - p, s - r, p - r
-    uu, vv, uv, uw, vw = (np.einsum("ni,ni->n", x, y) for x, y in ((u, u), (v, v), (u, v), (u, w), (v, w)))
+    uu, vv, uv, uw, vw = (dots(x, y) for x, y in ((u, u), (v, v), (u, v), (u, w), (v, w)))
     uu, vv = np.maximum(uu, 1e-12), np.maximum(vv, 1e-12)
     denominator = uu * vv - uv * uv
     on_first = np.clip((uv * vw - uw * vv) / np.maximum(denominator, 1e-6 * uu * vv), 0.0, 1.0)

@@ -54,8 +54,11 @@ class Pose:
     @cached_property
     def joints_in_world(self) -> Floats:
         """(F, J, 3) m, positions of the joints in the world. Computed on first use."""
-        turned = np.matmul(self.joints_in_wrist, self.root[:, :3, :3].transpose(0, 2, 1))
-        positions: Floats = turned + self.root[:, None, :3, 3]
+        x, y, z = np.moveaxis(self.joints_in_wrist, 2, 0)
+        positions = np.empty_like(self.joints_in_wrist)
+        for axis in range(3):
+            a, b, c, origin = self.root[:, axis, :, None].transpose(1, 0, 2)
+            positions[..., axis] = a * x + b * y + c * z + origin
         return positions
 
 

@@ -1,4 +1,4 @@
-"""Lengths of vectors with few components."""
+"""Lengths and products of vectors with few components."""
 
 from typing import Any, TypeVar
 
@@ -20,8 +20,13 @@ def lengths(vectors: Reals) -> Reals:
 
 def squared_lengths(vectors: Reals) -> Reals:
     """Return the squared lengths (...) of vectors (..., K)."""
-    squares: Any = vectors[..., 0] * vectors[..., 0]
-    for component in range(1, vectors.shape[-1]):
-        squares = squares + vectors[..., component] * vectors[..., component]
-    found: Reals = squares
+    return dots(vectors, vectors)
+
+
+def dots(first: Reals, second: Reals) -> Reals:
+    """Return the dot products (...) of vectors (..., K)."""
+    products: Any = first[..., 0] * second[..., 0]
+    for component in range(1, first.shape[-1]):
+        products = products + first[..., component] * second[..., component]
+    found: Reals = products
     return found
