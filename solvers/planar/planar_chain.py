@@ -59,7 +59,7 @@ BendResult = tuple[N, N, N, N]
 Flexions = tuple[N, N, N]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class ChainLengths:
     """A chain up to the marker that is its end, as straight lines from joint to joint and to the marker.
 

@@ -4,6 +4,7 @@ With the last joint coupled to the middle one, the end's distance from the base 
 """
 
 import math
+from functools import lru_cache
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
@@ -174,8 +175,9 @@ def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], alternative: BendRes
     return first, middle, last, error
 
 
+@lru_cache(maxsize=128)
 def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:
-    """Find the farthest reach with the chain's own lead exactly, by bisection; computed once for a hand."""
+    """Find the farthest reach with the chain's own lead exactly, by bisection; a take's pieces have it computed once."""
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = np.linspace(straight, highest, 256)
     best = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.lead))[0].argmax()])
