@@ -38,10 +38,12 @@ def smooth_markers(
     for side, measured in performer.hands.items():
         columns = [markers.names.index(label) for label in measured.spots]
         hand_rotations = None if rotations is None else rotations[:, columns]
-        hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns], hand_rotations)
+        hand, targets = assign(
+            measured.model, measured.spots, markers.times, positions.take(columns, axis=1), hand_rotations
+        )
         seen = replace(targets, weights=targets.weights * samples[:, columns])
         smooth = smoothing.smooth_targets(hand, seen, gap_limit)
-        smoothed_positions = positions[:, columns]
+        smoothed_positions = positions.take(columns, axis=1)
         smoothed_positions[smooth.rejected] = np.nan
         np.copyto(smoothed_positions, smooth.targets.positions, where=smooth.targets.weights[..., None] > 0)
         positions[:, columns] = smoothed_positions

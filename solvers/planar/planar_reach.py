@@ -177,7 +177,7 @@ def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], alternative: BendRes
 
 @lru_cache(maxsize=128)
 def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:
-    """Find the farthest reach with the chain's own lead exactly, by bisection; a take's pieces have it computed once."""
+    """Find the farthest reach with the chain's own lead exactly, by bisection, once for all pieces of a take."""
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = np.linspace(straight, highest, 256)
     best = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.lead))[0].argmax()])
