@@ -90,17 +90,19 @@ def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floa
     """Write the solved angles of a chunk into `angles` (F, D)."""
     root = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     all_visible = bool(np.all(targets.weights > 0))
-    frames, solved, in_planes = np.arange(len(targets)), [], []
+    frames = np.arange(len(targets))
+    digits, rows_of = [], []
     for marked in plan.digits:
         for rows, end in group_by_end(targets.weights[:, marked.columns], all_visible):
             chunk_root = root if len(roots) == 1 else root[..., rows]
-            solved.append(rows)
-            in_planes.append(find_plane(ARRAY, marked, visible_in_frames(targets, marked, end, rows, chunk_root)))
-    bent = bend_digits([digit.end.bend for digit in in_planes], [digit.bend_goal for digit in in_planes])
+            visible = visible_in_frames(targets, marked, end, rows, chunk_root)
+            digits.append(find_plane(ARRAY, marked, visible))
+            rows_of.append(rows)
+    bent = bend_digits([digit.end.bend for digit in digits], [digit.bend_goal for digit in digits])
     missed = []
-    for rows, digit, bend in zip(solved, in_planes, bent, strict=True):
-        digit_values, off = digit_angles(ARRAY, digit, bend, bend_from_targets)
-        for dof, values in zip(digit.marked.dofs, digit_values, strict=True):
+    for digit, rows, bend in zip(digits, rows_of, bent, strict=True):
+        solved, off = digit_angles(ARRAY, digit, bend, bend_from_targets)
+        for dof, values in zip(digit.marked.dofs, solved, strict=True):
             angles[rows, dof] = values
         if off.any():
             x, y, z = digit.goal
