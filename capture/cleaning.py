@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import CaptureError
 from ..hand import rotations as rot
 from ..hand.finite_points import finite_points
+from ..hand.lengths import lengths
 from . import butterworth
 from .cubic_spline import hermite, knot_slopes
 from .markers import Bools, Floats, Markers
@@ -129,16 +130,17 @@ def remove_spikes(
     motion is kept, and so is motion that the markers around it share: a hand that flips over in one frame moves all
     of them (`shared_motion.py`). Predicted positions are tested as measured ones are.
     """
+    seen, paths = np.ascontiguousarray(markers.seen.T), np.ascontiguousarray(markers.positions.transpose(1, 0, 2))
     spikes = np.zeros(markers.seen.shape, bool)
     for column in range(len(markers.names)):
-        frames = np.flatnonzero(markers.seen[:, column])
+        frames = np.flatnonzero(seen[column])
         if len(frames) < WINDOW:
             continue
-        path, times = markers.positions[frames, column], markers.times[frames]
+        path, times = paths[column].take(frames, axis=0), markers.times[frames]
         bound = _bounds(times, deviation, acceleration)
         padded = np.concatenate([path[2:0:-1], path, path[-2:-4:-1]])
         window = [padded[offset : offset + len(path)] for offset in range(5)]
-        candidates = np.flatnonzero(np.linalg.norm(path - _median_of_five(window), axis=1) > bound)
+        candidates = np.flatnonzero(lengths(path - _median_of_five(window)) > bound)
         if len(candidates):
             expected, scale = _expected(path, times, candidates)
             residual = np.linalg.norm(path[candidates] - expected, axis=1)

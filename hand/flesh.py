@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .calibration.joint_radii import radii_of_size
 from .joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from .kinematics import Pose, joint_frames
+from .lengths import dots, lengths, squared_lengths
 from .model import HandModel
 
 Floats = NDArray[np.float64]
@@ -156,7 +157,7 @@ def axes(flesh: Flesh, joints: Reals) -> tuple[Reals, Reals]:
     """
     starts, ends = joints[:, STARTS], joints[:, ENDS]
     along = ends[:, _TIPS] - starts[:, _TIPS]
-    length = np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-6)
+    length = np.maximum(lengths(along), 1e-6)[..., None]
     ends[:, _TIPS] -= along * np.minimum(flesh.radii[_TIPS, 1][:, None].astype(along.dtype) / length, 1.0)
     return starts, ends
 
@@ -165,10 +166,10 @@ def near_pairs(flesh: Flesh, joints: NDArray[np.float32]) -> tuple[Ints, Ints]:
     """Return frame and pair (N,) of capsules whose bounding spheres touch; joints (F, J, 3) m."""
     starts, ends = axes(flesh, joints)
     a, b = flesh.pairs
-    reach = np.linalg.norm(ends - starts, axis=-1) / 2 + flesh.radii.max(axis=1).astype(np.float32)
+    reach = lengths(ends - starts) / 2 + flesh.radii.max(axis=1).astype(np.float32)
     middle = (starts + ends) / 2
     offset = middle[:, a] - middle[:, b]
-    near = np.einsum("fki,fki->fk", offset, offset) < (reach[:, a] + reach[:, b]) ** 2
+    near = squared_lengths(offset) < (reach[:, a] + reach[:, b]) ** 2
     frames, pairs = np.nonzero(near)
     return frames, pairs
 
@@ -178,20 +179,20 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
 
     Depth is the sum of the radii where the axes are nearest, less their distance.
     """
-    starts, ends = axes(flesh, joints)
-    first_capsule, second_capsule = (capsules[pair] for capsules in flesh.pairs)
-    p, q = starts[frame, first_capsule], ends[frame, first_capsule]
-    r, v = starts[frame, second_capsule], ends[frame, second_capsule]
+    starts, ends = (points.reshape(-1, 3) for points in axes(flesh, joints))
+    first_capsule, second_capsule = (capsules.take(pair) for capsules in flesh.pairs)
+    first, second = (len(flesh.radii) * frame + capsule for capsule in (first_capsule, second_capsule))
+    p, q, r, v = (points.take(rows, axis=0) for rows in (first, second) for points in (starts, ends))
     s, t = nearest_on_segments(p, q, r, v)
     points = np.stack([p + s[:, None] * (q - p), r + t[:, None] * (v - r)])
     radius = radius_at(flesh, first_capsule, s) + radius_at(flesh, second_capsule, t)
-    depth = radius - flesh.overlaps[pair] - np.linalg.norm(points[0] - points[1], axis=1)
+    depth = radius - flesh.overlaps.take(pair) - lengths(points[0] - points[1])
     return Touches(depth, points, np.stack([s, t]))
 
 
 def radius_at(flesh: Flesh, capsules: int | Ints, shares: float | NDArray[np.floating]) -> Floats:
     """Return the radii (N,) m of capsules (N,), or of one, at fractions (N,) of their axes."""
-    ends = flesh.radii[capsules]
+    ends = flesh.radii.take(capsules, axis=0)
     found: Floats = ends[..., 0] + shares * (ends[..., 1] - ends[..., 0])
     return found
 
@@ -202,7 +203,7 @@ def nearest_on_segments(p: Reals, q: Reals, r: Reals, s: Reals) -> tuple[Reals, 
     Ericson, Real-Time Collision Detection (2005), 5.1.9.
     """
     u, v, w = q - p, s - r, p - r
-    uu, vv, uv, uw, vw = (np.einsum("ni,ni->n", x, y) for x, y in ((u, u), (v, v), (u, v), (u, w), (v, w)))
+    uu, vv, uv, uw, vw = (dots(x, y) for x, y in ((u, u), (v, v), (u, v), (u, w), (v, w)))
     uu, vv = np.maximum(uu, 1e-12), np.maximum(vv, 1e-12)
     denominator = uu * vv - uv * uv
     on_first = np.clip((uv * vw - uw * vv) / np.maximum(denominator, 1e-6 * uu * vv), 0.0, 1.0)

@@ -51,6 +51,16 @@ class Pose:
             positions[rows] = _chained(self.hand, origin, own)[:, :, 3].transpose(2, 0, 1)
         return positions
 
+    @cached_property
+    def joints_in_world(self) -> Floats:
+        """(F, J, 3) m, positions of the joints in the world. Computed on first use."""
+        x, y, z = np.moveaxis(self.joints_in_wrist, 2, 0)
+        positions = np.empty_like(self.joints_in_wrist)
+        for axis in range(3):
+            a, b, c, origin = self.root[:, axis, :, None].transpose(1, 0, 2)
+            positions[..., axis] = a * x + b * y + c * z + origin
+        return positions
+
 
 def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
     """Rotation of each joint relative to its rest: R = R_1 · R_2 · R_3, one factor for each degree of freedom.
@@ -157,6 +167,16 @@ def site_positions(hand: HandModel, frames: Floats, sites: Ints | None = None) -
     at = frames.take([site.joint for site in chosen], axis=1)
     moved: Floats = (at[..., :3, :] @ offsets)[..., 0]
     return moved
+
+
+def posed_sites(hand: HandModel, pose: Pose, sites: Ints) -> Floats:
+    """Return the positions (F, T, 3) m of sites (T,) of a posed hand. Sites without an offset are at their joints."""
+    chosen = [hand.sites[site] for site in sites]
+    positions = pose.joints_in_world.take([site.joint for site in chosen], axis=1)
+    aside = [index for index, site in enumerate(chosen) if any(site.offset)]
+    if aside:
+        positions[:, aside] = site_positions(hand, joint_frames(hand, pose), sites[aside])
+    return positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ choice are evaluated, so neither may fail: no division by zero, no root of a neg
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
@@ -19,6 +19,7 @@ N = TypeVar("N", float, Floats)
 Point = tuple[N, N, N]
 """Coordinates x, y, z in m."""
 Pick = Callable[[Any], Any]
+"""Selects some of the frames in a number, or in all numbers of a tuple or a dataclass."""
 Values = TypeVar("Values", bound=tuple[Any, ...])
 
 
@@ -39,7 +40,10 @@ class NumberFunctions(Generic[N]):
     """Whether a condition holds anywhere."""
     recompute_where: Callable[[Any, Any, Callable[[Pick], Any]], Any]
     """Recompute values where a condition holds: recompute_where(condition, values, compute) calls compute(pick), where
-    pick(x) selects the elements of x in those frames."""
+    pick(x) selects the elements of x, or of all arrays in a tuple or dataclass x, in those frames."""
+    compute_either: Callable[[Any, Callable[[Pick], Any], Callable[[Pick], Any]], Any]
+    """Compute values in one of two ways: compute_either(condition, compute, otherwise) calls compute(pick) for the
+    frames in which a condition holds, and otherwise(pick) for the others."""
 
 
 def _cos_sin(x: float) -> tuple[float, float]:
@@ -56,6 +60,10 @@ def _where(condition: bool, yes: float, no: float) -> float:
 
 def _recompute_where(condition: bool, values: Values, compute: Callable[[Pick], Values]) -> Values:
     return compute(_identity) if condition else values
+
+
+def _compute_either(condition: bool, compute: Callable[[Pick], Any], otherwise: Callable[[Pick], Any]) -> Any:
+    return compute(_identity) if condition else otherwise(_identity)
 
 
 def _identity(x: Any) -> Any:
@@ -79,23 +87,62 @@ def _recompute_rows(condition: NDArray[np.bool_], values: Values, compute: Calla
     rows = np.flatnonzero(condition)
     if not len(rows):
         return values
-
-    def pick(x: Any) -> Any:
-        return x[rows] if isinstance(x, np.ndarray) else x
-
     result = []
-    for value, recomputed in zip(values, compute(pick), strict=True):
+    for value, recomputed in zip(values, compute(_pick_of(rows)), strict=True):
         whole = np.broadcast_to(value, np.shape(condition)).copy()
         whole[rows] = recomputed
         result.append(whole)
     return cast(Values, tuple(result))
 
 
+def _compute_either_rows(
+    condition: NDArray[np.bool_], compute: Callable[[Pick], Values], otherwise: Callable[[Pick], Values]
+) -> Values:
+    rows, others = np.flatnonzero(condition), np.flatnonzero(~condition)
+    if not len(rows):
+        return otherwise(_identity)
+    if not len(others):
+        return compute(_identity)
+    result = []
+    for value, other in zip(compute(_pick_of(rows)), otherwise(_pick_of(others)), strict=True):
+        whole = np.empty(np.shape(condition))
+        whole[rows], whole[others] = value, other
+        result.append(whole)
+    return cast(Values, tuple(result))
+
+
+def _pick_of(rows: NDArray[np.intp]) -> Pick:
+    def pick_rows(x: Any) -> Any:
+        return x[rows] if isinstance(x, np.ndarray) else x
+
+    return lambda x: map_numbers(pick_rows, x)
+
+
+def map_numbers(compute: Callable[..., Any], *alike: Any) -> Any:
+    """Compute a number from each number, or from those at the same position in several tuples or dataclasses alike."""
+    first = alike[0]
+    if isinstance(first, tuple):
+        items = (map_numbers(compute, *numbers) for numbers in zip(*alike, strict=True))
+        return type(first)._make(items) if hasattr(first, "_make") else tuple(items)
+    if is_dataclass(first) and not isinstance(first, type):
+        names = [field.name for field in fields(first)]
+        return type(first)(*(map_numbers(compute, *(getattr(each, name) for each in alike)) for name in names))
+    return compute(*alike)
+
+
 SCALAR: NumberFunctions[float] = NumberFunctions(
-    _cos_sin, math.sqrt, math.acos, math.atan2, _clip, _where, bool, _recompute_where
+    _cos_sin, math.sqrt, math.acos, math.atan2, _clip, _where, bool, _recompute_where, _compute_either
 )
 ARRAY: NumberFunctions[Floats] = NumberFunctions(
-    _cos_sin_many, np.sqrt, np.arccos, np.arctan2, _clip_many, np.where, np.any, _recompute_rows
+    _cos_sin_many,
+    np.sqrt,
+    np.arccos,
+    np.arctan2,
+    _clip_many,
+    np.where,
+    np.any,
+    _recompute_rows,
+    _compute_either_rows,
 )
 
 

@@ -16,7 +16,7 @@ from ..hand.marker_sets import Spot, on_palm
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.targets import Targets, assign
-from ..solvers import Smoothing, Solver, initial_state, make, make_smoothing
+from ..solvers import Smoothing, Solver, StateOfPose, initial_state, make, make_smoothing
 from ..solvers.smoothing.observability import visible_digits
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
@@ -114,17 +114,19 @@ def _solve_frames(
     solver: Solver[Any], hand: HandModel, targets: Targets, state: Any, piece: PieceContext
 ) -> Steps[Pose]:
     """Solve all frames of the targets from a state on, and hand on the state that the next piece begins with."""
-    poses, start = [], 0
+    poses, start, whole = [], 0, isinstance(state, StateOfPose)
     hand_on = int(np.searchsorted(targets.times, piece.hand_on_at))
     while start < len(targets):
         yield Progress(start / len(targets), f"Solving the {hand.side} hand")
         if start == hand_on:
             piece.handed_on[hand.side] = state
-        end = hand_on if start < hand_on else len(targets)
+        end = hand_on if start < hand_on and not whole else len(targets)
         stop = min(start + piece.frames_per_step, end)
         if end - stop == 1:  # solved alone, a frame comes out otherwise by a rounding
             stop = end
         pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
+        if start < hand_on < stop:
+            piece.handed_on[hand.side] = state.before(hand_on - start, pose)
         poses.append(pose)
         start = stop
     return Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))

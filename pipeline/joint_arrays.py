@@ -17,9 +17,8 @@ def joint_arrays(take: Take) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {"times": take.times}
     for solved in take.hands:
         pose = solved.pose
-        turned = np.matmul(pose.joints_in_wrist, pose.root[:, :3, :3].transpose(0, 2, 1))
         arrays |= {
-            f"{solved.side}_positions": turned + pose.root[:, None, :3, 3],
+            f"{solved.side}_positions": pose.joints_in_world,
             rotations_name(solved.side): continuous(world_rotations(solved.hand, pose)),
             f"{solved.side}_predicted": solved.predicted,
             f"{solved.side}_angles": pose.angles,

@@ -38,11 +38,15 @@ def smooth_markers(
     for side, measured in performer.hands.items():
         columns = [markers.names.index(label) for label in measured.spots]
         hand_rotations = None if rotations is None else rotations[:, columns]
-        hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns], hand_rotations)
+        hand, targets = assign(
+            measured.model, measured.spots, markers.times, positions.take(columns, axis=1), hand_rotations
+        )
         seen = replace(targets, weights=targets.weights * samples[:, columns])
         smooth = smoothing.smooth_targets(hand, seen, gap_limit)
-        unsmoothed = np.where(smooth.rejected[..., None], np.nan, positions[:, columns])
-        positions[:, columns] = np.where(smooth.targets.weights[..., None] > 0, smooth.targets.positions, unsmoothed)
+        smoothed_positions = positions.take(columns, axis=1)
+        smoothed_positions[smooth.rejected] = np.nan
+        np.copyto(smoothed_positions, smooth.targets.positions, where=smooth.targets.weights[..., None] > 0)
+        positions[:, columns] = smoothed_positions
         predicted[:, columns] |= smooth.predicted
         if rotations is not None and hand_rotations is not None and smooth.targets.rotations is not None:
             rotations[:, columns] = np.where(np.isfinite(hand_rotations), smooth.targets.rotations, np.nan)

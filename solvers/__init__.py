@@ -9,7 +9,7 @@ from .fabrik import Fabrik
 from .jacobian import Jacobian, PairWise, WholeHand
 from .registry import KindLabel, Registry
 from .smoothing.smoothing_kinds import SMOOTHINGS, Smoothing
-from .solver import Solver, State, initial_state
+from .solver import Solver, State, StateOfPose, initial_state
 from .table import Table
 
 SOLVERS: dict[str, type[Solver[Any]]] = {
@@ -88,6 +88,7 @@ __all__ = [
     "Smoothing",
     "Solver",
     "State",
+    "StateOfPose",
     "initial_state",
     "make",
     "make_smoothing",

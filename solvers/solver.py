@@ -6,8 +6,8 @@ from typing import Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import kinematics
-from ..hand.kinematics import Pose
+from ..hand.kinematics import Pose, posed_sites
+from ..hand.lengths import lengths
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.targets import Targets
@@ -23,6 +23,15 @@ class State:
     """(4, 4) T_world_wrist."""
     angles: Floats
     """(D,) rad."""
+
+
+@runtime_checkable
+class StateOfPose(Protocol):
+    """A state of which nothing but the last pose changes from frame to frame."""
+
+    def before(self, frame: int, pose: Pose) -> State:
+        """Return the state before a frame, from 1, of the solved poses (F) that led to this state."""
+        ...
 
 
 S = TypeVar("S", bound=State)
@@ -68,8 +77,7 @@ def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
     Returns:
         (F, T) m, NaN where the target is missing.
     """
-    sites = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose), targets.sites)
-    distance = np.linalg.norm(sites - targets.positions, axis=-1)
+    distance = lengths(posed_sites(hand, pose, targets.sites) - targets.positions)
     return np.where(targets.weights > 0, distance, np.nan)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..finite_points import finite_points
+from ..lengths import lengths
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -123,7 +124,7 @@ def jumps(times: Floats, positions: Floats) -> Bools:
         steps = np.diff(positions, axis=0)
         spans = np.maximum(np.diff(times), 1e-6)
         changes = np.diff(steps / spans[:, None, None], axis=0)
-        change = np.linalg.norm(changes, axis=-1)
+        change = lengths(changes)
         fast = _step_changes(change, spans) > NOISE_STEP_M
         row, column = np.nonzero(fast[:-1] | fast[1:])
         change[row, column] = np.fmin(change[row, column], _changes_alone(positions[1:-1], changes, row, column))
@@ -143,7 +144,7 @@ def jumps(times: Floats, positions: Floats) -> Bools:
         # It is all noise, so the closer column is not significant.
         frame = frame[:0]
     for chunk in _chunks(np.full(len(frame), positions.shape[1])):
-        distances = np.linalg.norm(positions[frame[chunk] + 1] - expected[chunk, None], axis=-1)
+        distances = lengths(positions[frame[chunk] + 1] - expected[chunk, None])
         own_distance = distances[np.arange(len(chunk)), column[chunk]]
         distances[np.arange(len(chunk)), column[chunk]] = np.inf
         other_is_closer = (
@@ -172,7 +173,7 @@ def _changes_alone(positions: Floats, changes: Floats, row: Ints, column: Ints) 
         return result
     for chunk in _chunks(np.full(len(row), positions.shape[1])):
         rows, own = row[chunk], column[chunk]
-        distances = np.linalg.norm(positions[rows] - positions[rows, own, None], axis=-1)
+        distances = lengths(positions[rows] - positions[rows, own, None])
         distances = np.where(np.isfinite(distances) & np.isfinite(changes[rows, :, 0]), distances, np.inf)
         distances[np.arange(len(chunk)), own] = np.inf
         nearest = np.argpartition(distances, count - 1, axis=1)[:, :count]
@@ -180,7 +181,7 @@ def _changes_alone(positions: Floats, changes: Floats, row: Ints, column: Ints) 
         enough = near.sum(axis=1) >= MIN_NEIGHBOURS
         around = np.where(near[..., None], changes[rows[:, None], nearest], np.nan)[enough]
         alone = changes[rows, own][enough] - np.nanmedian(around, axis=1)
-        result[chunk[enough]] = np.linalg.norm(alone, axis=-1)
+        result[chunk[enough]] = lengths(alone)
     return result
 
 

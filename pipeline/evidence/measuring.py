@@ -10,6 +10,7 @@ from ...hand import rotations as rot
 from ...hand.flesh import Flesh
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ...hand.kinematics import Pose
+from ...hand.lengths import lengths
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ...solvers.solver import residuals
@@ -138,7 +139,7 @@ def _leaps(positions: Floats, measured: Bools) -> Floats:
     if len(positions) > 2:
         second = positions[1:-1] - (positions[:-2] + positions[2:]) / 2
         known = measured[1:-1] & measured[:-2] & measured[2:]
-        leaps[1:-1] = np.where(known, 1000 * np.linalg.norm(second, axis=-1), np.nan)
+        leaps[1:-1] = np.where(known, 1000 * lengths(second), np.nan)
     return leaps
 
 
@@ -154,7 +155,7 @@ def _joint_leaps(solved: SolvedFrames, inside: Floats, part: Ints) -> Floats:
         return leaps
     angles = np.degrees(rot.angles_between(keyed.rotations[1:], keyed.rotations[:-1]))
     both = solved.measured[1:] & solved.measured[:-1]
-    moved = np.where(both, np.linalg.norm(inside[1:] - inside[:-1], axis=-1), np.nan)
+    moved = np.where(both, lengths(inside[1:] - inside[:-1]), np.nan)
     explained = np.degrees(_greatest(moved, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))
     leaps[1:] = _greatest(np.maximum(angles - explained, 0.0), _PART_OF_JOINT)
     leaps[:, PALM] = np.nan
@@ -182,6 +183,6 @@ def _jerk(tips: Floats, root: Floats, times: Floats) -> Floats:
         return jerk
     points = np.concatenate([tips, root[:, None, :3, 3]], axis=1)
     step = np.maximum((times[3:] - times[:-3]) / 3, 1e-6)[:, None]
-    third = np.linalg.norm(points[3:] - 3 * points[2:-1] + 3 * points[1:-2] - points[:-3], axis=-1)
+    third = lengths(points[3:] - 3 * points[2:-1] + 3 * points[1:-2] - points[:-3])
     jerk[2:-1] = third / step**3
     return jerk

@@ -13,7 +13,10 @@ from ...hand.scalar_math import N, NumberFunctions, Point, wrap_angle
 
 @dataclass(frozen=True, slots=True)
 class DigitDof:
-    """One degree of freedom of a digit, in its own frame."""
+    """One degree of freedom of a digit, in its own frame.
+
+    Where several digits are solved as one, a number in which they differ is an array (N,) with each row's own.
+    """
 
     dof: int
     movement: Movement

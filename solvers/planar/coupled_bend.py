@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions, Pick
-from .dip_offset import dip_lead
+from .dip_offset import bend_from_markers, likely_lead
 from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, MarkerHint, bones_to_marker
 from .planar_reach import FarthestReach, bend_coupled, exact_farthest_reach, farthest_reach
 
@@ -31,38 +31,42 @@ class CoupledBend:
         return self._bend(ARRAY, u, v, hints)
 
     def _bend(self, m: NumberFunctions[N], u: N, v: N, hints: list[MarkerHint[N]]) -> BendResult[N]:
-        bones, lead, far = self.bones, cast(Any, self.bones.lead), cast(Any, self.far)
-        hinted = hints and bones.count == 3
-        result = self._bend_with_hints(m, (u, v), hints) if hinted else bend_coupled(m, bones, (u, v), lead, far)
-        first, middle, last, error = self._improve(m, (u, v), result)
-        return first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2], error
+        return self.of_digit(self.improve(m, self.bones, (u, v), self.closed_form(m, (u, v), hints)))
+
+    def closed_form(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> BendResult[N]:
+        """Bend by the coupling and the inner markers alone: the flexions of `bones`."""
+        if hints and self.bones.count == 3:
+            return self._bend_with_hints(m, goal, hints)
+        return bend_coupled(m, self.bones, goal, cast(Any, self.bones.lead), cast(Any, self.far))
+
+    def of_digit(self, bent: BendResult[N]) -> BendResult[N]:
+        """Return a bend of `bones` as one of the digit."""
+        shift = self.bones.shift
+        return bent[0] + shift[0], bent[1] + shift[1], bent[2] + shift[2], bent[3]
 
     def _bend_with_hints(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> BendResult[N]:
         """Bend with inner markers: they determine the last joint's bend, or its lead if fewer than two are seen."""
-        bones = self.bones
-        lead, last, determined = dip_lead(m, self.chain, bones, goal, hints)
-        has_default_lead = lead == bones.lead
-        far = FarthestReach(
-            *(
-                m.where(has_default_lead, default, adjusted)
-                for default, adjusted in zip(self.far, farthest_reach(m, bones, lead), strict=True)
-            )
-        )
-        free = replace(bones, ratio=0.0)
+        last, determined = bend_from_markers(m, self.chain, goal, hints)
 
         def with_measured_bend(pick: Pick) -> BendResult[N]:
-            return bend_coupled(
-                m, free, (pick(goal[0]), pick(goal[1])), pick(last), farthest_reach(m, free, pick(last))
-            )
+            free, measured = replace(self.bones, ratio=0.0), pick(last)
+            return bend_coupled(m, free, pick(goal), measured, farthest_reach(m, free, measured))
 
-        result: BendResult[N] = m.recompute_where(
-            determined, bend_coupled(m, bones, goal, lead, far), with_measured_bend
-        )
+        def with_likely_lead(pick: Pick) -> BendResult[N]:
+            own = pick(goal)
+            lead = likely_lead(m, self.chain, self.bones, own, [pick(hint) for hint in hints])
+            has_default_lead, adjusted = lead == self.bones.lead, farthest_reach(m, self.bones, lead)
+            far = (m.where(has_default_lead, default, found) for default, found in zip(self.far, adjusted, strict=True))
+            return bend_coupled(m, self.bones, own, lead, FarthestReach(*far))
+
+        result: BendResult[N] = m.compute_either(determined, with_measured_bend, with_likely_lead)
         return result
 
-    def _improve(self, _m: NumberFunctions[N], _goal: tuple[N, N], result: BendResult[N]) -> BendResult[N]:
-        """Improve a bend whose end the limits keep off its goal; here it stays as it is."""
-        return result
+    def improve(
+        self, _m: NumberFunctions[N], _bones: ChainLengths, _goal: tuple[N, N], bent: BendResult[N]
+    ) -> BendResult[N]:
+        """Improve bends of `bones`, or of like chains, whose ends the limits keep off their goals; here they stay."""
+        return bent
 
 
 def coupled_bend(chain: Chain, end: ChainMarker) -> CoupledBend:

@@ -52,6 +52,21 @@ def _pick_goal(goal: BendGoal[N], pick: Pick) -> BendGoal[N]:
     return BendGoal(pick(goal.u), pick(goal.v), pick(goal.out_of_plane), hints)
 
 
+class DigitInPlane(NamedTuple, Generic[N]):
+    """A digit whose plane is known."""
+
+    marked: MarkedDigit
+    end: OutermostMarker
+    lateral: float
+    """m, offset of its end from the plane."""
+    goal: Point[N]
+    """m in the frame of the digit's base."""
+    abduction: N
+    twist: N
+    """rad, of the plane."""
+    bend_goal: BendGoal[N]
+
+
 Bend = Callable[[NumberFunctions[N], OutermostMarker, N, N, list[MarkerHint[N]]], BendResult[N]]
 """Bends a digit in its plane: a digit's end, its goal (u, v) in m, and the inner markers."""
 
@@ -75,6 +90,19 @@ def solve_digit(
 
     sweeps: most sweeps of cyclic coordinate descent if limits keep the end from its goal.
     """
+    in_plane = find_plane(m, marked, visible)
+    u, v, _, hints = in_plane.bend_goal
+    solved, missed = digit_angles(m, in_plane, bend(m, in_plane.end, u, v, hints), bend)
+    if not m.any(missed):
+        return solved
+    current, dofs = dict(zip(marked.dofs, solved, strict=True)), in_plane.end.dofs
+    improved = coordinate_descent(m, dofs, tuple(current[joint.dof] for joint in dofs), in_plane.goal, sweeps)
+    current.update(zip((joint.dof for joint in dofs), improved, strict=True))
+    return list(current.values())
+
+
+def find_plane(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers[N]) -> DigitInPlane[N]:
+    """Find the plane of a digit, and where its markers are in it."""
     abduction, twist = marked.plane(m, visible.points, visible.weights, (marked.abduction_limits, marked.twist_limits))
     goal = visible.points[0]
     if marked.has_offsets:
@@ -84,19 +112,29 @@ def solve_digit(
             m, visible.points, visible.weights, (marked.abduction_limits, marked.twist_limits)
         )
     coordinates = _plane_coordinates(m, marked, visible, (abduction, twist))
-    end = marked.ends[visible.indices[0]]
-    u, v, out_of_plane = coordinates[0]
+    index = visible.indices[0]
     hints = _hints(marked, visible, coordinates) if len(coordinates) > 1 else []
-    bend_end = partial(bend, m, end)
-    first, middle, last, error = bend_end(u, v, hints)
+    bend_goal = BendGoal(*coordinates[0], hints)
+    return DigitInPlane(marked, marked.ends[index], marked.offsets[index], goal, abduction, twist, bend_goal)
+
+
+def digit_angles(
+    m: NumberFunctions[N], in_plane: DigitInPlane[N], bent: BendResult[N], bend: Bend[N]
+) -> tuple[list[N], Any]:
+    """Return the angles of marked.dofs, rad, of a bent digit, and in which frames limits keep its end from its goal.
+
+    bent: in its plane, towards in_plane.bend_goal; bend: how to bend it again if its second joint moves sideways.
+    """
+    marked, end, lateral, (x, y, z), abduction, twist, bend_goal = in_plane
+    (first, middle, last, error), out_of_plane = bent, bend_goal.out_of_plane
     low, high = marked.side_limits
     side: Any = min(max(0.0, low), high)
     if end.sideways:
         # A second joint whose abduction cannot be zero always bends sideways.
         outside: Any = abs(out_of_plane) > (PLANE_TOLERANCE_M if side == 0 else -1.0)
         if m.any(outside):
-            bend_goal = BendGoal(u, v, out_of_plane, hints)
-            flexed: Any = (0.0 * u, out_of_plane, first, middle, last, error)
+            bend_end = partial(bend, m, end)
+            flexed: Any = (0.0 * bend_goal.u, out_of_plane, first, middle, last, error)
             flexed = m.recompute_where(
                 outside,
                 flexed,
@@ -105,24 +143,13 @@ def solve_digit(
             side, out_of_plane, first, middle, last, error = flexed
     all_angles = (abduction, twist, side, first, middle, last)
     solved = [all_angles[number] for number in marked.present]
-    x, y, z = goal
     missed: Any = error + abs(out_of_plane) > END_TOLERANCE_M
-    if marked.offsets[visible.indices[0]]:
+    if lateral:
         # The sideways bend also rotates the marker's offset from the plane.
         current = dict(zip(marked.dofs, solved, strict=True))
         end_at = end_position(m, end.dofs, tuple(current[joint.dof] for joint in end.dofs), 0.0 * x)
         missed = m.sqrt((end_at[0] - x) ** 2 + (end_at[1] - y) ** 2 + (end_at[2] - z) ** 2) > END_TOLERANCE_M
-    if not m.any(missed):
-        return solved
-
-    def improve(pick: Pick) -> tuple[N, ...]:
-        current = dict(zip(marked.dofs, map(pick, solved), strict=True))
-        angles = tuple(current[joint.dof] for joint in end.dofs)
-        improved = coordinate_descent(m, end.dofs, angles, (pick(x), pick(y), pick(z)), sweeps)
-        current.update(zip((joint.dof for joint in end.dofs), improved, strict=True))
-        return tuple(current.values())
-
-    return list(m.recompute_where(missed, tuple(solved), improve))
+    return solved, missed
 
 
 def _hints(marked: MarkedDigit, visible: DigitMarkers[N], coordinates: list[Point[N]]) -> list[MarkerHint[N]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import ARRAY, N, NumberFunctions, wrap_angle
+from ...hand.scalar_math import ARRAY, N, NumberFunctions, Pick, wrap_angle
 from .planar_chain import Chain, ChainLengths, ChainMarker, MarkerHint, marker_position
 from .planar_reach import bend_coupled, farthest_reach
 
@@ -29,19 +29,33 @@ def dip_lead(
 
     The lead is the one that brings the markers nearest to the hints, the chain's own if there are none.
     """
-    last, determined = _bend_from_markers(m, chain, goal, hints)
-    searched: Any = (sum(hint.weight for hint in hints) > 0) & (determined == 0)
-    lead = 0.0 * goal[0] + bones.lead
-
-    def search(pick: Any) -> tuple[N]:
-        picked = [MarkerHint(hint.marker, *map(pick, hint[1:])) for hint in hints]
-        return (_search_lead(chain, bones, (pick(goal[0]), pick(goal[1])), picked),)
-
-    result: tuple[N] = m.recompute_where(searched, (lead,), search)
-    return result[0], last, determined
+    last, determined = bend_from_markers(m, chain, goal, hints)
+    return likely_lead(m, chain, bones, goal, hints, where=determined == 0), last, determined
 
 
-def _bend_from_markers(
+def likely_lead(
+    m: NumberFunctions[N],
+    chain: Chain,
+    bones: ChainLengths,
+    goal: tuple[N, N],
+    hints: list[MarkerHint[N]],
+    *,
+    where: Any = True,
+) -> N:
+    """Return the lead, rad, that brings the markers nearest to the hints; without hints the chain's own.
+
+    where: the chain's own is returned in other frames as well.
+    """
+    searched: Any = (sum(hint.weight for hint in hints) > 0) & where
+
+    def search(pick: Pick) -> tuple[N]:
+        return (_search_lead(chain, bones, pick(goal), [pick(hint) for hint in hints]),)
+
+    result: tuple[N] = m.recompute_where(searched, (0.0 * goal[0] + bones.lead,), search)
+    return result[0]
+
+
+def bend_from_markers(
     m: NumberFunctions[N], chain: Chain, goal: tuple[N, N], hints: list[MarkerHint[N]]
 ) -> tuple[N, Any]:
     """Return the last joint's bend, rad, from markers at the first two bones' ends and the goal; whether both are seen.

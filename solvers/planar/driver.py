@@ -11,7 +11,8 @@ from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import for_each_chunk
 from ..solver import State, hold_last_columns
-from .digit_steps import solve_digit
+from .chain_batch import MissedGoals, bend_digits, descend
+from .digit_steps import bend_from_targets, digit_angles, find_plane, solve_digit
 from .following import follow
 from .planar_plan import PlanarPlan, PlanarState, Steps, make_plan
 from .visible_markers import group_by_end, visible_in_frame, visible_in_frames
@@ -89,10 +90,21 @@ def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floa
     """Write the solved angles of a chunk into `angles` (F, D)."""
     root = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     all_visible = bool(np.all(targets.weights > 0))
+    frames = np.arange(len(targets))
+    digits, rows_of = [], []
     for marked in plan.digits:
         for rows, end in group_by_end(targets.weights[:, marked.columns], all_visible):
             chunk_root = root if len(roots) == 1 else root[..., rows]
             visible = visible_in_frames(targets, marked, end, rows, chunk_root)
-            solved = solve_digit(ARRAY, marked, visible, sweeps)
-            for dof, values in zip(marked.dofs, solved, strict=True):
-                angles[rows, dof] = values
+            digits.append(find_plane(ARRAY, marked, visible))
+            rows_of.append(rows)
+    bent = bend_digits([digit.end.bend for digit in digits], [digit.bend_goal for digit in digits])
+    missed = []
+    for digit, rows, bend in zip(digits, rows_of, bent, strict=True):
+        solved, off = digit_angles(ARRAY, digit, bend, bend_from_targets)
+        for dof, values in zip(digit.marked.dofs, solved, strict=True):
+            angles[rows, dof] = values
+        if off.any():
+            x, y, z = digit.goal
+            missed.append(MissedGoals(digit.end.dofs, frames[rows][off], (x[off], y[off], z[off])))
+    descend(missed, angles, sweeps)

@@ -59,11 +59,12 @@ BendResult = tuple[N, N, N, N]
 Flexions = tuple[N, N, N]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class ChainLengths:
     """A chain up to the marker that is its end, as straight lines from joint to joint and to the marker.
 
-    A marker on the back of a bone is the end of a slightly longer bone that is raised by a fixed angle.
+    A marker on the back of a bone is the end of a slightly longer bone that is raised by a fixed angle. Where several
+    digits are solved as one, a number in which they differ is an array (N,) with each row's own.
     """
 
     count: int

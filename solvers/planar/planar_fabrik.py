@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import SCALAR, N, NumberFunctions, Pick, wrap_angle
+from ...hand.scalar_math import SCALAR, N, NumberFunctions, wrap_angle
 from .coupled_bend import CoupledBend
 from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, Flexions, bones_to_marker, distance, end_error
 from .planar_reach import bend_with_fixed_first, exact_farthest_reach, nearer_bend
@@ -50,41 +50,45 @@ class PlanarFabrik(CoupledBend):
     stopping: Stopping
     nearest: Nearest
 
-    def _improve(self, m: NumberFunctions[N], goal: tuple[N, N], start: BendResult[N]) -> BendResult[N]:
-        if self.bones.count == 1:
-            return start
-        missed: Any = start[3] > self.stopping.tolerance
+    def improve(
+        self, m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], bent: BendResult[N]
+    ) -> BendResult[N]:
+        """See CoupledBend: a search within the limits."""
         improved: BendResult[N] = m.recompute_where(
-            missed,
-            start,
-            lambda pick: self._search_within_limits(m, (pick(goal[0]), pick(goal[1])), [pick(x) for x in start[:3]]),
+            self.misses(bent), bent, lambda pick: self.search(m, pick(bones), pick(goal), pick(bent[:3]))
         )
         return improved
 
-    def _search_within_limits(self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N]) -> BendResult[N]:
+    def misses(self, bent: BendResult[N]) -> Any:
+        """Return whether a search may improve a bend: in one frame or in each."""
+        missed: Any = bent[3] > self.stopping.tolerance
+        return missed & (self.bones.count > 1)
+
+    def search(
+        self, m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flexions: Flexions[N]
+    ) -> BendResult[N]:
         """Improve flexions that a limit or an unreachable goal leaves off the goal; return the nearest bend found."""
         first, middle, last = flexions
-        error = end_error(m, self.bones, (first, middle, last), goal)
-        best = nearer_bend(m, (first, middle, last, error), bend_with_fixed_first(m, self.bones, goal, first))
+        error = end_error(m, bones, flexions, goal)
+        best = nearer_bend(m, (first, middle, last, error), bend_with_fixed_first(m, bones, goal, first))
         missed: Any = best[3] > self.stopping.tolerance
-
-        def run_passes(pick: Pick) -> BendResult[N]:
-            start = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
-            return self._passes(m, (pick(goal[0]), pick(goal[1])), start)
-
-        result: BendResult[N] = m.recompute_where(missed, best, run_passes)
+        result: BendResult[N] = m.recompute_where(
+            missed, best, lambda pick: self._passes(m, pick(bones), pick(goal), pick(best))
+        )
         return result
 
-    def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: BendResult[N]) -> BendResult[N]:
+    def _passes(
+        self, m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], best: BendResult[N]
+    ) -> BendResult[N]:
         """Run forward and backward passes and return the best pose of each frame. Converged or stalled frames stop."""
         flexions: Flexions[N] = best[:3]
-        ends = bone_ends(m, self.bones, flexions)
+        ends = bone_ends(m, bones, flexions)
         active: Any = best[3] > self.stopping.tolerance
         for _ in range(self.stopping.passes):
             if not m.any(active):
                 break
-            inner = forward(m, self.bones, ends, goal, self.nearest)
-            flexions, ends = backward(m, self.bones, inner, goal)
+            inner = forward(m, bones, ends, goal, self.nearest)
+            flexions, ends = backward(m, bones, inner, goal)
             error = distance(m, ends[-1], goal)
             active = active & (error < best[3] - self.stopping.stall)
             first, middle, last, least = (

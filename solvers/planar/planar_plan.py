@@ -1,13 +1,14 @@
 """The plan of a planar solver: made once for a hand and its markers, reused for every piece of a take."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.digit_plane import Bounds
+from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.scalar_math import Point
 from ...hand.targets import Targets
@@ -131,6 +132,11 @@ class PlanarState(State):
     plan: PlanarPlan | None = None
     passes: Ints | None = None
     """(F, 5) passes or sweeps of each digit in the frames of this piece; None unless frames are followed."""
+
+    def before(self, frame: int, pose: Pose) -> "PlanarState":
+        """See StateOfPose."""
+        last, passes = frame - 1, None if self.passes is None else self.passes[:frame]
+        return replace(self, root=pose.root[last].copy(), angles=pose.angles[last].copy(), passes=passes)
 
 
 def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> PlanarPlan:

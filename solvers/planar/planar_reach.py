@@ -4,6 +4,7 @@ With the last joint coupled to the middle one, the end's distance from the base 
 """
 
 import math
+from functools import lru_cache
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
@@ -144,11 +145,12 @@ def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tupl
     3.3, a joint known on both sides). The one bent forwards is chosen unless it is farther off.
     """
     a, b, c = bones.lengths
+    twice: Any = 2 * b * c
     u, v = goal
     cos, sin = m.cos_sin(first)
     along, across = u * cos + v * sin - a, v * cos - u * sin
     square = along * along + across * across
-    corner = m.acos(m.clip((square - b * b - c * c) / max(2 * b * c, 1e-12), -1.0, 1.0))
+    corner = m.acos(m.clip((square - b * b - c * c) / m.where(twice > 1e-12, twice, 1e-12), -1.0, 1.0))
     bearing = m.atan2(across, along)
     cos_corner, sin_corner = m.cos_sin(corner)
     opening = m.atan2(c * sin_corner, b + c * cos_corner)
@@ -173,8 +175,9 @@ def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], alternative: BendRes
     return first, middle, last, error
 
 
+@lru_cache(maxsize=128)
 def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:
-    """Find the farthest reach with the chain's own lead exactly, by bisection; computed once for a hand."""
+    """Find the farthest reach with the chain's own lead exactly, by bisection, once for all pieces of a take."""
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = np.linspace(straight, highest, 256)
     best = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.lead))[0].argmax()])

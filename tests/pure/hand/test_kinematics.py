@@ -1,10 +1,13 @@
 """Forward kinematics: against a hand written down by others, and against what fingers do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS
+from knuckle.hand.model import Site
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import to_matrix, unit_vectors
 
@@ -73,6 +76,11 @@ def test_frames_of_a_long_take_are_the_products_along_each_finger():
     np.testing.assert_allclose(to_matrix(kinematics.world_rotations(hand, pose)), frames[..., :3, :3], atol=1e-12)
     moved = pose.joints_in_wrist @ root[:, :3, :3].transpose(0, 2, 1) + root[:, None, :3, 3]
     np.testing.assert_allclose(moved, frames[..., :3, 3], atol=1e-12)
+    np.testing.assert_allclose(pose.joints_in_world, moved, atol=1e-12)
+    aside = replace(hand, sites=(*hand.sites[:3], Site("aside", 8, (0.003, 0.01, 0.008)), *hand.sites[3:]))
+    for sites in (np.array([2, 3, 0, 7]), np.array([1, 4]), np.array([3]), np.array([], int)):
+        expected = kinematics.site_positions(aside, frames, sites)
+        np.testing.assert_allclose(kinematics.posed_sites(aside, pose, sites), expected, atol=1e-12)
 
 
 def test_joints_of_the_standard_hand_are_where_its_own_formulas_put_them(standard):

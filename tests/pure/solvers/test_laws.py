@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from knuckle.hand import kinematics, rotations
 from knuckle.solvers import SOLVERS, chunks
-from knuckle.solvers.solver import limit_excess, residuals
+from knuckle.solvers.solver import StateOfPose, limit_excess, residuals
 
 from .hands import EIGHT, FULL, HANDS, natural, poses, sides, targets_at
 
@@ -45,9 +45,15 @@ def test_solving_in_pieces_gives_the_same_poses(name, data, side, seed, cut):
     targets = noisy(targets_at(hand, data.draw(poses(hand, 6)), FULL), seed)
     weights = targets.weights * (np.random.default_rng(seed).random(targets.weights.shape) > 0.3)
     targets = replace(targets, weights=weights)
-    whole, _ = solver.solve(hand, targets)
+    whole, after = solver.solve(hand, targets)
     first, state = solver.solve(hand, targets.select(slice(0, cut)))
     second, _ = solver.solve(hand, targets.select(slice(cut, 6)), state)
+    if isinstance(after, StateOfPose):
+        between = after.before(cut, whole)
+        assert np.abs(between.angles - state.angles).max() < 1e-9
+        assert np.abs(between.root - state.root).max() < 1e-9
+        third, _ = solver.solve(hand, targets.select(slice(cut, 6)), between)
+        assert np.abs(third.angles - second.angles).max() < 1e-9
     angles = np.concatenate([first.angles, second.angles])
     assert np.abs(angles - whole.angles).max() < 1e-9
     assert np.abs(np.concatenate([first.root, second.root]) - whole.root).max() < 1e-9

@@ -1,0 +1,108 @@
+"""Steps of several digits at once, for the few frames in which limits keep the digits from their goals.
+
+Iterations are NumPy calls, which take as long for ten rows as for hundreds. So the rows of all digits whose chains are
+alike become one batch, in which each row has its own digit's lengths and limits. No row's result depends on others.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.scalar_math import ARRAY, Point, map_numbers
+from .closest_pose import DigitDof, coordinate_descent
+from .digit_steps import BendGoal
+from .planar_chain import BendResult
+from .planar_fabrik import PlanarFabrik
+from .planar_plan import PlanarBend
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+class MissedGoals(NamedTuple):
+    """The frames in which a digit has not reached its goal, one or more."""
+
+    dofs: tuple[DigitDof, ...]
+    """The degrees of freedom that move its end."""
+    rows: Rows
+    """(N,) the frames."""
+    goal: Point[Floats]
+    """(N,) m in the frame of the digit's base."""
+
+
+def bend_digits(bends: Sequence[PlanarBend], goals: Sequence[BendGoal[Floats]]) -> list[BendResult[Floats]]:
+    """Bend several digits, each in frames of its own, as the `bend_frames` of each would."""
+    bent: dict[int, BendResult[Floats]] = {}
+    for alike in _alike([_kind(bend) for bend in bends]):
+        chains = [bend for bend in (bends[digit] for digit in alike) if isinstance(bend, PlanarFabrik)]
+        if chains:
+            bent.update(zip(alike, _bend_chains(chains, [goals[digit] for digit in alike]), strict=True))
+        else:
+            bent.update({digit: bends[digit].bend_frames(*goals[digit][:2], goals[digit].hints) for digit in alike})
+    return [bent[digit] for digit in range(len(bends))]
+
+
+def _kind(bend: PlanarBend) -> Hashable:
+    """Bends of one kind differ only in the numbers of their chains."""
+    return (bend.bones.count, bend.stopping, bend.nearest) if isinstance(bend, PlanarFabrik) else None
+
+
+def _bend_chains(bends: Sequence[PlanarFabrik], goals: Sequence[BendGoal[Floats]]) -> list[BendResult[Floats]]:
+    """Bend digits of one kind."""
+    bent = [bend.closed_form(ARRAY, goal[:2], goal.hints) for bend, goal in zip(bends, goals, strict=True)]
+    rows = [np.flatnonzero(bend.misses(each)) for bend, each in zip(bends, bent, strict=True)]
+    missed = [digit for digit in range(len(bends)) if len(rows[digit])]
+    found = _in_batch(
+        [bends[digit].bones for digit in missed],
+        [tuple(number[rows[digit]] for number in (*goals[digit][:2], *bent[digit][:3])) for digit in missed],
+        lambda bones, u, v, *flexions: bends[0].search(ARRAY, bones, (u, v), flexions),
+    )
+    for digit, improved in zip(missed, found, strict=True):
+        for number, new in zip(bent[digit], improved, strict=True):
+            number[rows[digit]] = new
+    return [bend.of_digit(each) for bend, each in zip(bends, bent, strict=True)]
+
+
+def descend(missed: Sequence[MissedGoals], angles: Floats, sweeps: int) -> None:
+    """Improve the angles (F, D) rad of digits that have missed their goals by cyclic coordinate descent."""
+    for alike in _alike([tuple(joint.movement for joint in each.dofs) for each in missed]):
+        digits = [missed[digit] for digit in alike]
+        columns = [[joint.dof for joint in each.dofs] for each in digits]
+        given = [
+            (*each.goal, *(angles[each.rows, dof] for dof in dofs)) for each, dofs in zip(digits, columns, strict=True)
+        ]
+        found = _in_batch(
+            [each.dofs for each in digits],
+            given,
+            lambda dofs, x, y, z, *current: coordinate_descent(ARRAY, dofs, current, (x, y, z), sweeps),
+        )
+        for each, dofs, improved in zip(digits, columns, found, strict=True):
+            for dof, new in zip(dofs, improved, strict=True):
+                angles[each.rows, dof] = new
+
+
+def _alike(kinds: Sequence[Hashable]) -> Iterator[list[int]]:
+    """Yield the indices of each kind."""
+    for kind in dict.fromkeys(kinds):
+        yield [index for index, each in enumerate(kinds) if each == kind]
+
+
+def _in_batch(
+    digits: Sequence[Any], given: Sequence[tuple[Floats, ...]], compute: Callable[..., tuple[Floats, ...]]
+) -> list[tuple[Floats, ...]]:
+    """Compute from a digit's numbers, and given ones (N,) in N rows, for all digits at once: compute(digit, *given).
+
+    A number in which digits differ becomes an array with each row's own.
+    """
+    counts = [len(each[0]) for each in given]
+    if not counts:
+        return []
+
+    def in_rows(*numbers: Any) -> Any:
+        return numbers[0] if all(number == numbers[0] for number in numbers) else np.repeat(numbers, counts)
+
+    found = compute(map_numbers(in_rows, *digits), *map(np.concatenate, zip(*given, strict=True)))
+    bounds = np.cumsum(counts)[:-1]
+    return list(zip(*(np.split(number, bounds) for number in found), strict=True))
