@@ -189,9 +189,9 @@ def log_evidence(pair: Pair, correspondence: Correspondence) -> float:
     def log_determinant(matrix: Floats) -> float:
         return float(np.linalg.slogdet(matrix)[1])
 
-    likelier = log_determinant(precision) - log_determinant(together) + log_determinant(own_precision)
-    likelier += both @ np.linalg.solve(together, both) - mean @ precision @ mean - own @ whitened.estimates[1]
-    return float(likelier) / 2
+    determinants = log_determinant(precision) - log_determinant(together) + log_determinant(own_precision)
+    squares = both @ np.linalg.solve(together, both) - mean @ precision @ mean - own @ whitened.estimates[1]
+    return (determinants + float(squares)) / 2
 
 
 def mean_bone_difference(pair: Pair, correspondence: Correspondence) -> tuple[float, float]:

@@ -253,7 +253,8 @@ def _write(path, times, columns):
 
 def written_hands(path, takes):
     """The recipe of a capture of several hands, with maps that name the joints beside their digits' markers."""
-    columns, markers = {}, {}
+    columns: dict[str, np.ndarray] = {}
+    markers = {}
     for side, take in takes.items():
         columns |= {f"{side}-{label}": take.positions[:, number] for number, label in enumerate(SPOTS)}
         spots = take.worn.spots() | {label: spot for label, spot in SPOTS.items() if spot.joint != "wrist"}

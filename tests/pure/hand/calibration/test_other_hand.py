@@ -17,9 +17,9 @@ from knuckle.hand.calibration.skin_markers.other_hand import (
     informed_priors,
     log_evidence,
 )
-from knuckle.hand.calibration.skin_markers.pose_fit import VisibleMarkers
+from knuckle.hand.calibration.skin_markers.pose_fit import VisibleMarkers, invert
 from knuckle.hand.calibration.skin_markers.priors import apply_step, mean_shape, parameters_of, shape_prior
-from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, Side
 from knuckle.hand.marker_sets import Spot
 from knuckle.hand.mirror import POINT_SIGNS
 from knuckle.tests.pure.hand.skin_people import SPOTS, made, worn_by
@@ -44,7 +44,7 @@ def known_by_markers(seed):
     slopes = rng.normal(0, 1, (60, size)) @ np.linalg.inv(np.linalg.cholesky(covariance))
     information = slopes.T @ slopes
     truth = mean + np.linalg.cholesky(covariance) @ rng.normal(0, 0.02, size)
-    known = np.linalg.inv(prior.precision + information)
+    known = invert(prior.precision + information)
     told = information @ truth
     estimate = known @ (prior.precision @ mean + told)
     shape = apply_step(mean_shape(*MARKERS), estimate - parameters_of(mean_shape(*MARKERS)))
@@ -123,7 +123,7 @@ def test_evidence_is_the_ratio_of_the_likelihoods_and_the_same_from_either_hand(
 
 def test_a_hand_of_which_nothing_is_known_says_nothing():
     known, *_ = known_by_markers(1)
-    unknown = replace(known, shape=mean_shape(*MARKERS), covariance=np.linalg.inv(known.prior.precision))
+    unknown = replace(known, shape=mean_shape(*MARKERS), covariance=invert(known.prior.precision))
     prior = informed_prior((unknown, known), corresponding_bones())
     np.testing.assert_array_equal(prior.matrix, known.prior.matrix)
     np.testing.assert_array_equal(prior.expected, known.prior.expected)
@@ -186,7 +186,10 @@ def test_a_finger_that_never_bends_gets_its_bones_from_the_other_hand(seed):
 
 def test_a_hand_whose_other_one_cannot_be_fitted_is_fitted_as_by_itself():
     positions = made("right", 100, noise=NOISE).positions
-    takes = {"right": Recording([positions], 100.0, SPOTS), "left": Recording([positions[:5]], 100.0, SPOTS)}
+    takes: dict[Side, Recording] = {
+        "right": Recording([positions], 100.0, SPOTS),
+        "left": Recording([positions[:5]], 100.0, SPOTS),
+    }
     found, alone = fit_hands(takes), fit(positions, 100.0, SPOTS, "right")
     assert isinstance(found.problems["left"], HandError)
     for name in ("offsets", "slides", "spreads"):
@@ -209,7 +212,8 @@ def test_hands_of_two_people_are_told_apart_and_each_keeps_its_bones():
     takes = {"right": made("right", 150, noise=NOISE), "left": made("left", 150, seed=4, noise=NOISE, worn=larger)}
     found = fit_hands(recordings(takes))
     assert any("each hand was fitted by itself" in note for note in found.notes)
-    for side, other in (("right", "left"), ("left", "right")):
+    sides: tuple[tuple[Side, Side], ...] = (("right", "left"), ("left", "right"))
+    for side, other in sides:
         lengths = found.fits[side].proportions.phalanges.sum()
         own, others = (takes[each].worn.proportions.phalanges.sum() for each in (side, other))
         assert abs(lengths - own) < abs(lengths - others), f"the {side} hand has the other's bones"
