@@ -13,7 +13,7 @@ from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import measuring
 from ..hand.calibration.bone_stretch import bone_stretch
-from ..hand.calibration.skin_markers import fit
+from ..hand.calibration.skin_markers import Recording, fit_hands
 from ..hand.generators import Progress, Steps, run_to_end
 from ..hand.joint_words import split_label
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
@@ -345,8 +345,6 @@ def measure_performer(
                 hands[side] = MeasuredHand(proportions, dict(zip(spots, measured, strict=True)))
             if not (assigned.on_skin and _has_usable_skin_fit(hands[side], spots, warnings)):
                 hands[side] = replace(hands[side], skin_fit=None)
-            if fit_skin and assigned.on_skin and hands[side].skin_fit is None:
-                hands[side] = _fit_skin_markers(hands[side], spots, markers, warnings)
         except (MarkerMapError, HandError) as error:
             if recipe.hand != "auto":
                 raise
@@ -354,6 +352,8 @@ def measure_performer(
             warnings.append(f"the {side} hand was left out: {error}")
     if not hands and problems:
         raise type(problems[-1])("; ".join(map(str, problems)))
+    if fit_skin and assigned.on_skin:
+        _fit_skin_markers(hands, assigned.hands, markers, warnings)
     usable = {side: assigned.hands[side] for side in hands}
     return Performer(recipe.capture, hands), replace(assigned, hands=usable, warnings=tuple(warnings))
 
@@ -376,12 +376,17 @@ def _has_usable_skin_fit(measured: MeasuredHand, spots: dict[str, Spot], warning
 
 
 def _fit_skin_markers(
-    measured: MeasuredHand, spots: dict[str, Spot], markers: Markers, warnings: list[str]
-) -> MeasuredHand:
-    """Fit the hand together with its skin markers to the capture. If that fails, warn and return it as measured."""
-    side = measured.proportions.side
-    try:
-        return apply_skin_fit(measured, fit(positions_of(markers, spots), markers.rate, spots, side))
-    except HandError as error:
-        warnings.append(f"the performer was not fitted to the markers on the skin: {error}")
-        return measured
+    hands: dict[Side, MeasuredHand], spots: dict[Side, dict[str, Spot]], markers: Markers, warnings: list[str]
+) -> None:
+    """Fit those hands that are not fitted yet together with their skin markers. If that fails, warn and leave them."""
+    unfitted = [side for side, hand in hands.items() if hand.skin_fit is None]
+    recordings = {side: Recording([positions_of(markers, spots[side])], markers.rate, spots[side]) for side in unfitted}
+    found = fit_hands(recordings)
+    warnings += found.notes
+    problems = dict(found.problems)
+    for side, worn in found.fits.items():
+        try:
+            hands[side] = apply_skin_fit(hands[side], worn)
+        except HandError as error:
+            problems[side] = error
+    warnings += (f"the performer was not fitted to the markers on the skin: {error}" for error in problems.values())

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..capture.markers import Markers
-from ..errors import HandError, MarkerMapError
+from ..errors import HandError, KnuckleError, MarkerMapError
 from ..hand.calibration import still_clip
 from ..hand.calibration.dip_coupling import SMOOTHING_FRAMES, measure_rho
 from ..hand.calibration.joint_radii import measure_radii
@@ -19,7 +19,7 @@ from ..hand.calibration.marker_angles import flexions
 from ..hand.calibration.measuring import bone_measurements, measure_proportions
 from ..hand.calibration.motion_fit import apply_motion_fit, fit_steps
 from ..hand.calibration.palm_joints import palm_measurements
-from ..hand.calibration.skin_markers import fit
+from ..hand.calibration.skin_markers import Recording, SkinFit, fit_hands
 from ..hand.generators import Progress, Steps, part_of
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side, digit_of
 from ..hand.limits import DIP_PER_PIP
@@ -80,28 +80,47 @@ class CalibrationJob:
             recipe = replace(self.recipe, capture=self.choices.motion_capture)
             motion = yield from part_of(0.2, 0.3, "", _read(recipe, self.reader))
         self._notes += (*still.assignment.warnings, *motion.assignment.warnings)
+        measured, problem = yield from self._measured(still, motion)
+        if on_skin := [hand for hand in measured if hand.on_skin and self.choices.fit is not False]:
+            yield Progress(0.7, f"Fitting the {' and the '.join(hand.side for hand in on_skin)} hand with skin markers")
+            self._notes += _fit_skin_markers(on_skin)
         hands: dict[Side, MeasuredHand] = {}
-        problem = None
-        for number, side in enumerate(still.assignment.hands):
-            start, end = (0.3 + 0.7 * count / len(still.assignment.hands) for count in (number, number + 1))
+        for number, hand in enumerate(measured):
+            start, end = (0.8 + 0.2 * count / len(measured) for count in (number, number + 1))
             try:
-                hand = _HandCalibration(side, still, motion, self.recipe, self.choices)
-                yield from part_of(start, end, "", hand.steps())
-                assert hand.result is not None
+                hands[hand.side] = yield from part_of(start, end, "", hand.finish())
             except (MarkerMapError, HandError) as error:
-                if self.recipe.hand != "auto":
-                    raise
-                problem = problem or error
-                self._notes.append(f"the {side} hand was left out: {error}")
+                problem = self._leave_out(hand.side, error, problem)
                 continue
-            hands[side] = hand.result
             self._notes += hand.notes
             for clip, text in hand.clips.items():
-                self._clips[clip].append(f"{side} hand: {text}")
+                self._clips[clip].append(f"{hand.side} hand: {text}")
         if not hands:
             raise problem or MarkerMapError(f"{still.markers.source}: holds no hand")
         clips = {clip: "; ".join(texts) for clip, texts in self._clips.items() if texts}
         self.performer = Performer(self.recipe.capture, hands, clips, tuple(dict.fromkeys(self._notes)))
+
+    def _measured(self, still: "_Clip", motion: "_Clip") -> Steps[tuple[list["_HandCalibration"], KnuckleError | None]]:
+        """Measure each hand by itself. Return those that could be measured, and why the first other one could not."""
+        measured: list[_HandCalibration] = []
+        problem = None
+        for number, side in enumerate(still.assignment.hands):
+            start, end = (0.3 + 0.4 * count / len(still.assignment.hands) for count in (number, number + 1))
+            try:
+                hand = _HandCalibration(side, still, motion, self.recipe, self.choices)
+                yield from part_of(start, end, "", hand.measure())
+            except (MarkerMapError, HandError) as error:
+                problem = self._leave_out(side, error, problem)
+                continue
+            measured.append(hand)
+        return measured, problem
+
+    def _leave_out(self, side: Side, error: KnuckleError, first: KnuckleError | None) -> KnuckleError:
+        """Note that a hand is left out, or raise the error if the hand was asked for; return the first such error."""
+        if self.recipe.hand != "auto":
+            raise error
+        self._notes.append(f"the {side} hand was left out: {error}")
+        return first or error
 
 
 def _read(recipe: Recipe, reader: Reader) -> Steps[_Clip]:
@@ -134,12 +153,14 @@ class _HandCalibration:
         )
         self.notes: list[str] = []
         self.clips: dict[str, str] = {}
-        self.result: MeasuredHand | None = None
+        self.hand: MeasuredHand
+        self.rows: range
+        """Frames of free motion."""
 
-    def steps(self) -> Steps[None]:
-        """Measure the hand."""
+    def measure(self) -> Steps[None]:
+        """Measure the hand, but for its skin markers."""
         yield Progress(0.0, f"Measuring the {self.side} hand")
-        rows = self._motion_frames()
+        rows = self.rows = self._motion_frames()
         motion = self.motion_positions[rows.start : rows.stop]
         lengths, measurements = self._still_lengths(rows)
         own_still_file = self.choices.motion_capture is not None
@@ -166,28 +187,29 @@ class _HandCalibration:
             limits=limits,
             measurements=tuple(measurements),
         )
-        if self.on_skin and self.choices.fit is not False:
-            yield Progress(0.4, f"Fitting the {self.side} hand with its skin markers")
-            hand = self._fit_skin_markers(hand, motion)
-        elif self.choices.fit or (self.choices.fit is None and self.motion_markers.format in MARKER_FORMATS):
+        wanted = self.choices.fit or (self.choices.fit is None and self.motion_markers.format in MARKER_FORMATS)
+        if wanted and not self.on_skin:
             hand = yield from self._fit_to_motion(hand, spots, motion)
-        yield Progress(0.98, f"Solving the {self.side} hand's free motion")
-        kept_spots = {label: hand.spots[label] for label in self.spot_labels.values()}
-        self.result = replace(hand, spots=kept_spots, motion=self._solve_motion(hand, rows))
+        self.hand = hand
 
-    def _fit_skin_markers(self, hand: MeasuredHand, motion: Floats) -> MeasuredHand:
-        """Fit the hand together with its skin markers. If that fails, add a note and return it as measured."""
-        clips = [motion]
+    def finish(self) -> Steps[MeasuredHand]:
+        """Solve the free motion with the hand as it was measured and fitted; return it."""
+        yield Progress(0.0, f"Solving the {self.side} hand's free motion")
+        kept_spots = {label: self.hand.spots[label] for label in self.spot_labels.values()}
+        return replace(self.hand, spots=kept_spots, motion=self._solve_motion(self.hand, self.rows))
+
+    def recording(self) -> Recording:
+        """The takes to which the hand is fitted with its skin markers."""
+        clips = [self.motion_positions[self.rows.start : self.rows.stop]]
         if self.choices.motion_capture is not None:
             clips.append(self.still_positions)
         spots = {self.spot_labels[spot]: spot for spot in self.spots}
-        try:
-            worn = fit(clips, self.motion_markers.rate, spots, self.side)
-        except HandError as error:
-            self.notes.append(f"the {self.side} hand was not fitted with its markers: {error}")
-            return hand
+        return Recording(clips, self.motion_markers.rate, spots)
+
+    def apply(self, worn: SkinFit) -> None:
+        """Take over a fit with the hand's skin markers. Raises HandError if the hand's own limits do not allow it."""
+        self.hand = apply_skin_fit(self.hand, worn)
         self.clips["fit"] = f"of {self.clips['motion']}: with its skin markers"
-        return apply_skin_fit(hand, worn)
 
     def _fit_to_motion(self, hand: MeasuredHand, spots: tuple[Spot, ...], motion: Floats) -> Steps[MeasuredHand]:
         """Fit bones and marker offsets to the free motion. The fit is used if it is better on held-out frames."""
@@ -279,6 +301,20 @@ class _HandCalibration:
                 reasons.setdefault(f"joint radii {entry.how}", []).append(digit_of(entry.of) or entry.of)
         for reason, digits in reasons.items():
             self.notes.append(f"{self.side} hand, {', '.join(dict.fromkeys(digits))}: {reason}")
+
+
+def _fit_skin_markers(hands: list[_HandCalibration]) -> tuple[str, ...]:
+    """Fit hands together with their skin markers, and return notes. If that fails, they stay as measured."""
+    found = fit_hands({hand.side: hand.recording() for hand in hands})
+    problems = dict(found.problems)
+    for hand in hands:
+        if hand.side in found.fits:
+            try:
+                hand.apply(found.fits[hand.side])
+            except HandError as error:
+                problems[hand.side] = error
+    failed = (f"the {side} hand was not fitted with its markers: {error}" for side, error in problems.items())
+    return (*found.notes, *failed)
 
 
 def _measured_value(measurements: list[Measurement], kind: str, name: str) -> float | None:

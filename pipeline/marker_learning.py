@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..capture.markers import Markers
-from ..hand.calibration.skin_markers import fit
+from ..hand.calibration.skin_markers import Recording, fit_hands
 from ..hand.generators import run_to_end
 from ..hand.marker_sets import Groups, Spot
 from .assignment import Reader, assign_hands, label_markers, positions_of, read, read_file
@@ -21,11 +21,15 @@ def learn_markers(recipe: Recipe, reader: Reader = read_file) -> Groups:
     markers: Markers = read(recipe, run_to_end(reader(recipe)))
     recipe = replace(recipe, labels="names")
     markers = label_markers(recipe, markers).markers
-    groups: Groups = {}
-    for side, spots in assign_hands(recipe, markers).hands.items():
-        fitted = fit(positions_of(markers, spots), markers.rate, spots, side)
-        groups[side] = {label: _rounded(spot) for label, spot in fitted.spots().items()}
-    return groups
+    hands = assign_hands(recipe, markers).hands
+    found = fit_hands(
+        {side: Recording([positions_of(markers, spots)], markers.rate, spots) for side, spots in hands.items()}
+    )
+    for problem in found.problems.values():
+        raise problem
+    return {
+        side: {label: _rounded(spot) for label, spot in fitted.spots().items()} for side, fitted in found.fits.items()
+    }
 
 
 def _rounded(spot: Spot) -> Spot:

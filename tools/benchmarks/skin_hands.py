@@ -5,7 +5,7 @@ convention (+Y along the bone, +Z out of the back), of which a HandModel is made
 these joints and moves the skin by it (skin_made.py).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import bpy
@@ -25,7 +25,7 @@ SIZE = 0.185
 """m, from the wrist to the middle finger's tip, of a hand of ordinary proportions."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Shape:
     """How a hand differs from an ordinary one: factors."""
 
@@ -35,6 +35,8 @@ class Shape:
     width: float = 1.0
     thumb: float = 1.0
     little: float = 1.0
+    bones: Floats = field(default_factory=lambda: np.ones((5, 3)))
+    """(5, 3) of each bone."""
 
 
 SHAPES = (
@@ -67,13 +69,21 @@ class SkinnedHand:
 
 def hands() -> list[SkinnedHand]:
     """Twelve hands: Knuckle's right ones, and MakeHuman's left ones."""
-    return [_knuckle(shape) for shape in SHAPES] + [_makehuman(shape) for shape in SHAPES]
+    return [hand_of(number) for number in range(2 * len(SHAPES))]
+
+
+def hand_of(number: int, bones: Floats | float = 1.0) -> SkinnedHand:
+    """One of the twelve, its bones changed by factors (5, 3)."""
+    shape = SHAPES[number % len(SHAPES)]
+    shape = replace(shape, bones=shape.bones * bones)
+    return _knuckle(shape) if number < len(SHAPES) else _makehuman(shape)
 
 
 def _knuckle(shape: Shape) -> SkinnedHand:
     """Knuckle's own hand of other measures: the skin is built over them."""
     plain = adult("right", SIZE * shape.size)
-    phalanges = plain.phalanges * np.array([shape.thumb, *[shape.fingers] * 3, shape.fingers * shape.little])[:, None]
+    digits = np.array([shape.thumb, *[shape.fingers] * 3, shape.fingers * shape.little])
+    phalanges = plain.phalanges * digits[:, None] * shape.bones
     proportions = Proportions("right", plain.palm * [shape.width, 1, 1], phalanges, plain.digit_rotations)
     skin, model = surface(proportions), build(proportions)
     faces = tuple(tuple(int(corner) for corner in quad) for quad in skin.quads)
@@ -89,7 +99,8 @@ def _makehuman(shape: Shape) -> SkinnedHand:
     factors = np.ones((len(JOINTS), 3))
     for digit in DIGITS:
         longer = {"thumb": shape.thumb, "pinky-finger": shape.fingers * shape.little}.get(digit, shape.fingers)
-        factors[[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]], 1] = longer
+        chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]]
+        factors[chain, 1] = longer * np.append(shape.bones[DIGITS.index(digit)], 1.0)
     frames = _frames(points, "left")
     scale = SIZE * shape.size / np.linalg.norm(np.diff(points[_chain("middle-finger")], axis=0), axis=1).sum()
     inverse = np.linalg.inv(frames)

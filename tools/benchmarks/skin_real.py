@@ -77,12 +77,12 @@ def rows(methods: list[Method], splits: list[Split]) -> Iterator[list[str]]:
                 continue
             found.fit_seconds.append(fitted.seconds)
             for clip in split.test:
-                _measure(method, fitted, clip, found)
+                measure(method, fitted, clip, found)
             print(f"{method.name}, {split.performer} {split.side}: done", flush=True)
         yield found.cells(method.name)
 
 
-def _measure(method: Method, fitted: Fitted, clip: Clip, found: Gathered) -> None:
+def measure(method: Method, fitted: Fitted, clip: Clip, found: Gathered) -> None:
     """Solves one take with all markers, and with each of seven left out."""
     try:
         solved = method.solve(clip, fitted, clip)

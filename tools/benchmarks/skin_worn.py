@@ -48,11 +48,11 @@ def _fitted(takes: tuple[Clip, ...]) -> Fitted:
     """Return the hand that wore the markers of these takes; one clip is solved many times with it."""
     first = takes[0]
     begin = time.perf_counter()
-    worn = fit([take.positions for take in takes], first.rate, _spots(first), first.side)  # type: ignore[arg-type]
+    worn = fit([take.positions for take in takes], first.rate, spots_of(first), first.side)  # type: ignore[arg-type]
     return Fitted(worn, time.perf_counter() - begin)
 
 
-def _spots(clip: Clip) -> dict[str, Spot]:
+def spots_of(clip: Clip) -> dict[str, Spot]:
     """Where the labels say that their markers sit; those on the back of the hand say no joint."""
     (spots,) = suggest(clip.labels).groups.values()
     return {label: spots.get(label, Spot("wrist")) for label in clip.labels}

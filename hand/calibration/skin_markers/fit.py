@@ -1,41 +1,34 @@
-"""Fit the hand that wore the markers of one or several takes."""
+"""Fit the hands that wore the markers of one or several takes.
 
-import itertools
-from collections.abc import Sequence
-from dataclasses import replace
+The two hands of a person are fitted together: each is evidence for the other (other_hand.py).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import HandError
 from ... import rotations as rot
-from ...joints import CHAIN_JOINTS, DIGITS, Side, digit_of
+from ...joints import Side
 from ...marker_sets import Spot
 from ...mirror import POINT_SIGNS
 from ...proportions import FIRST_JOINT_ROWS, Proportions
+from .bone_choice import BoneOptions, MarkerBones, bone_options, choose_bones
 from .chain import ShapeParameters
-from .fitted_limits import fitted_limits, search_limits
+from .fitted_limits import fitted_limits
+from .initial_fit import initial_fit
+from .other_hand import ShapeEstimate, informed_priors
 from .own_dips import dip_shares, independent_dips
-from .pose_fit import PoseModel, VisibleMarkers, costs, fit_poses, invert, without_prior
+from .pose_fit import PoseModel, VisibleMarkers, invert
 from .pose_search import search_poses
-from .pose_starts import best_start
-from .priors import (
-    MEAN,
-    ON_PALM,
-    START_ANGLES,
-    ShapePrior,
-    mean_shape,
-    parameter_digits,
-    prior_weight,
-    shape_prior,
-    usual_pose_prior,
-)
-from .shape_fit import FittedShape, fit_shape, update_statistics
-from .skin_fit import COLUMNS, DOFS, HAS, PALM, PosePrior, SkinFit, SkinMarkers
+from .priors import MEAN, START_ANGLES, ShapePrior, shape_prior
+from .shape_fit import FittedShape, fit_shape, shape_covariance, update_statistics
+from .skin_fit import DOFS, PosePrior, SkinFit, SkinMarkers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 MAX_FRAMES, SHAPE_FRAMES, FIRST_FRAMES, TRIAL_FRAMES = 300, 240, 60, 40
 """Frames in the last rounds of a fit, in the middle rounds, in the first rounds, and in the choice of the markers'
@@ -43,12 +36,31 @@ bones."""
 CANDIDATES = 1500
 """Frames among which these are chosen."""
 MIN_FRAMES = 20
-INITIAL_SPREAD = 0.003
-"""m, initial standard deviation of every marker."""
 CHANGE_LAG = 6
 """Frames apart at which poses are compared, to separate the joints' motion from the markers' noise."""
-TIP = 3
-"""Index of a digit's tip in its chain; only the last bone carries a marker there."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """Takes of one hand's M markers."""
+
+    takes: Sequence[Floats]
+    """(F, M, 3) m each, NaN where a marker is not seen."""
+    rate: float
+    """Frames per second."""
+    spots: dict[str, Spot]
+    """Label -> where the marker sits by its label, for M markers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedHands:
+    """What was found of a person's hands."""
+
+    fits: dict[Side, SkinFit] = field(default_factory=dict)
+    problems: dict[Side, HandError] = field(default_factory=dict)
+    """Why a hand was not fitted."""
+    notes: tuple[str, ...] = ()
+    """Sentences about hands that do not seem to be one person's."""
 
 
 def fit(takes: Floats | Sequence[Floats], rate: float, spots: dict[str, Spot], side: Side) -> SkinFit:
@@ -66,9 +78,47 @@ def fit(takes: Floats | Sequence[Floats], rate: float, spots: dict[str, Spot], s
     Raises:
         HandError: too few frames show half of the markers.
     """
-    takes = [takes] if isinstance(takes, np.ndarray) else list(takes)
-    if side == "left":
-        takes = [take * POINT_SIGNS for take in takes]
+    found = fit_hands({side: Recording([takes] if isinstance(takes, np.ndarray) else takes, rate, spots)})
+    if side in found.problems:
+        raise found.problems[side]
+    return found.fits[side]
+
+
+def fit_hands(recordings: Mapping[Side, Recording]) -> FittedHands:
+    """Fit one hand of a person, or both with what each says about the other, with their markers to their takes.
+
+    A hand that cannot be fitted is among the problems, and the other is fitted alone.
+    """
+    hands: list[_Hand] = []
+    problems: dict[Side, HandError] = {}
+    for side, recording in recordings.items():
+        try:
+            hands.append(_hand(side, recording))
+        except HandError as error:
+            problems[side] = error
+    chosen = choose_bones([hand.options for hand in hands], [_subsample(hand.seen, TRIAL_FRAMES) for hand in hands])
+    alone = [_fit_alone(hand, bones) for hand, bones in zip(hands, chosen, strict=True)]
+    states, notes = _fit_together(hands, alone) if len(hands) == 2 else ([state for state, _ in alone], ())
+    return FittedHands(
+        {hand.side: _result(hand, state) for hand, state in zip(hands, states, strict=True)}, problems, notes
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Hand:
+    """A hand that is fitted, mirrored if it is a left one."""
+
+    side: Side
+    recording: Recording
+    takes: list[Floats]
+    """(F, M, 3) m each"""
+    seen: VisibleMarkers
+    """In the frames that show most."""
+    options: BoneOptions
+
+
+def _hand(side: Side, recording: Recording) -> _Hand:
+    takes = [take * POINT_SIGNS if side == "left" else take for take in recording.takes]
     positions = np.concatenate(takes)
     frames = informative_frames(positions, MAX_FRAMES)
     if len(frames) < MIN_FRAMES:
@@ -76,17 +126,31 @@ def fit(takes: Floats | Sequence[Floats], rate: float, spots: dict[str, Spot], s
             f"{side} hand: {len(frames)} frames show half of its markers, a hand is fitted to {MIN_FRAMES} or more"
         )
     seen = VisibleMarkers.from_positions(positions[frames])
-    digits, options, tips = _bone_options(spots)
-    trial_markers = _subsample(seen, TRIAL_FRAMES)
-    bones = _choose_bones(digits, options, tips, trial_markers)
+    return _Hand(side, recording, takes, seen, bone_options(tuple(recording.spots.values())))
+
+
+def _fit_alone(hand: _Hand, carried: MarkerBones) -> tuple[FittedShape, ShapePrior]:
+    """Fit a hand to its own markers, with the prior of all hands."""
+    digits, bones, tips = carried.digits, carried.bones, hand.options.tips
     prior = shape_prior(digits, bones, tips)
-    first_markers, middle_markers = _subsample(seen, FIRST_FRAMES), _subsample(seen, SHAPE_FRAMES)
-    state = _initial_fit(digits, bones, tips, first_markers)
-    state = _refine(state, first_markers, prior)
-    state = _refine(_fit_poses(state.pose_model, middle_markers), middle_markers, prior)
-    state = update_statistics(_fit_poses(state.pose_model, seen), seen)
-    change = _motion_covariance(state.pose_model, takes, rate)
-    return _result(state, change, spots, side)
+    first_markers, markers = _subsample(hand.seen, FIRST_FRAMES), _subsample(hand.seen, SHAPE_FRAMES)
+    state = _refine(initial_fit(digits, bones, tips, first_markers), first_markers, prior)
+    return _refine(_fit_poses(state.pose_model, markers), markers, prior), prior
+
+
+def _fit_together(
+    hands: list[_Hand], alone: list[tuple[FittedShape, ShapePrior]]
+) -> tuple[list[FittedShape], tuple[str, ...]]:
+    """Fit two hands on, each with what the other's own markers say about it; also return a note if that is nothing."""
+    markers = [_subsample(hand.seen, SHAPE_FRAMES) for hand in hands]
+    first, second = (
+        ShapeEstimate(state.pose_model.shape, shape_covariance(state, seen, prior), prior, hand.options.spots)
+        for hand, seen, (state, prior) in zip(hands, markers, alone, strict=True)
+    )
+    priors = informed_priors((first, second))
+    if isinstance(priors, str):
+        return [state for state, _ in alone], (priors,)
+    return [_refine(state, seen, prior) for (state, _), seen, prior in zip(alone, markers, priors, strict=True)], ()
 
 
 MAX_ROUNDS, ITERATIONS = 8, 8
@@ -139,107 +203,6 @@ def _subsample(markers: VisibleMarkers, count: int) -> VisibleMarkers:
     return markers.select(np.unique(np.linspace(0, len(markers) - 1, min(count, len(markers))).astype(int)))
 
 
-def _bone_options(spots: dict[str, Spot]) -> tuple[Ints, list[tuple[int, ...]], Bools]:
-    """Return each marker's digit (M,), the bones that may carry it (or PALM), and whether it is on a nail (M,)."""
-    digits: list[int] = []
-    options: list[tuple[int, ...]] = []
-    tips: list[bool] = []
-    for spot in spots.values():
-        digit = digit_of(spot.joint)
-        chain = CHAIN_JOINTS[digit] if digit else ()
-        if digit is None or spot.joint not in chain:
-            digits.append(PALM)
-            options.append((PALM,))
-            tips.append(False)
-            continue
-        joint = chain.index(spot.joint)
-        digits.append(DIGITS.index(digit))
-        tips.append(joint == TIP)
-        if joint == TIP:
-            options.append((TIP - 1,))
-        else:
-            options.append((joint,) if any(spot.offset) else (joint - 1, joint))
-    return np.array(digits, np.int64), options, np.array(tips, bool)
-
-
-def _choose_bones(digits: Ints, options: list[tuple[int, ...]], tips: Bools, visible: VisibleMarkers) -> Ints:
-    """Choose the bones (M,) with which each digit fits its markers best.
-
-    Markers that turn out to be on the palm get PALM in `digits`. Digits share only the palm, so they are tried in
-    parallel: the k-th trial has the k-th option of each.
-    """
-    outwards = [sorted(np.flatnonzero(digits == digit), key=lambda m: options[m]) for digit in range(len(DIGITS))]
-    combinations = [
-        [
-            combination
-            for combination in itertools.product(*(options[m] for m in markers))
-            if list(combination) == sorted(combination)
-        ]
-        for markers in outwards
-    ]
-    trials = max(map(len, combinations))
-    best, least = np.zeros(len(digits), int), np.full(len(DIGITS), np.inf)
-    original = digits.copy()
-    for trial in range(trials):
-        tried_digits, bones = original.copy(), np.zeros(len(digits), int)
-        for digit, own in enumerate(combinations):
-            markers, combination = outwards[digit], np.array(own[min(trial, len(own) - 1)], int)
-            bones[markers] = np.maximum(combination, 0)
-            tried_digits[markers] = np.where(combination == PALM, PALM, digit)
-        cost = _digit_costs(original, tried_digits, bones, tips, visible)
-        for digit, own in enumerate(combinations):
-            if trial < len(own) and cost[digit] < least[digit]:
-                markers = outwards[digit]
-                least[digit], best[markers] = cost[digit], bones[markers]
-                digits[markers] = tried_digits[markers]
-    return best
-
-
-def _digit_costs(owner_digits: Ints, digits: Ints, bones: Ints, tips: Bools, visible: VisibleMarkers) -> Floats:
-    """Cost (5,) of each digit's markers with these bones, after a short fit."""
-    prior = shape_prior(digits, bones, tips)
-    state = fit_shape(_initial_fit(digits, bones, tips, visible), visible, prior, TRIAL_ITERATIONS)
-    expected = prior.residuals(state.pose_model.shape) ** 2
-    owner = parameter_digits(owner_digits)
-    deviation = state.poses.angles - state.pose_model.mean
-    prior_cost = (deviation @ state.pose_model.precision) * deviation
-    result = np.zeros(len(DIGITS))
-    for digit in range(len(DIGITS)):
-        restricted = replace(state.pose_model, sharpness=state.pose_model.sharpness * (owner_digits == digit)[:, None])
-        result[digit] = costs(without_prior(restricted), state.poses, visible).sum()
-        result[digit] += prior_cost[:, COLUMNS[digit][HAS[digit]]].sum()
-        result[digit] += prior_weight(len(visible)) * expected[owner == digit].sum()
-    return result
-
-
-TRIAL_ITERATIONS = 8
-
-
-def _initial_fit(digits: Ints, bones: Ints, tips: Bools, seen: VisibleMarkers) -> FittedShape:
-    """Start from a mean hand with markers on these bones, placed on its markers.
-
-    Palm markers get the positions at which they are then seen.
-    """
-    shape = mean_shape(digits, bones, tips)
-    mean, precision = usual_pose_prior()
-    on_palm = digits == PALM
-    sharpness = np.full((len(digits), 3), 1 / INITIAL_SPREAD)
-    # Without the palm's markers, those of bent fingers could not distinguish the back of the hand from the palm.
-    expected_sharpness = np.where(on_palm[:, None], 1 / ON_PALM[1], sharpness)
-    pose_model = PoseModel(shape, expected_sharpness, mean, precision, search_limits())
-    start = best_start(pose_model, START_ANGLES, seen, np.ones_like(on_palm))
-    poses, _ = fit_poses(pose_model, start, seen, INITIAL_ITERATIONS)
-    local = (seen.positions - poses.positions[:, None]) @ poses.rotations
-    offsets = shape.offsets.copy()
-    for m in np.flatnonzero(on_palm & seen.visible.any(axis=0)):
-        offsets[m] = np.median(local[seen.visible[:, m], m], axis=0)
-    shape = replace(shape, offsets=offsets)
-    return FittedShape(replace(pose_model, shape=shape, sharpness=sharpness), poses)
-
-
-INITIAL_ITERATIONS = 6
-
-
 def _fit_poses(pose_model: PoseModel, seen: VisibleMarkers, passes: int = 10) -> FittedShape:
     return FittedShape(pose_model, search_poses(pose_model, [pose_model.mean, *START_ANGLES], seen, passes))
 
@@ -273,14 +236,21 @@ MIN_CHANGE = np.deg2rad(0.1)
 """rad per frame, a lower bound of every joint's motion."""
 
 
-def _result(state: FittedShape, change: Floats, spots: dict[str, Spot], side: Side) -> SkinFit:
+def _result(hand: _Hand, state: FittedShape) -> SkinFit:
+    """Fit the statistics to all frames that are used."""
+    state = update_statistics(_fit_poses(state.pose_model, hand.seen), hand.seen)
+    change = _motion_covariance(state.pose_model, hand.takes, hand.recording.rate)
     model = state.pose_model
     right = proportions(model.shape)
     covariance = invert(model.precision)
     poses = PosePrior(model.mean, covariance, independent_dips(change, dip_shares(covariance)))
     shape = model.shape
-    markers = SkinMarkers(tuple(spots), shape.digits, shape.bones, shape.offsets, shape.slides, 1 / model.sharpness)
-    return SkinFit(right if side == "right" else right.mirrored(), markers, poses, fitted_limits(state.poses.angles))
+    markers = SkinMarkers(
+        tuple(hand.recording.spots), shape.digits, shape.bones, shape.offsets, shape.slides, 1 / model.sharpness
+    )
+    return SkinFit(
+        right if hand.side == "right" else right.mirrored(), markers, poses, fitted_limits(state.poses.angles)
+    )
 
 
 def proportions(shape: ShapeParameters) -> Proportions:

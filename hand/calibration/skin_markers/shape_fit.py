@@ -180,6 +180,19 @@ def _build_equations(
     )
 
 
+def shape_covariance(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior) -> Floats:
+    """Covariance (S, S) of the parameters of a shape that was fitted to these frames, which count as independent ones.
+
+    The poses are eliminated: what they leave open is in it.
+    """
+    weight = prior_weight(len(seen))
+    equations = _build_equations(state, seen, prior, weight)
+    poses = damp_and_fix(equations.poses, equations.free, np.zeros(len(equations.poses)))
+    explained = np.einsum("fns,fnt->st", equations.mixed, solve(poses, equations.mixed), optimize=True)
+    covariance = weight * invert(equations.shape - explained)
+    return np.asarray((covariance + covariance.T) / 2)
+
+
 def update_statistics(state: FittedShape, seen: VisibleMarkers, usual_share: float = 1.0) -> FittedShape:
     """Update the markers' noise and the joint statistics from these frames.
 

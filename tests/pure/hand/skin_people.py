@@ -52,9 +52,12 @@ class Made:
         return np.arange(len(self.positions)) / 100.0
 
 
-def made(side, frames=300, seed=3, noise=0.0):
-    """The hand opens and closes each finger in a rhythm of its own, and moves and turns as a whole."""
-    worn, rng = worn_by(side), np.random.default_rng(seed)
+def made(side, frames=300, seed=3, noise=0.0, *, worn=None, stiff=()):
+    """The hand opens and closes each finger in a rhythm of its own, and moves and turns as a whole.
+
+    worn: a hand other than worn_by(side). stiff: digits that hardly bend.
+    """
+    worn, rng = worn or worn_by(side), np.random.default_rng(seed)
     hand = worn.model.with_sites(people.sites_of(worn))
     low, high = hand.limits.T
     low, high = np.maximum(low, -0.2), np.minimum(high, 1.4)
@@ -65,6 +68,8 @@ def made(side, frames=300, seed=3, noise=0.0):
     for digit in DIGITS[1:]:
         middle, last = (hand.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][1:3])
         angles[:, last] = 0.7 * angles[:, middle]
+    for digit in stiff:
+        angles[:, [hand.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][:3]]] *= 0.1
     root = np.tile(np.eye(4), (frames, 1, 1))
     root[:, :3, :3] = people.turning(frames, seed)
     root[:, :3, 3] = rng.normal(0, 0.3, 3) + 0.1 * np.sin(time * [1.0, 2.0, 3.0])

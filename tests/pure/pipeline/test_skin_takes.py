@@ -11,17 +11,19 @@ from knuckle.capture import read
 from knuckle.errors import MarkerMapError, RecipeError
 from knuckle.hand import kinematics
 from knuckle.hand.calibration.skin_markers import fit
+from knuckle.hand.joints import DIGITS
 from knuckle.hand.limits import AngleLimits
 from knuckle.hand.marker_sets import Spot, suggest
 from knuckle.hand.measured_hand import MeasuredHand, apply_skin_fit
-from knuckle.pipeline import performer
+from knuckle.pipeline import calibration, performer
+from knuckle.pipeline.calibration_choices import CalibrationChoices
 from knuckle.pipeline.job import SolveJob, run
 from knuckle.pipeline.performer import Performer
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers.skin_markers import SkinSolver
 from knuckle.solvers.skin_tracker import SkinTracker
 from knuckle.solvers.solver import residuals
-from knuckle.tests.pure.hand.skin_people import made, worn_by
+from knuckle.tests.pure.hand.skin_people import SPOTS, made, worn_by
 from knuckle.tests.resources import SHARED
 
 SIG18 = SHARED / "data" / "sig18" / "user1"
@@ -236,12 +238,68 @@ LABELS = tuple(f"m{number}" for number in range(18))
 def written(path, seed):
     """The recipe of a made take, in a table, with a map of where its markers are."""
     take = made("right", frames=60, seed=seed, noise=0.0005)
-    head = "time," + ",".join(f"{label}.{axis}" for label in LABELS for axis in "xyz")
-    rows = np.column_stack([take.times, take.positions.reshape(len(take.positions), -1)])
-    path.write_text(head + "\n" + "\n".join(",".join(f"{value:.6f}" for value in row) for row in rows) + "\n")
+    _write(path, take.times, {label: take.positions[:, column] for column, label in enumerate(LABELS)})
     places = zip(LABELS, take.worn.spots().values(), strict=True)
     spots = {label: {"joint": spot.joint, "offset": list(spot.offset)} for label, spot in places}
     return Recipe(capture=str(path), unit="m", up="z", markers={"right": spots}, markers_on="skin")
+
+
+def _write(path, times, columns):
+    """A table of positions (F, 3) m by label."""
+    head = "time," + ",".join(f"{label}.{axis}" for label in columns for axis in "xyz")
+    rows = np.column_stack([times, *columns.values()])
+    path.write_text(head + "\n" + "\n".join(",".join(f"{value:.6f}" for value in row) for row in rows) + "\n")
+
+
+def written_hands(path, takes):
+    """The recipe of a capture of several hands, with maps that name the joints beside their digits' markers."""
+    columns: dict[str, np.ndarray] = {}
+    markers = {}
+    for side, take in takes.items():
+        columns |= {f"{side}-{label}": take.positions[:, number] for number, label in enumerate(SPOTS)}
+        spots = take.worn.spots() | {label: spot for label, spot in SPOTS.items() if spot.joint != "wrist"}
+        markers[side] = {
+            f"{side}-{label}": {"joint": spot.joint, "offset": list(spot.offset)} for label, spot in spots.items()
+        }
+    _write(path, next(iter(takes.values())).times, columns)
+    return Recipe(capture=str(path), unit="m", up="z", markers=markers, markers_on="skin")
+
+
+def person(frames=100):
+    """Takes of a right hand whose index finger hardly bends, and of the same person's left one whose fingers all do."""
+    right = made("right", frames, noise=0.0005, worn=worn_by("right", seed=8), stiff=["index-finger"])
+    return {"right": right, "left": made("left", frames, seed=4, noise=0.0005, worn=worn_by("left", seed=8))}
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_both_hands_of_a_capture_are_fitted_with_what_each_says_about_the_other(tmp_path, calibrated):
+    takes = person()
+    recipe = written_hands(tmp_path / "take.csv", takes)
+
+    def measured(choice):
+        if calibrated:
+            return calibration.run(choice, CalibrationChoices()).hands["right"].proportions
+        return next(hand for hand in run(choice).hands if hand.side == "right").proportions
+
+    true = takes["right"].worn.proportions.phalanges[DIGITS.index("index-finger"), 0]
+    off = [
+        1000 * abs(measured(replace(recipe, hand=hand)).phalanges[DIGITS.index("index-finger"), 0] - true)
+        for hand in ("right", "auto")
+    ]
+    assert off[1] < 0.8 * off[0], f"the proximal phalanx is {off[0]:.1f} mm off alone, {off[1]:.1f} with both hands"
+
+
+def test_hands_of_two_people_in_one_capture_are_told(tmp_path):
+    worn = worn_by("left")
+    palm, phalanges = (1.12 * part for part in (worn.proportions.palm, worn.proportions.phalanges))
+    larger = replace(
+        worn,
+        proportions=replace(worn.proportions, palm=palm, phalanges=phalanges),
+        markers=replace(worn.markers, offsets=1.12 * worn.markers.offsets),
+    )
+    takes = {"right": made("right", 100, noise=0.0005), "left": made("left", 100, noise=0.0005, worn=larger)}
+    take = run(written_hands(tmp_path / "take.csv", takes))
+    assert any("each hand was fitted by itself" in warning for warning in take.report["warnings"])
 
 
 def test_a_performers_file_is_used_as_it_is(tmp_path):
