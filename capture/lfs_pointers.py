@@ -1,4 +1,4 @@
-"""Pointers of Git LFS, which a clone without it has instead of large files."""
+"""Git LFS pointers, which stand in for large files in a clone made without Git LFS."""
 
 from ..errors import CaptureError
 
@@ -7,6 +7,6 @@ POINTER = b"version https://git-lfs."
 
 
 def refuse_pointer(head: bytes, source: str) -> None:
-    """Raise CaptureError if a file that starts with these bytes is a pointer of Git LFS."""
+    """Raise CaptureError if a file that starts with these bytes is a Git LFS pointer."""
     if head.startswith(POINTER):
-        raise CaptureError(f"{source}: a pointer of Git LFS, not the file itself, fetch that with 'git lfs pull'")
+        raise CaptureError(f"{source}: a Git LFS pointer, not the file itself, fetch it with 'git lfs pull'")

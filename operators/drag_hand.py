@@ -13,7 +13,7 @@ from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_label, digit_of
 from ..posing.dragging import DRAGGABLE, LABELS, WRIST, DragStep
 from ..rig import detection_cache
-from ..rig.posing.dragging import RigDrag, move, moved_bones, put_back, start_rig_drag
+from ..rig.posing.dragging import RigDrag, move, moved_bones, restore_pose, start_rig_drag
 from ..rig.posing.pin_reach import pins_at_fingertips
 from ..rig.posing.pinching import Pinching, pinching
 from ..rig.posing.posable_cache import posable_hand_arm
@@ -143,7 +143,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
 
     def cancel(self, context: "Context") -> None:
         """Restore the pose. Blender also calls this while it loads another file."""
-        put_back(self._drag)
+        restore_pose(self._drag)
         self._clear_texts(context)
 
     def _begin(self, context: "Context") -> RigDrag:
@@ -226,7 +226,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         """Key the bones that moved. If none did, cancel, so that no undo step is made."""
         moved, placed = moved_bones(drag)
         if not moved:
-            put_back(drag)
+            restore_pose(drag)
             return {"CANCELLED"}
         armature, digit = named_armature(context, self.armature), digit_of(self.joint)
         context.view_layer.update()

@@ -12,7 +12,7 @@ from ..capture.formats import SUFFIXES
 from ..capture.markers import Markers
 from ..capture.scene_files import SCENE_SUFFIXES
 from ..hand.generators import Progress, Steps, part_of
-from ..pipeline.report import key_rate_note
+from ..pipeline.report import key_rate_warning
 from ..rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from ..rig.sources.reading import read_capture
 from .job import JobOperator, no_job_runs
@@ -63,7 +63,7 @@ class CaptureJob(JobOperator):
         select_only(context, show_capture(context, markers, self._recipe.capture, self._found))
         frame_selected(context)
         keyed_at = {"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": chosen.fps}[chosen.keys]
-        sentences = [describe_capture(markers, self._found), key_rate_note(markers.rate, keyed_at)]
+        sentences = [describe_capture(markers, self._found), key_rate_warning(markers.rate, keyed_at)]
         report_message(self, "INFO", ". ".join(filter(None, sentences)))
 
 

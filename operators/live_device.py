@@ -34,7 +34,7 @@ def _tick() -> float | None:
     if run is None:
         return None
     try:
-        scene: Scene | None = run.scene.among(bpy.data.scenes)
+        scene: Scene | None = run.scene.find_in(bpy.data.scenes)
         if scene is None:
             _end_by_itself(f"Scene '{run.scene.name}', in which the device was followed, is gone")
             return None
@@ -52,8 +52,8 @@ def _follow(run: LiveRun, scene: "Scene") -> None:
         with _window():
             if run.step():
                 redraw("WINDOW")
-            if run.rigs.made:
-                run.rigs.made = False
+            if run.rigs.added_hands:
+                run.rigs.added_hands = False
                 if not bpy.app.background:
                     bpy.ops.ed.undo_push(message="New Live Hands")
     if time.monotonic() - SESSION.live.drawn_at >= PANEL_INTERVAL:
@@ -93,7 +93,7 @@ def update_people(run: LiveRun, scene: "Scene") -> None:
     for name in filter(None, run.rigs.performers):
         if name not in people:
             people.add().name = name
-    run.rigs.drive(people_of(scene.knuckle_live))
+    run.rigs.assign_armatures(people_of(scene.knuckle_live))
 
 
 def people_of(settings: Any) -> dict[str, DataReference]:
@@ -133,14 +133,14 @@ def _close(put_back: bool | None) -> EndedTake | None:
 
 def puts_back(run: LiveRun) -> bool:
     """Return whether bones return to their previous pose, by the scene's setting."""
-    scene: Scene | None = run.scene.among(bpy.data.scenes)
+    scene: Scene | None = run.scene.find_in(bpy.data.scenes)
     return scene is None or bool(scene.knuckle_live.put_back)
 
 
 def end_take(run: LiveRun) -> EndedTake | None:
     """End the raw take and list it in its scene; None where none is recorded."""
     take = run.end_recording()
-    scene: Scene | None = run.scene.among(bpy.data.scenes)
+    scene: Scene | None = run.scene.find_in(bpy.data.scenes)
     if take is not None and scene is not None:
         settings, path = scene.knuckle_live, take.recorder.path
         row = settings.takes.add()
@@ -195,7 +195,7 @@ def put_back_before_save(*_: Any) -> None:
     """Save bones in their pose before, where they return to it."""
     run = SESSION.live.run
     if run is not None and puts_back(run):
-        run.rigs.put_back()
+        run.rigs.restore_pose()
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own

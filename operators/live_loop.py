@@ -82,9 +82,9 @@ class EndedTake:
         Nothing is keyed if its scene no longer exists. Raises RigError.
         """
         yield from part_of(0.0, 0.5, "Solving", self.run.solve_unread(self.buffer))
-        scene: Scene | None = self.run.scene.among(bpy.data.scenes)
+        scene: Scene | None = self.run.scene.find_in(bpy.data.scenes)
         if scene is not None and len(self.buffer):
-            name, posed = self.recorder.path.stem, self.run.rigs.posed()
+            name, posed = self.recorder.path.stem, self.run.rigs.rig_hands()
             taken = LiveTake(
                 name,
                 self.buffer.times,
@@ -140,12 +140,12 @@ class LiveRun:
                 break
             self._feed(more)
             received = more
-        before = len(self.rigs.posed())
+        before = len(self.rigs.rig_hands())
         posed = self.pose(now)
         if received and posed:
             bpy.context.view_layer.update()
             # Starting with a new hand takes longer and would distort the latency.
-            if len(self.rigs.posed()) == before:
+            if len(self.rigs.rig_hands()) == before:
                 self.receiver.stats.latencies.append(time.perf_counter() - received[-1].arrival)
         self._ended_step = time.perf_counter()
         return posed
@@ -166,7 +166,7 @@ class LiveRun:
         self.receiver.stop()
         self.session.close()
         if put_back:
-            self.rigs.put_back()
+            self.rigs.restore_pose()
 
     def recentre(self) -> None:
         """Move the visible hands of each performer to the rest position of their rig's hands."""
@@ -180,13 +180,13 @@ class LiveRun:
                     {hand.side: hand.pose for hand, _ in performer_hands},
                     {hand.side: rest for hand, rest in performer_hands},
                 )
-                self.device_transforms[performer] = apply_pose.recentred(poses, rests)
+                self.device_transforms[performer] = apply_pose.recentring_transform(poses, rests)
         self.rigs.invalidate()
 
     def record(self, folder: Path, name: str) -> None:
         """Begin a take: a raw take in a file of the folder, and the displayed poses for keys. Raises StreamError."""
         self.receiver.record(free_path(folder, name, SUFFIX), name)
-        scene: Scene | None = self.scene.among(bpy.data.scenes)
+        scene: Scene | None = self.scene.find_in(bpy.data.scenes)
         self._start = scene.frame_current if scene is not None else 1
         self.session.take, self._began_at = TakeBuffer(self.device_transforms), self.timecode
         self._missed_before = self.receiver.stats.overrun
@@ -233,7 +233,7 @@ def _limits(setup: LiveSetup) -> dict[DataReference, dict[Side, RigLimits]]:
     }
     limits: dict[DataReference, dict[Side, RigLimits]] = {}
     for chosen in {name for name in (setup.armature, *setup.people.values()) if name}:
-        armature: Object | None = chosen.among(bpy.data.objects)
+        armature: Object | None = chosen.find_in(bpy.data.objects)
         if armature is not None:
             limits[chosen] = {side: armature_limits(armature, model) for side, model in models.items()}
     return limits

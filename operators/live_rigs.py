@@ -35,19 +35,31 @@ class LiveRigs:
     """The armatures that the performers' hands drive. Holds references, not Blender's objects, to survive undo."""
 
     def __init__(
-        self, scene: DataReference, first: DataReference | None, people: Mapping[str, DataReference], *, recipe: Recipe
+        self,
+        scene: DataReference,
+        first_armature: DataReference | None,
+        armatures: Mapping[str, DataReference],
+        *,
+        recipe: Recipe,
     ) -> None:
-        """first: armature of the performer seen first, None for new hands; people: performer -> armature."""
+        """Start without hands.
+
+        first_armature: of the performer seen first; None to build new hands. armatures: performer -> armature.
+        """
         self.problems: dict[str, str] = {}
-        """Hand -> a sentence why it is not posed."""
+        """Hand -> why it is not posed, in a sentence."""
         self.performers: list[str] = []
         """Names of performers, in order of appearance; '' if the device names none."""
-        self.made = False
+        self.added_hands = False
         """Whether hands were added to the scene since this was last set to False."""
-        self._scene, self._first, self._people, self._recipe = scene, first, dict(people), recipe
-        self._posed: dict[str, RigHand | None] = {}
-        self._shown: dict[str, tuple[Pose, WristForearm | None]] = {}
-        self._edited: set[str] = set()
+        self._scene, self._recipe = scene, recipe
+        self._first_armature, self._armatures = first_armature, dict(armatures)
+        self._bound: dict[str, RigHand | None] = {}
+        """Hand -> the rig's hand that it drives; None if it could not be bound."""
+        self._last_poses: dict[str, tuple[Pose, WristForearm | None]] = {}
+        """Hand -> what its bones were posed with last."""
+        self._in_edit_mode: set[str] = set()
+        """Hands whose armature was in Edit Mode since they were bound."""
 
     def add_performers(self, hands: Iterable[str]) -> None:
         """Add the performers of hands, in order of appearance."""
@@ -55,18 +67,19 @@ class LiveRigs:
 
     def armature_of(self, performer: str) -> DataReference | None:
         """Return the armature that a performer's hands drive; None for new hands."""
-        return self._people.get(performer) or (self._first if self.performers[:1] == [performer] else None)
+        return self._armatures.get(performer) or (self._first_armature if self.performers[:1] == [performer] else None)
 
-    def drive(self, people: Mapping[str, DataReference]) -> None:
-        """Assign armatures to performers. Armatures that are no longer driven get their earlier pose back."""
-        changed = {name for name in {*people, *self._people} if people.get(name) != self._people.get(name)}
-        self._people = dict(people)
-        for hand in [hand for hand in self._posed if subject_of(hand) in changed]:
-            posed = self._posed.pop(hand)
-            self._shown.pop(hand, None)
+    def assign_armatures(self, armatures: Mapping[str, DataReference]) -> None:
+        """Assign armatures to performers, and restore the pose of armatures that are no longer driven."""
+        performers = {*armatures, *self._armatures}
+        changed = {name for name in performers if armatures.get(name) != self._armatures.get(name)}
+        self._armatures = dict(armatures)
+        for hand in [hand for hand in self._bound if subject_of(hand) in changed]:
+            rig_hand = self._bound.pop(hand)
+            self._last_poses.pop(hand, None)
             self.problems.pop(hand, None)
-            if posed is not None:
-                posed.put_back()
+            if rig_hand is not None:
+                rig_hand.restore_pose()
 
     def pose(
         self,
@@ -74,37 +87,38 @@ class LiveRigs:
         hands: Mapping[str, FollowedHand],
         device_transforms: Mapping[str, Floats],
     ) -> bool:
-        """Pose the hands that have changed. Returns whether there were any.
+        """Pose the hands that have changed. Return whether there were any.
 
         device_transforms: performer -> (4, 4) T_scene_device, if it is not the identity.
         """
         changed = []
         for displayed in displayed_hands:
-            pose, forearm = self._shown.get(displayed.name, (None, None))
+            pose, forearm = self._last_poses.get(displayed.name, (None, None))
             if displayed.pose is pose and displayed.forearm is forearm:
                 continue
-            posed = self._rig_hand(displayed, hands[displayed.name])
-            self._shown[displayed.name] = displayed.pose, displayed.forearm
-            if posed is not None:
-                changed.append(_shown_hand(posed, displayed, device_transforms.get(subject_of(displayed.name))))
-        return bool(changed) and apply_pose.pose(changed)
+            rig_hand = self._bound_hand(displayed, hands[displayed.name])
+            self._last_poses[displayed.name] = displayed.pose, displayed.forearm
+            if rig_hand is not None:
+                device_transform = device_transforms.get(subject_of(displayed.name))
+                changed.append(_pose_in_scene(rig_hand, displayed, device_transform))
+        return bool(changed) and apply_pose.pose_hands(changed)
 
     def invalidate(self) -> None:
         """Pose all hands again at the next call of `pose`, since something else may have moved the bones."""
-        self._shown.clear()
+        self._last_poses.clear()
 
-    def put_back(self) -> None:
-        """Restore the pose that all bones had before."""
-        for posed in self.posed().values():
-            posed.put_back()
+    def restore_pose(self) -> None:
+        """Restore the pose that all bones had before they were driven."""
+        for rig_hand in self.rig_hands().values():
+            rig_hand.restore_pose()
 
-    def posed(self) -> dict[str, RigHand]:
-        """Return the posed hands by name."""
-        return {name: posed for name, posed in self._posed.items() if posed is not None}
+    def rig_hands(self) -> dict[str, RigHand]:
+        """Return hand -> the rig's hand that it drives."""
+        return {name: rig_hand for name, rig_hand in self._bound.items() if rig_hand is not None}
 
-    def strains(self) -> list[str]:
-        """Return a sentence on each hand whose wrist is posed as no person's is in the frame that is shown."""
-        movers = [posed.mover for posed in self.posed().values() if posed.mover is not None]
+    def strain_warnings(self) -> list[str]:
+        """Return a warning for each hand whose wrist or arm is now posed beyond a person's range."""
+        movers = [rig_hand.mover for rig_hand in self.rig_hands().values() if rig_hand.mover is not None]
         remedy = "press Recenter, or drive the fingers only"
         return [
             note
@@ -114,63 +128,64 @@ class LiveRigs:
         ]
 
     def rest_transform(self, hand: str) -> Floats | None:
-        """T_world_wrist (4, 4) at rest of the rig's hand that a hand drives; None if it drives none."""
-        posed = self._posed.get(hand)
-        armature = posed.find_armature() if posed else None
-        if armature is None or posed is None:
+        """Return T_world_wrist (4, 4) at rest of the rig's hand that `hand` drives; None if it drives none."""
+        rig_hand = self._bound.get(hand)
+        armature = rig_hand.find_armature() if rig_hand else None
+        if armature is None or rig_hand is None:
             return None
-        transform: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
+        transform: Floats = np.array(armature.matrix_world) @ rig_hand.binding.rest[0]
         return transform
 
-    def _rig_hand(self, displayed: DisplayedHand, hand: FollowedHand) -> RigHand | None:
+    def _bound_hand(self, displayed: DisplayedHand, followed: FollowedHand) -> RigHand | None:
         """Return the rig's hand that a hand drives, bound again if needed; None if it cannot be posed now."""
-        posed = self._posed.get(displayed.name)
-        if posed is None:
-            return None if displayed.name in self._posed else self._start(displayed, hand, None)
-        state = apply_pose.state(posed)
-        if state == "gone":
-            problem = f"the armature '{posed.armature.name}' or bones of its hand are gone, stop and start again"
+        rig_hand = self._bound.get(displayed.name)
+        if rig_hand is None:
+            return None if displayed.name in self._bound else self._try_bind(displayed, followed, None)
+        availability = apply_pose.availability(rig_hand)
+        if availability == "gone":
+            problem = f"the armature '{rig_hand.armature.name}' or bones of its hand are gone, stop and start again"
             self.problems[displayed.name] = problem
             return None
-        if state == "edited":
-            self._edited.add(displayed.name)
+        if availability == "in Edit Mode":
+            self._in_edit_mode.add(displayed.name)
             return None
-        # Edited bones may have another rest pose.
-        if posed.hand is not displayed.pose.hand or displayed.name in self._edited:
-            return self._start(displayed, hand, posed)
+        # Edit Mode may have changed the rest pose.
+        if rig_hand.hand is not displayed.pose.hand or displayed.name in self._in_edit_mode:
+            return self._try_bind(displayed, followed, rig_hand)
         self.problems.pop(displayed.name, None)
-        return posed
+        return rig_hand
 
-    def _start(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand | None:
-        self._edited.discard(displayed.name)
+    def _try_bind(self, displayed: DisplayedHand, followed: FollowedHand, previous: RigHand | None) -> RigHand | None:
+        """Bind a hand as `_bind` does; None and a problem if that fails."""
+        self._in_edit_mode.discard(displayed.name)
         self.problems.pop(displayed.name, None)
-        # Binding may change frames, after which hands are posed, but not this one.
-        self._posed[displayed.name] = None
+        # Binding may change the scene's frame, and frame_change_post poses all hands: None excludes this one.
+        self._bound[displayed.name] = None
         try:
-            self._posed[displayed.name] = self._bind(displayed, hand, before)
+            self._bound[displayed.name] = self._bind(displayed, followed, previous)
         except KnuckleError as error:
             self.problems[displayed.name] = str(error)
-        return self._posed[displayed.name]
+        return self._bound[displayed.name]
 
-    def _bind(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand | None:
-        """Bind a hand to the rig's hand that it drives; None if there is none. before: the previous one."""
+    def _bind(self, displayed: DisplayedHand, followed: FollowedHand, previous: RigHand | None) -> RigHand | None:
+        """Bind a hand to the rig's hand that it drives; None if there is none. previous: the one bound until now."""
         chosen = self.armature_of(subject_of(displayed.name))
-        if chosen is None and before is not None and before.hand is displayed.pose.hand:
-            # The user has edited the bones of a new hand: from now on it is an armature like others.
-            chosen = before.armature
-        armature: Object | None = chosen.among(bpy.data.objects) if chosen else None
+        if chosen is None and previous is not None and previous.hand is displayed.pose.hand:
+            # The user has edited the bones of a new hand: from now on it is treated like any other armature.
+            chosen = previous.armature
+        armature: Object | None = chosen.find_in(bpy.data.objects) if chosen else None
         if chosen and armature is None:
             self.problems[displayed.name] = f"the armature '{chosen.name}' is gone, choose another"
             return None
         if armature is None:
-            return self._build_hand(displayed, hand, before)
+            return self._build_hand(displayed, followed, previous)
         found = next((found for found in find_hands(armature, [displayed.side]) if found.side == displayed.side), None)
         if found is None:
             self.problems[displayed.name] = (
-                f"armature '{armature.name}' has no {displayed.side} hand, so that the performer's is not shown"
+                f"armature '{armature.name}' has no {displayed.side} hand, so the performer's is not displayed"
             )
             return None
-        started = apply_pose.make_driven_hand(
+        rig_hand = apply_pose.make_driven_hand(
             armature,
             found,
             displayed.pose.hand,
@@ -178,41 +193,45 @@ class LiveRigs:
             drive=self._recipe.drive,
             digits=self._recipe.digits,
         )
-        return started if before is None else replace(started, before=started.before | before.before)
+        if previous is None:
+            return rig_hand
+        return replace(rig_hand, initial_basis=rig_hand.initial_basis | previous.initial_basis)
 
-    def _build_hand(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand:
+    def _build_hand(self, displayed: DisplayedHand, followed: FollowedHand, previous: RigHand | None) -> RigHand:
         """Build a hand with the performer's proportions, replacing the one built for earlier measurements."""
-        scene = self._scene.among(bpy.data.scenes)
+        scene = self._scene.find_in(bpy.data.scenes)
         old: list[Object | None] = [
             obj for obj in scene.objects if is_armature(obj) and obj.get(HAND_PROPERTY) == displayed.name
         ]
-        if before is not None:
-            old = [before.armature.among(bpy.data.objects)]
+        if previous is not None:
+            old = [previous.armature.find_in(bpy.data.objects)]
         for obj in old:
             if obj is not None and _is_unmodified(obj):
                 _remove(obj)
-        built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection, hand.skin)
+        built, _ = new_hand(followed.measured.proportions, followed.hand, scene.collection, followed.skin)
         built[HAND_PROPERTY] = displayed.name
-        self.made = True
+        self.added_hands = True
         return apply_pose.make_driven_hand(
             built, None, displayed.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits
         )
 
 
-def _shown_hand(posed: RigHand, displayed: DisplayedHand, device_transform: Floats | None) -> apply_pose.RigHandPose:
-    """Return a hand to pose at its performer's location."""
+def _pose_in_scene(
+    rig_hand: RigHand, displayed: DisplayedHand, device_transform: Floats | None
+) -> apply_pose.RigHandPose:
+    """Return a rig's hand and the pose of the displayed hand in the scene."""
     pose = (
         displayed.pose
         if device_transform is None
         else replace(displayed.pose, root=device_transform @ displayed.pose.root)
     )
-    return apply_pose.RigHandPose(posed, pose, displayed.forearm.on(pose.root) if displayed.forearm else None)
+    return apply_pose.RigHandPose(rig_hand, pose, displayed.forearm.on(pose.root) if displayed.forearm else None)
 
 
 def _is_unmodified(obj: "Object") -> bool:
     """Return whether a hand is as it was built: no animation, transform, users or children besides its skin."""
-    moved = not np.allclose(np.array(obj.matrix_world), np.eye(4)) or obj.parent or obj.constraints
-    return not (moved or obj.users > len(obj.users_collection) or obj.animation_data or len(obj.children) > 1)
+    transformed = not np.allclose(np.array(obj.matrix_world), np.eye(4)) or obj.parent or obj.constraints
+    return not (transformed or obj.users > len(obj.users_collection) or obj.animation_data or len(obj.children) > 1)
 
 
 def _remove(hand: "Object") -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import KnuckleError, RigError
 from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_label, digit_of
 from ..posing.grasping.contact_frames import hand_length
-from ..rig.posing.dragging import moved_bones, put_back
+from ..rig.posing.dragging import moved_bones, restore_pose
 from ..rig.posing.pin_reach import MET, pin_distances, reach_pins
 from ..rig.posing.pins import nearest_surface
 from ..rig.posing.posable_cache import posable_hand_arm
@@ -278,7 +278,7 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
     if bones:
         key_posed(context, armature, bones, placed)
     else:
-        put_back(dragged)
+        restore_pose(dragged)
     of_armature, enough = (
         f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "",
         MET * hand_length(hand_arm.rig_hand.hand),

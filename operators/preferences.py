@@ -136,7 +136,7 @@ def preferences() -> Any:
     return addon.preferences if addon and addon.preferences else SimpleNamespace(**DEFAULTS)
 
 
-def color(what: str) -> tuple[float, float, float, float]:
+def overlay_colour(what: str) -> tuple[float, float, float, float]:
     """Return the RGBA of a row of COLORS, or of a digit."""
     red, green, blue, alpha = getattr(preferences(), color_setting(what))
     return red, green, blue, alpha

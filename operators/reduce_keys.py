@@ -108,7 +108,7 @@ class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
 
 def _reduced(reference: DataReference, reduction: Reduction) -> Steps[ReducedAction]:
     """Return fewer keys for an armature that was referred to. Raises RigError."""
-    armature = reference.among(bpy.data.objects)
+    armature = reference.find_in(bpy.data.objects)
     if armature is None:
         raise RigError(f"armature '{reference.name}' is gone, its keys were not reduced")
     return (yield from reduced_stepwise(armature, reduction))

@@ -98,7 +98,9 @@ class _SolvesAgain(AgreedJob):
         """Write the ranges, and show them."""
         take, scene = self._job.take, context.scene
         SESSION.solved = self._job.cached
-        armatures = [found for reference in self._armatures if (found := reference.among(bpy.data.objects)) is not None]
+        armatures = [
+            found for reference in self._armatures if (found := reference.find_in(bpy.data.objects)) is not None
+        ]
         if take is None or len(armatures) < len(self._armatures):
             raise RigError(f"armature '{self._armatures[0].name}' is gone: nothing was changed")
         before = BeforeMend.of(context)

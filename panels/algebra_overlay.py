@@ -61,8 +61,8 @@ def is_drawn() -> bool:
 def _switch(on: bool) -> None:
     if on and not is_drawn():
         SESSION.draw_handlers[OVERLAY] = [
-            bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when)
-            for draw, when in ((draw_shapes, "POST_VIEW"), (draw_names, "POST_PIXEL"))
+            bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", draw_type)
+            for draw, draw_type in ((draw_shapes, "POST_VIEW"), (draw_names, "POST_PIXEL"))
         ]
     if not on:
         for handle in SESSION.draw_handlers.pop(OVERLAY, []):
@@ -204,8 +204,8 @@ class _Batches:
             for chain in chains:
                 pairs = np.stack([chain[:-1], chain[1:]], axis=1).reshape(-1, 3)
                 self._add(name, pairs, colour, share * part)
-        for threes in made.filled:
-            self._add("filled", threes, colour, share * FILL_OPACITY.get(shape.kind, 1.0))
+        for triangles in made.filled:
+            self._add("filled", triangles, colour, share * FILL_OPACITY.get(shape.kind, 1.0))
 
     def _add(self, name: str, points: Floats, colour: Colour, share: float) -> None:
         self.points[name].append(points)

@@ -11,13 +11,13 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 from numpy.typing import NDArray
 
-from ..operators.preferences import color
+from ..operators.preferences import overlay_colour
 from ..operators.rig_hands import driven_armature
 from ..operators.session import SESSION
 from ..rig.armature_hands import FoundHand
 from ..rig.binding import posed_frames
 from ..rig.hand_axes import HandAxes, arrow_head, hand_axes, label_positions
-from .detection_refresh import detected_hands, stop
+from .detection_refresh import cancel_detection, detected_hands
 from .line_batch import Batch, Colour
 from .text_format import DIGIT_NAMES, MIN_CONFIDENCE
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 FAN_OPACITY = 0.16
-"""Opacity of the plane in which a digit curls."""
+"""Opacity of the sector that a fingertip sweeps as the digit curls."""
 LINE_WIDTH = 2.5
 """Line width in pixels at a UI scale of 1."""
 TEXT_SIZE = 13.0
@@ -37,8 +37,8 @@ OVERLAY = "axes"
 
 def register() -> None:
     """Register the draw handlers."""
-    for draw, when in ((draw_lines, "POST_VIEW"), (draw_names, "POST_PIXEL")):
-        handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when)
+    for draw, draw_type in ((draw_lines, "POST_VIEW"), (draw_labels, "POST_PIXEL")):
+        handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", draw_type)
         SESSION.draw_handlers.setdefault(OVERLAY, []).append(handle)
 
 
@@ -46,7 +46,7 @@ def unregister() -> None:
     """Remove the draw handlers."""
     for handle in SESSION.draw_handlers.pop(OVERLAY, []):
         bpy.types.SpaceView3D.draw_handler_remove(handle, "WINDOW")
-    stop()
+    cancel_detection()
 
 
 def draw_lines() -> None:
@@ -57,8 +57,8 @@ def draw_lines() -> None:
         return
     lines, fans = Batch(), Batch()
     for _, frames in _hands(context, armature):
-        _paint(hand_axes(frames), lines, fans)
-    _paint_picked_bone(armature, lines)
+        _add_axes(hand_axes(frames), lines, fans)
+    _add_picked_bone(armature, lines)
     gpu.state.depth_test_set("NONE")
     gpu.state.blend_set("ALPHA")
     with gpu.matrix.push_pop():
@@ -68,8 +68,8 @@ def draw_lines() -> None:
     gpu.state.blend_set("NONE")
 
 
-def draw_names() -> None:
-    """Draw the names. Called by Blender for each 3D view, in pixels."""
+def draw_labels() -> None:
+    """Draw the names of digits, palms and the picked bone. Called by Blender for each 3D view, in pixels."""
     context = bpy.context
     armature = _armature_to_draw(context)
     if armature is None:
@@ -78,28 +78,28 @@ def draw_names() -> None:
     blf.size(0, TEXT_SIZE * scale)
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.9)
-    for position, text, colour in _names(context, armature):
-        spot = location_3d_to_region_2d(
+    for position, text, colour in _labels(context, armature):
+        point = location_3d_to_region_2d(
             context.region, context.region_data, armature.matrix_world @ Vector(position.tolist())
         )
-        if spot is not None:
+        if point is not None:
             blf.color(0, *colour)
-            blf.position(0, spot.x + 10 * scale, spot.y + 10 * scale, 0)
+            blf.position(0, point.x + 10 * scale, point.y + 10 * scale, 0)
             blf.draw(0, text)
     blf.disable(0, blf.SHADOW)
 
 
 def label(found: FoundHand, digit: str) -> str:
     """Return a digit's name, with its confidence if that is low."""
-    sure = found.confidence.get(digit, 0.0)
-    return DIGIT_NAMES[digit] if sure >= MIN_CONFIDENCE else f"{DIGIT_NAMES[digit]}? {sure:.0%}"
+    confidence = found.confidence.get(digit, 0.0)
+    return DIGIT_NAMES[digit] if confidence >= MIN_CONFIDENCE else f"{DIGIT_NAMES[digit]}? {confidence:.0%}"
 
 
 def _armature_to_draw(context: "Context") -> "Object | None":
     """Return the armature to draw on, None to draw nothing."""
     armature = driven_armature(context.scene)
     space = context.space_data
-    assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"
+    assert isinstance(space, bpy.types.SpaceView3D), "the draw handlers are those of 3D views"
     if armature is None or armature.mode == "EDIT" or not space.overlay.show_overlays:
         return None
     picked = SESSION.picked_bone
@@ -111,27 +111,28 @@ def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, 
     """Yield the hands whose axes are shown, and the frames of their joints (J, 4, 4)."""
     if not context.scene.knuckle_rig.axes:
         return
-    known = detected_hands(armature)
-    if known is None:
+    detected = detected_hands(armature)
+    if detected is None:
         return
-    for side, binding in known.bindings.items():
-        yield known.hands[side], posed_frames(armature, binding)
+    for side, binding in detected.bindings.items():
+        yield detected.hands[side], posed_frames(armature, binding)
 
 
-def _names(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str, Colour]]:
+def _labels(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str, Colour]]:
+    """Yield the position (3,) in armature space, text and colour of each label."""
     for found, frames in _hands(context, armature):
         tips, normal = label_positions(frames)
         for digit, tip in tips.items():
-            sure = found.confidence.get(digit, 0.0) >= MIN_CONFIDENCE
-            yield tip, label(found, digit), color(digit) if sure else color("uncertain")
+            certain = found.confidence.get(digit, 0.0) >= MIN_CONFIDENCE
+            yield tip, label(found, digit), overlay_colour(digit if certain else "uncertain")
         if len(normal):
-            yield normal[-1], f"{found.side.capitalize()} palm", color("palm")
-    bone = _picked(armature)
+            yield normal[-1], f"{found.side.capitalize()} palm", overlay_colour("palm")
+    bone = _picked_bone(armature)
     if bone is not None:
-        yield np.array(bone.center), bone.name, color("picked")
+        yield np.array(bone.center), bone.name, overlay_colour("picked")
 
 
-def _picked(armature: "Object") -> "PoseBone | None":
+def _picked_bone(armature: "Object") -> "PoseBone | None":
     """Return the bone of the armature that is under the eyedropper."""
     picked = SESSION.picked_bone
     bone: PoseBone | None = None
@@ -140,35 +141,37 @@ def _picked(armature: "Object") -> "PoseBone | None":
     return bone
 
 
-def _paint(axes: HandAxes, lines: Batch, fans: Batch) -> None:
-    lines.chain(axes.knuckles, color("palm"))
+def _add_axes(axes: HandAxes, lines: Batch, fans: Batch) -> None:
+    """Add the axes of a hand, and the fan of triangles that each fingertip sweeps as its digit curls."""
+    lines.chain(axes.knuckles, overlay_colour("palm"))
     if len(axes.normal):
-        lines.chain(axes.normal, color("palm"))
+        lines.chain(axes.normal, overlay_colour("palm"))
         across = axes.knuckles[-1] - axes.knuckles[0] if len(axes.knuckles) > 1 else np.array([1.0, 0.0, 0.0])
-        _paint_arrow(axes.normal, across, lines, color("palm"))
+        _add_arrow(axes.normal, across, lines, overlay_colour("palm"))
     for digit_axes in axes.digits:
-        colour = color(digit_axes.digit)
+        colour = overlay_colour(digit_axes.digit)
         lines.chain(digit_axes.joints, (*colour[:3], 0.55))
         for hinge in digit_axes.hinges:
             lines.chain(hinge, colour)
         if len(digit_axes.tip_path):
             lines.chain(digit_axes.tip_path, colour)
             centre = digit_axes.hinges[0].mean(axis=0)
-            _paint_arrow(digit_axes.tip_path, digit_axes.tip_path[-1] - centre, lines, colour)
-            threes = [
+            _add_arrow(digit_axes.tip_path, digit_axes.tip_path[-1] - centre, lines, colour)
+            triangles = [
                 np.broadcast_to(centre, (len(digit_axes.tip_path) - 1, 3)),
                 digit_axes.tip_path[:-1],
                 digit_axes.tip_path[1:],
             ]
-            fans.add(np.stack(threes, axis=1).reshape(-1, 3), (*colour[:3], FAN_OPACITY))
+            fans.add(np.stack(triangles, axis=1).reshape(-1, 3), (*colour[:3], FAN_OPACITY))
 
 
-def _paint_arrow(line: Floats, across: Floats, lines: Batch, colour: Colour) -> None:
+def _add_arrow(line: Floats, across: Floats, lines: Batch, colour: Colour) -> None:
+    """Add an arrow head at the end of a line (N, 3), its barbs spread along `across` (3,)."""
     size = 0.15 * float(np.linalg.norm(line[-1] - line[0]))
     lines.chain(arrow_head(line, across, size), colour)
 
 
-def _paint_picked_bone(armature: "Object", lines: Batch) -> None:
-    bone = _picked(armature)
+def _add_picked_bone(armature: "Object", lines: Batch) -> None:
+    bone = _picked_bone(armature)
     if bone is not None:
-        lines.chain(np.array([bone.head, bone.tail]), color("picked"))
+        lines.chain(np.array([bone.head, bone.tail]), overlay_colour("picked"))

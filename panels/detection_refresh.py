@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 def detected_hands(armature: "Object") -> DetectedHands | None:
     """Return the detected hands of an armature. If none are cached yet, return None, detect them and redraw."""
-    known = detection_cache.cached(armature)
-    if known is None:
+    detected = detection_cache.cached(armature)
+    if detected is None:
         SESSION.armatures_to_detect.add(DataReference.of(armature))
-        if not bpy.app.timers.is_registered(_look):
-            bpy.app.timers.register(_look, first_interval=0.0)
-    return known
+        if not bpy.app.timers.is_registered(_detect_pending):
+            bpy.app.timers.register(_detect_pending, first_interval=0.0)
+    return detected
 
 
-def stop() -> None:
-    """Cancel detection."""
+def cancel_detection() -> None:
+    """Cancel detections that have not run yet."""
     SESSION.armatures_to_detect.clear()
-    if bpy.app.timers.is_registered(_look):
-        bpy.app.timers.unregister(_look)
+    if bpy.app.timers.is_registered(_detect_pending):
+        bpy.app.timers.unregister(_detect_pending)
 
 
-def _look() -> None:
+def _detect_pending() -> None:
     while SESSION.armatures_to_detect:
-        armature: Object | None = SESSION.armatures_to_detect.pop().among(bpy.data.objects)
+        armature: Object | None = SESSION.armatures_to_detect.pop().find_in(bpy.data.objects)
         if is_armature(armature) and detection_cache.cached(armature) is None:
             detection_cache.detect(armature)
     redraw_views(bpy.context)

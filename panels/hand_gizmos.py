@@ -11,7 +11,7 @@ from ..operators.drag_hand import KNUCKLE_OT_drag_hand
 from ..operators.mouse_picking import draggable_points
 from ..operators.pin_properties import pin_of
 from ..operators.posed_hands import in_pose_mode
-from ..operators.preferences import color
+from ..operators.preferences import overlay_colour
 from ..posing.dragging import WRIST
 from .detection_refresh import detected_hands
 
@@ -69,7 +69,7 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
     def _new(self, armature: str, side: Side, joint: str) -> Any:
         gizmo: Any = self.gizmos.new("GIZMO_GT_move_3d")
         digit = digit_of(joint)
-        colour = np.array(color(digit or "palm"))[:3]
+        colour = np.array(overlay_colour(digit or "palm"))[:3]
         gizmo.draw_style = "RING_2D"
         gizmo.color, gizmo.alpha = colour, 0.9 if kind_of(joint) in ("tip", "palm") else 0.6
         gizmo.color_highlight, gizmo.alpha_highlight = HIGHLIGHT, 1.0

@@ -107,7 +107,7 @@ def _draw_state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     if senders.other:
         paragraph(layout, context, f"{senders.other} sends as well: {senders.ignored} packets were ignored", "ERROR")
         layout.operator("knuckle.live_follow_sender", text=f"Follow {senders.other}").sender = senders.other
-    for problem in [*run.rigs.problems.values(), *run.session.problems.values(), *run.rigs.strains()]:
+    for problem in [*run.rigs.problems.values(), *run.session.problems.values(), *run.rigs.strain_warnings()]:
         paragraph(layout, context, sentence(problem), "ERROR")
     if not run.receiver.stats.frames:
         return

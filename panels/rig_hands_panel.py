@@ -129,13 +129,13 @@ def _digit(layout: "UILayout", hand: _Hand, digit: str) -> None:
     header, body = layout.panel(f"knuckle_rig_{hand.side}_{digit}", default_closed=True)
     row = header.row(align=True)
     named = row.split(factor=0.3, align=True)
-    sure = found.confidence.get(digit, 0.0) if found else 0.0
+    confidence = found.confidence.get(digit, 0.0) if found else 0.0
     own = found is not None and found.corrected
-    named.alert = 0 < sure < MIN_CONFIDENCE
+    named.alert = 0 < confidence < MIN_CONFIDENCE
     named.label(text=DIGIT_NAMES[digit])
-    named.progress(factor=sure, text=("custom" if own else f"{sure:.0%}") if sure > 0 else "none")
+    named.progress(factor=confidence, text=("custom" if own else f"{confidence:.0%}") if confidence > 0 else "none")
     flip = row.row(align=True)
-    flip.enabled = sure > 0
+    flip.enabled = confidence > 0
     around = found is not None and abs(found.curl_angles.get(digit, 0.0)) > 90
     button: Any = flip.operator("knuckle.flip_digit", text="", icon="ARROW_LEFTRIGHT", depress=around)
     button.side, button.digit = hand.side, digit

@@ -31,7 +31,7 @@ from .performer import Performer
 from .placing import mirror_hand, move_hand
 from .prepared import MAX_MEASURED, Prepared, measured_frames, prepare
 from .recipe import Recipe
-from .report import HandFigures, ReportedTake, hand_report, take_report
+from .report import HandReportInputs, TakeReportInputs, hand_report, take_report
 from .retarget import observed_directions, retarget_figures, with_solved_directions
 from .rig_constraints import Rig, RigHands
 from .solved_frames import solved_frames
@@ -241,7 +241,7 @@ def _report(
     seconds: dict[str, float],
 ) -> dict[str, Any]:
     """Return the report of a take, JSON-ready; recorded_rate: Hz, of the capture; markers: at the solved frames."""
-    figures = {hand.side: hand_report(HandFigures.of(frames, hand.labels)) for hand, frames in solved}
+    figures = {hand.side: hand_report(HandReportInputs.of(frames, hand.labels)) for hand, frames in solved}
     for hand, _ in solved:
         if hand.retargeted is not None:
             measured = replace(hand.targets, weights=hand.targets.weights * hand.measured)
@@ -252,7 +252,7 @@ def _report(
     for side, limits in rig_hands.limits.items():
         figures[rig_hands.driven_side(side)]["limited_bones"] = limits.bones
     return take_report(
-        ReportedTake(
+        TakeReportInputs(
             recipe,
             markers.format,
             markers.unit,

@@ -171,7 +171,9 @@ def open_file(path: Path, expected: str) -> None:
 def _unreadable(path: Path, kind: str, error: str = "") -> RigError:
     """Return the error of a file, with Blender's message."""
     reason = importer_reason(error)
-    return RigError(f"{path}: Blender cannot read it as a {kind} file{reason}, save it again from its source")
+    return RigError(
+        f"{path}: Blender cannot read it as a {kind} file{reason}, export it again from the program that made it"
+    )
 
 
 def _load(path: Path, kind: str) -> set[str]:

@@ -17,11 +17,11 @@ class DataReference:
 
     @classmethod
     def of(cls, block: "ID") -> "DataReference":
-        """To a data-block."""
+        """Return a reference to a data-block."""
         return cls(block.session_uid, block.name)
 
-    def among(self, blocks: Any) -> Any:
-        """Return the data-block among those of bpy.data of its kind; None where it is gone."""
+    def find_in(self, blocks: Any) -> Any:
+        """Return the data-block in a collection of bpy.data, such as bpy.data.objects; None if it no longer exists."""
         named = blocks.get(self.name)
         if named is not None and named.session_uid == self.uid:
             return named

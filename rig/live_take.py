@@ -66,7 +66,7 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
         rig_hand, pose = take.rig_hands[hand], take.poses[hand]
         armature = rig_hand.find_armature()
         if armature is not None:
-            assert rig_hand.mover is not None, "apply_pose.make_driven_hand made it"
+            assert rig_hand.mover is not None, "apply_pose.make_driven_hand sets it"
             keyed = rig_hand.mover.keyed
             binding = replace(keyed.binding, armature=armature.name)
             displayed = Pose(pose.hand, pose.root[rows], pose.angles[rows])

@@ -1,4 +1,4 @@
-"""Reasons of problems in words: what is seen in the pose, over how many frames, and what in the markers explains it."""
+"""Describe problems in words: what is wrong with the pose, for how many frames, and what in the markers explains it."""
 
 from collections.abc import Sequence
 
@@ -14,29 +14,31 @@ EFFECTS = {
     "corrected": "{part} marker corrected",
     "unseen": "{part} marker not seen",
 }
+"""Measure -> what the user sees; value: in the unit of the measure."""
 CAUSES = {
     "corrected": "labels were swapped, or positions left the marker's path",
     "label_doubt": "labels may be swapped",
     "unseen": "marker not seen",
-    "marker_leap": "marker leapt",
+    "marker_leap": "marker jumped",
     "joint_leap": "a joint rotated while its markers were still",
     "at_limit": "a joint is at its limit",
 }
-"""Measure -> why the pose may be off, the likelier first."""
+"""Measure -> why the pose may be off, the most likely first."""
 LASTING = "usual in this take"
+"""Said of an error that lasts and does not stand out from the rest of the take."""
 LIMIT_ADVICE = (
-    "the {side} hand's {parts} {is_} off where a joint is at its limit: look where its markers sit (marker map, "
-    "Markers On), or let the joint bend farther with limits_deg in a performer's file{rig}"
+    "the {side} hand's {parts} {is_} off where a joint is at its limit: check where its markers sit (marker map, "
+    "Markers On), or widen the joint's range with limits_deg in the performer's file{rig}"
 )
 
 
 def reason(
     parts: Sequence[str], frames: int, measure: str, value: float, measures: Sequence[str], *, lasting: bool = False
 ) -> str:
-    """Return a reason like "ring fingertip 18 mm off, 14 frames: marker leapt".
+    """Return a reason like "ring fingertip 18 mm off, 14 frames: marker jumped".
 
-    parts: those affected, the worst first; measures: all that exceed their thresholds on the worst part; lasting:
-    whether it does not stand out from the take.
+    parts: the affected parts, the worst first. measures: all that exceed their thresholds on the worst part. lasting:
+    whether the error lasts and does not stand out from the rest of the take.
     """
     sentence = EFFECTS[measure].format(part=part_label(parts[0], tip=measure == "tip_error"), value=value)
     if len(parts) > 1:
@@ -49,9 +51,9 @@ def reason(
 
 
 def limit_advice(side: Side, parts: Sequence[str], *, limited_bones: bool) -> str:
-    """Return the remedy for parts of a hand that joint limits keep off their markers.
+    """Return advice about parts of a hand that joint limits keep away from their markers.
 
-    limited_bones: whether the rig has limits, too.
+    limited_bones: whether the rig has limits of its own.
     """
     labels = [part_label(part) for part in parts]
     part_names = " and ".join(filter(None, [", ".join(labels[:-1]), labels[-1]]))
@@ -60,6 +62,9 @@ def limit_advice(side: Side, parts: Sequence[str], *, limited_bones: bool) -> st
 
 
 def part_label(part: str, *, tip: bool = False) -> str:
-    """Return the name of a part in a sentence: "ring finger", "thumb"; before "tip", "thumb " gets its space."""
+    """Return the name of a part for use in a sentence, such as "ring finger".
+
+    tip: whether "tip" is appended to it, as in "ring fingertip"; "thumb " ends with a space then, for "thumb tip".
+    """
     label = digit_label(part)
     return f"{label} " if tip and part == "thumb" else label

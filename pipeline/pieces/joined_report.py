@@ -10,8 +10,8 @@ from ..evidence.evidence import Evidence, HandEvidence
 from ..evidence.ranking import Problem, as_report, limit_notes, rank, worst_first
 from ..labelling import SWAP_RESULTS
 from ..marker_cleaning import cleaning_warnings
-from ..report import HandFigures, ReportedTake, hand_report, take_report
-from .solve_piece import FIGURES, HandOfPiece, LongTake, PieceResult
+from ..report import HandReportInputs, TakeReportInputs, hand_report, take_report
+from .solve_piece import FRAME_INPUTS, HandOfPiece, LongTake, PieceResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def joined_report(
         swaps.update(result.swaps)
         fragments.update(result.fragments)
     order = {label: fragments[label] for label in long.capture.reader.head.names if fragments[label]}
-    take = ReportedTake(
+    take = TakeReportInputs(
         long.recipe,
         long.capture.reader.head.format,
         long.capture.unit,
@@ -81,14 +81,14 @@ def _hands(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
 def _figures(long: LongTake, pieces: Sequence[HandOfPiece], results: Sequence[PieceResult]) -> dict[str, Any]:
     """Return the figures of a hand."""
     first, contacts, before = pieces[0], list[dict[str, Any]](), 0
-    arrays = {name: long.parts.joined(f"{first.side}_{name}") for name in FIGURES}
+    arrays = {name: long.parts.joined(f"{first.side}_{name}") for name in FRAME_INPUTS}
     for piece, result in zip(pieces, results, strict=True):
         contacts += [
             contact | {"first": contact["first"] + before, "last": contact["last"] + before}
             for contact in piece.contacts
         ]
         before += result.frames
-    figures = hand_report(HandFigures(first.hand, first.sites, first.labels, **arrays))
+    figures = hand_report(HandReportInputs(first.hand, first.sites, first.labels, **arrays))
     return figures | {"contacts": contacts, "hand_length_mm": round(1000 * first.proportions.size, 1)}
 
 

@@ -18,15 +18,15 @@ from ..job import SolveJob
 from ..joint_arrays import joint_arrays, rotations_name
 from ..prepared import Prepared
 from ..recipe import Recipe
-from ..report import HandFigures
+from ..report import HandReportInputs
 from ..take import SolvedHand
 from .parts import Parts
 from .piece import Piece
 
 Floats = NDArray[np.float64]
 
-FIGURES = ("errors", "predicted", "limit_hits", "beyond")
-"""Fields of HandFigures that have a row for each frame."""
+FRAME_INPUTS = ("errors", "predicted", "limit_hits", "beyond")
+"""Fields of HandReportInputs that have a row for each frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +100,9 @@ def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> Pie
     joints = joint_arrays(take)
     arrays = {name: array[rows] for name, array in joints.items() if not name.endswith("_names")}
     for hand, evidence, frames in zip(take.hands, take.evidence.hands, job.solved_frames, strict=True):
-        figures = HandFigures.of(frames, hand.labels)
+        inputs = HandReportInputs.of(frames, hand.labels)
         arrays[f"{hand.side}_evidence"] = evidence.values[rows]
-        arrays |= {f"{hand.side}_{name}": getattr(figures, name)[rows] for name in FIGURES}
+        arrays |= {f"{hand.side}_{name}": getattr(inputs, name)[rows] for name in FRAME_INPUTS}
     long.parts.write(piece.number, arrays)
     swaps = [_swaps(mask, recorded) for mask in (labelled.swapped, labelled.doubt)]
     return PieceResult(

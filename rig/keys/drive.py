@@ -29,7 +29,7 @@ def check_drive(armature: "Object", hands: "Iterable[FoundHand]", drive: DriveCh
         check_arms(armature, hands)
 
 
-def driven(
+def with_driven_parts(
     armature: "Object",
     found: FoundHand | None,
     keyed: KeyedHand,

@@ -153,7 +153,7 @@ def poses_on_forearms(
 
 def existing_armature(armature: DataReference) -> "Object":
     """Return the armature. Raises RigError if it has been deleted."""
-    obj: Object | None = armature.among(bpy.data.objects)
+    obj: Object | None = armature.find_in(bpy.data.objects)
     if obj is None:
         raise RigError(f"armature '{armature.name}' is gone, no keys were made")
     return obj

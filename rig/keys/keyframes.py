@@ -65,7 +65,7 @@ def key_hands_stepwise(armature: "Object", hands: Sequence[KeyedHand], frames: F
             yield Progress(1.0 - 0.4 * len(bones) / count, "Keying the bones")
         play(existing_armature(reference), action, slot)
     except BaseException:
-        unfinished = own.among(bpy.data.actions)
+        unfinished = own.find_in(bpy.data.actions)
         if unfinished is not None:
             bpy.data.actions.remove(unfinished)
         raise

@@ -38,7 +38,7 @@ def key_above_stepwise(
     try:
         action = yield from key_hands_stepwise(armature, hands, frames, name)
     except BaseException:
-        present = reference.among(bpy.data.objects)
+        present = reference.find_in(bpy.data.objects)
         if present is not None:
             pull_up(present, strip)
         raise

@@ -104,8 +104,8 @@ class ReducedAction:
 
     def check(self) -> "tuple[Object, Action]":
         """Return the armature and the dense action. Raises RigError unless the armature still plays the same action."""
-        armature, dense = self.armature.among(bpy.data.objects), self.dense.among(bpy.data.actions)
-        played = self.played.among(bpy.data.actions)
+        armature, dense = self.armature.find_in(bpy.data.objects), self.dense.find_in(bpy.data.actions)
+        played = self.played.find_in(bpy.data.actions)
         if armature is None or dense is None or played is None or played_action(armature) != played:
             raise RigError(f"armature '{self.armature.name}' plays another action meanwhile: nothing was changed")
         return armature, dense

@@ -30,7 +30,7 @@ from .corrections.solved_rest import remember_rest
 from .corrections.take_base import composed_of, playing_base
 from .corrections.take_clock import store_clock
 from .corrections.written_take import composed_actions, correct_written
-from .drive import driven
+from .drive import with_driven_parts
 from .frame_times import scene_frames, scene_rate
 from .hand_motion import KeyedHand
 from .keyframes import check_keyable
@@ -102,7 +102,10 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
     limited = take.recipe.rig_limits
     bindings = [bound_hand(armature, found[solved.side], solved.hand, limited=limited) for solved in matched]
     keyed = [_keyed(*pair) for pair in zip(matched, bindings, strict=True)]
-    return [driven(armature, found[one.binding.side], one, take.recipe.drive, take.recipe.digits) for one in keyed]
+    return [
+        with_driven_parts(armature, found[one.binding.side], one, take.recipe.drive, take.recipe.digits)
+        for one in keyed
+    ]
 
 
 def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
@@ -232,7 +235,7 @@ def own_hands(armatures: "Sequence[Object]", take: Take) -> "list[tuple[Object, 
         for solved in take.hands:
             if solved.side in hands_and_problems(target)[0]:
                 keyed = _keyed(solved, default_binding(target, solved.hand))
-                bound.append((target, [driven(target, None, keyed, take.recipe.drive, take.recipe.digits)]))
+                bound.append((target, [with_driven_parts(target, None, keyed, take.recipe.drive, take.recipe.digits)]))
     return bound
 
 
@@ -254,7 +257,7 @@ def _new_hands(take: Take, scene: "Scene", collection: "Collection") -> "list[tu
     hands = []
     for solved, pair in zip(ordered, existing, strict=True):
         target, binding = pair or new_hand(solved.proportions, solved.hand, collection)
-        keyed = driven(target, None, _keyed(solved, binding), take.recipe.drive, take.recipe.digits)
+        keyed = with_driven_parts(target, None, _keyed(solved, binding), take.recipe.drive, take.recipe.digits)
         hands.append((target, [keyed]))
     return hands
 

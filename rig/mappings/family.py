@@ -33,18 +33,18 @@ class BoneNaming:
 
 @dataclass(frozen=True, slots=True)
 class NameWords:
-    """Words that identify bones of unknown families. Each is the beginning of a part of the name, in lower case."""
+    """Words that identify bones of unknown families. Each is the beginning of a token of the name, in lower case."""
 
     digits: dict[str, tuple[str, ...]]
     sides: dict[str, tuple[str, ...]]
-    """side -> words; these must be whole parts of names."""
+    """side -> words; these must be whole tokens."""
     arms: dict[str, tuple[str, ...]]
     """upper or fore -> strings contained in a name's letters without separators; with $ only at the end, as Mixamo's
     upper arm is LeftArm."""
     ends: tuple[str, ...]
     """Words for bones that only mark the end of a digit."""
     others: tuple[str, ...]
-    """Words for bones that belong to no hand."""
+    """Words for bones that are not part of a hand."""
 
 
 def read_family(path: Path) -> BoneNaming:

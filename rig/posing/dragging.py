@@ -48,7 +48,7 @@ class RigDrag:
     @property
     def joints(self) -> tuple[int, ...]:
         """The joints whose bones are posed."""
-        return self.hand_arm.rig_hand.posed
+        return self.hand_arm.rig_hand.posed_joints
 
 
 def start_rig_drag(
@@ -80,7 +80,7 @@ def start_rig_drag(
     hand = fitted_hand.only(drag.joints if drag.joints is not None else _moved_with_wrist(fitted_hand, drag.digits))
     arm = with_present_pole(hand_arm) if hand_arm.arm and joint == WRIST else None
     dragged_hand = replace(hand_arm, rig_hand=hand, arm=arm)
-    names = [str(hand.binding.bones[index]) for index in hand.posed]
+    names = [str(hand.binding.bones[index]) for index in hand.posed_joints]
     names += [arm.upper, arm.fore] if arm else []
     beyond = {index: extra for index, extra in start.beyond.items() if _exceeds_rounding(*extra)}
     return RigDrag(
@@ -90,7 +90,7 @@ def start_rig_drag(
         channels_of(armature, names),
         arm_beyond(dragged_hand, arm, start.pose) if arm else {},
         # Bones between those of the hand may be driven by them.
-        hand.parent_frames(armature) if drag.joints is not None and not hand.between else None,
+        hand.parent_frames(armature) if drag.joints is not None and not hand.intermediate_bones else None,
     )
 
 
@@ -130,7 +130,7 @@ def hold_pins(dragged: RigDrag) -> None:
     _write(dragged, dragged.drag.hold_pins(start.root[0], DragStep(start)).pose)
 
 
-def put_back(dragged: RigDrag) -> None:
+def restore_pose(dragged: RigDrag) -> None:
     """Restore the bones exactly as they were, if they still exist."""
     armature = dragged.hand_arm.rig_hand.find_armature()
     if armature is not None:

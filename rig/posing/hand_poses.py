@@ -59,7 +59,7 @@ def pose_curves(armature: "Object", rig_hand: RigHand, name: str | poses.NamedPo
     root[:3, :3] = rot.orthonormal(rotation)
     root[:3, 3] = world[:3, :3] @ binding.rest[0, :3, 3] + world[:3, 3]
     pose = Pose(rig_hand.hand, root[None], poses.angles(rig_hand.hand, name)[None])
-    motion = transfer(binding, rig_hand.hand, pose, world, {}, hierarchy=rig_hand.wiring)
+    motion = transfer(binding, rig_hand.hand, pose, world, {}, hierarchy=rig_hand.hierarchy)
     curves = []
     for joint in posed_joints(rig_hand):
         bone = armature.pose.bones[str(binding.bones[joint])]

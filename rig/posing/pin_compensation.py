@@ -60,7 +60,7 @@ def pose_pinned(pinned: PinnedHand, pose: Pose, joints: Collection[int]) -> froz
     drag = replace(start_drag(start, WRIST, active_pins, coupled=pinned.coupled), digits=tuple(compensating))
     posed = pinned.rig_hand.only(set(joints) - set(_joints(staying)) | set(_joints(compensating)))
     posed.write(HandState(drag.hold_pins(start.root[0], DragStep(start)).pose, pinned.state.beyond))
-    return frozenset(posed.posed)
+    return frozenset(posed.posed_joints)
 
 
 def _compensating_digits(pinned: PinnedHand, start: Pose) -> set[str]:

@@ -11,7 +11,7 @@ from ...errors import KnuckleError
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
 from ...posing.dragging import WRIST, Pin
 from ...posing.grasping.contact_frames import hand_length
-from .dragging import RigDrag, hold_pins, move, put_back, start_rig_drag
+from .dragging import RigDrag, hold_pins, move, restore_pose, start_rig_drag
 from .following import HandArm
 from .rig_hand import RigHand
 
@@ -55,12 +55,12 @@ def reach_pins(hand_arm: HandArm, pins: Sequence[Pin], *, coupled: bool = True) 
         hold_pins(dragged)
         if _missed(hand_arm, pins) <= MET * hand_length(hand_arm.rig_hand.hand) or hand_arm.fixed:
             return dragged
-        put_back(dragged)
+        restore_pose(dragged)
         bpy.context.view_layer.update()
         dragged = start_rig_drag(hand_arm, WRIST, pins, coupled=coupled)
         _by_palm(dragged, pins)
     except KnuckleError:
-        put_back(dragged)
+        restore_pose(dragged)
         raise
     return dragged
 

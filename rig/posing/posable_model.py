@@ -36,22 +36,22 @@ def fitted_to_evaluated(rig_hand: RigHand, state: HandState) -> tuple[RigHand, H
         if parent >= 0:
             rest[joint] = np.linalg.inv(frames[parent]) @ frames[joint] @ np.linalg.inv(rotations[joint])
     fitted_model = replace(hand, rest=rest)
-    fitted_hand = replace(rig_hand, hand=fitted_model, wiring=_wiring_of_frames(rig_hand, frames))
+    fitted_hand = replace(rig_hand, hand=fitted_model, hierarchy=_hierarchy_of_frames(rig_hand, frames))
     fitted_pose = Pose(fitted_model, pose.root, pose.angles)
     return fitted_hand, HandState(fitted_pose, fitted_hand.beyond(fitted_pose))
 
 
-def _wiring_of_frames(rig_hand: RigHand, frames: Floats) -> RigHierarchy:
-    """Return the wiring of a hand whose joints keep the offsets that they have in frames (J, 4, 4) in the world."""
-    wiring, world = rig_hand.wiring, np.array(rig_hand.armature_object().matrix_world)
+def _hierarchy_of_frames(rig_hand: RigHand, frames: Floats) -> RigHierarchy:
+    """Return the hierarchy of a hand whose joints keep the offsets that they have in frames (J, 4, 4) in the world."""
+    hierarchy, world = rig_hand.hierarchy, np.array(rig_hand.armature_object().matrix_world)
     rotations = rot.transformed(np.linalg.inv(world[:3, :3]), frames[:, :3, :3])
     points = points_to_armature(world, frames[:, :3, 3])
-    offsets = wiring.offsets.copy()
+    offsets = hierarchy.offsets.copy()
     for joint in rig_hand.binding.mapped:
-        before = wiring.hand_parents[joint]
+        before = hierarchy.hand_parents[joint]
         if before >= 0:
             offsets[joint] = rotations[before].T @ (points[joint] - points[before])
     fixed = tuple(
-        (joint, before, rotations[before].T @ rotations[joint]) for joint, before, _ in wiring.fixed_rotations
+        (joint, before, rotations[before].T @ rotations[joint]) for joint, before, _ in hierarchy.fixed_rotations
     )
-    return replace(wiring, offsets=offsets, fixed_rotations=fixed, static=np.zeros_like(wiring.static))
+    return replace(hierarchy, offsets=offsets, fixed_rotations=fixed, static=np.zeros_like(hierarchy.static))

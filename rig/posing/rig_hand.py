@@ -70,14 +70,14 @@ class RigHand:
     binding: RigBinding
     hand: HandModel
     """The hand model with the rig's size, palm, bone lengths and limits."""
-    before: BasisOf
-    """The transforms of its bones when this object was made."""
-    wiring: RigHierarchy
-    hanging: dict[int, str]
-    """Joint -> its bone, where the parent is not a bone of the hand."""
-    between: dict[int, tuple[str, str]]
+    initial_basis: BasisOf
+    """The transforms of its bones when this object was made, for `restore_pose`."""
+    hierarchy: RigHierarchy
+    outside_parented: dict[int, str]
+    """Joint -> its bone, for bones whose parent is not a bone of the hand."""
+    intermediate_bones: dict[int, tuple[str, str]]
     """See bones_between."""
-    posed: tuple[int, ...]
+    posed_joints: tuple[int, ...]
     """The joints whose bones `write` poses, parents first."""
     digits: tuple[str, ...] = DIGITS
     """The digits that the rig has, thumb first."""
@@ -94,8 +94,8 @@ class RigHand:
         armature: Object | None = bpy.data.objects.get(self.armature.name)
         if armature is None or armature.session_uid != self.armature.uid:
             # It was renamed or deleted.
-            armature = self.armature.among(bpy.data.objects)
-        if armature is None or any(name not in armature.pose.bones for name in self.before):
+            armature = self.armature.find_in(bpy.data.objects)
+        if armature is None or any(name not in armature.pose.bones for name in self.initial_basis):
             return None
         return armature
 
@@ -147,14 +147,14 @@ class RigHand:
         return result
 
     def write(self, state: HandState, parents: ParentFrames | None = None) -> None:
-        """Pose the bones of `posed`, without keys.
+        """Pose the bones of `posed_joints`, without keys.
 
         parents: the result of `parent_frames`, read now by default. Raises RigError if the hand no longer exists.
         """
         armature = self.armature_object()
-        beyond = {joint: state.beyond[joint] for joint in self.posed if joint in state.beyond}
+        beyond = {joint: state.beyond[joint] for joint in self.posed_joints if joint in state.beyond}
         motion = self.motion(armature, state.pose, parents).with_offsets(beyond)
-        self.write_motion(armature, motion, self.posed)
+        self.write_motion(armature, motion, self.posed_joints)
 
     def only(self, joints: Collection[int]) -> "RigHand":
         """Return the same hand with a `write` that poses only the bones of some joints, see `dependent_joints`."""
@@ -165,19 +165,19 @@ class RigHand:
             joint = waiting.pop()
             if joint not in needed:
                 needed.add(joint)
-                above = int(self.binding.mapped_parents[joint]), self.wiring.hand_parents[joint]
+                above = int(self.binding.mapped_parents[joint]), self.hierarchy.hand_parents[joint]
                 waiting += [joint for joint in above if joint >= 0]
         return replace(
             self,
-            wiring=replace(self.wiring, order=[joint for joint in self.wiring.order if joint in needed]),
-            hanging={joint: name for joint, name in self.hanging.items() if joint in needed},
-            between={joint: names for joint, names in self.between.items() if joint in needed},
-            posed=tuple(posed),
+            hierarchy=replace(self.hierarchy, order=[joint for joint in self.hierarchy.order if joint in needed]),
+            outside_parented={joint: name for joint, name in self.outside_parented.items() if joint in needed},
+            intermediate_bones={joint: names for joint, names in self.intermediate_bones.items() if joint in needed},
+            posed_joints=tuple(posed),
         )
 
     def dependent_joints(self, joints: Collection[int]) -> list[int]:
         """Return the joints whose bones are posed to move `joints`: these, and distal ones that no bone carries."""
-        binding, follows = self.binding, self.wiring.hand_parents
+        binding, follows = self.binding, self.hierarchy.hand_parents
         loose = binding.location_keyed | ~binding.inherits_rotation | (binding.mapped_parents != follows)
         result: list[int] = []
         for joint in binding.mapped:
@@ -187,15 +187,19 @@ class RigHand:
 
     def parent_frames(self, armature: "Object") -> ParentFrames:
         """Return the transforms that carry the bones, as Blender evaluated the armature last."""
-        inner = [name for pair in self.between.values() for name in pair]
-        world, carried_rests = parent_motion.parents_on_current_frame(armature, [*self.hanging.values(), *inner])
-        rests = {joint: carried_rests[name] for joint, name in self.hanging.items()}
-        return ParentFrames(world, rests | parent_motion.rests_between(armature, self.between, carried_rests))
+        inner = [name for pair in self.intermediate_bones.values() for name in pair]
+        world, carried_rests = parent_motion.parents_on_current_frame(
+            armature, [*self.outside_parented.values(), *inner]
+        )
+        rests = {joint: carried_rests[name] for joint, name in self.outside_parented.items()}
+        return ParentFrames(
+            world, rests | parent_motion.rests_between(armature, self.intermediate_bones, carried_rests)
+        )
 
     def motion(self, armature: "Object", pose: Pose, parents: ParentFrames | None = None) -> BoneMotion:
         """Return the motion of the bones for a pose of one frame in the world. parents: see `write`."""
         parents = parents or self.parent_frames(armature)
-        return transfer(self.binding, self.hand, pose, parents.world, parents.rests, hierarchy=self.wiring)
+        return transfer(self.binding, self.hand, pose, parents.world, parents.rests, hierarchy=self.hierarchy)
 
     def write_motion(self, armature: "Object", motion: BoneMotion, joints: Iterable[int]) -> None:
         """Pose the bones of mapped joints, without keys."""
@@ -204,11 +208,11 @@ class RigHand:
             location = motion.locations[0, joint] if self.binding.location_keyed[joint] else None
             write_basis(bones[str(self.binding.bones[joint])], location, motion.rotations[0, joint])
 
-    def put_back(self) -> None:
-        """Restore the bones to `before`, if they still exist."""
+    def restore_pose(self) -> None:
+        """Restore the bones to the transforms that they had when this object was made, if they still exist."""
         armature = self.find_armature()
         if armature is not None:
-            for name, basis in self.before.items():
+            for name, basis in self.initial_basis.items():
                 armature.pose.bones[name].matrix_basis = basis
 
 

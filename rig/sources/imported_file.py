@@ -16,16 +16,16 @@ from ...errors import CaptureError
 from ...hand.generators import Progress, Steps
 from .recording_file import read_recording
 
-PROGRAM = Path(__file__).with_name("import_process.py")
-LONGEST_SECONDS = 1800.0
+IMPORT_SCRIPT = Path(__file__).with_name("import_process.py")
+TIMEOUT_SECONDS = 1800.0
 """s after which an import is aborted."""
 POLL_SECONDS = 0.02
 USUAL_SECONDS = 5.0
-"""s, an import's usual duration, by which its progress is estimated."""
+"""s, the usual duration of an import, from which its progress is estimated."""
 
 
 def read_scene_file(path: Path, animation: str = "") -> Steps[Recording]:
-    """Return the motion of the hands in a scene file, in the world of the file.
+    """Import a scene file in steps, and return the motion of its hands in the file's world space.
 
     animation: the name of one of the file's animations; empty for the one that Blender plays.
     Closing the generator ends the import. Raises CaptureError if the file cannot be imported or has no animated hand.
@@ -36,17 +36,17 @@ def read_scene_file(path: Path, animation: str = "") -> Steps[Recording]:
         started = time.monotonic()
         with _running(_command(path.resolve(), result, animation)) as process:
             while process.poll() is None:
-                spent = time.monotonic() - started
-                if spent > LONGEST_SECONDS:
+                elapsed = time.monotonic() - started
+                if elapsed > TIMEOUT_SECONDS:
                     raise CaptureError(
-                        f"{path.name}: Blender has not imported it in {LONGEST_SECONDS / 60:.0f} minutes"
+                        f"{path.name}: Blender did not finish importing it within {TIMEOUT_SECONDS / 60:.0f} minutes"
                     )
-                yield Progress(spent / (spent + USUAL_SECONDS), f"Importing {path.name}")
+                yield Progress(elapsed / (elapsed + USUAL_SECONDS), f"Importing {path.name}")
                 time.sleep(POLL_SECONDS)
         if not result.is_file():
             raise CaptureError(
                 f"{path.name}: Blender stopped while importing it (exit status {process.returncode}), "
-                "save it again from its source"
+                "export it again from the program that made it"
             )
         return read_recording(result)
 
@@ -55,13 +55,22 @@ def _command(path: Path, result: Path, animation: str) -> list[str]:
     arguments = [str(path), str(result), animation]
     if bpy.app.binary_path:
         options = ["--background", "--factory-startup", "--disable-autoexec", "--offline-mode"]
-        return [bpy.app.binary_path, *options, "--python-exit-code", "1", "--python", str(PROGRAM), "--", *arguments]
-    return [sys.executable, "-P", str(PROGRAM), *arguments]
+        return [
+            bpy.app.binary_path,
+            *options,
+            "--python-exit-code",
+            "1",
+            "--python",
+            str(IMPORT_SCRIPT),
+            "--",
+            *arguments,
+        ]
+    return [sys.executable, "-P", str(IMPORT_SCRIPT), *arguments]
 
 
 @contextmanager
 def _running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command without a window. It is killed if the body ends first."""
+    """Run a command without a window, and kill it if the body ends first."""
     flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
     process = subprocess.Popen(
         command,

@@ -65,11 +65,13 @@ def import_recording(path: Path, animation: str = "") -> Steps[Recording]:
     try:
         result = _IMPORTERS[scene_format.name](str(path))
     except RuntimeError as error:
-        raise CaptureError(f"{refused}{importer_reason(str(error))}, save it again from its source") from error
+        raise CaptureError(
+            f"{refused}{importer_reason(str(error))}, export it again from the program that made it"
+        ) from error
     except (AttributeError, ImportError) as error:
         raise CaptureError(f"{refused}: this build of Blender lacks the importer, save it as FBX or BVH") from error
     if result != {"FINISHED"}:
-        raise CaptureError(f"{refused}, save it again from its source")
+        raise CaptureError(f"{refused}, export it again from the program that made it")
     if not bpy.context.scene.objects:
         raise CaptureError(f"{path.name}: Blender finds nothing in it, expected an armature with an animated hand")
     if animation:

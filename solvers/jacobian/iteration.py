@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...hand import jacobians
 from ..qp.kkt_system import WorkingSet
 from .relative_targets import RelativePoses
-from .residual_rows import PartsProblem, ResidualRows, coupled
+from .residual_rows import PartsProblem, ResidualRows, coupling_values
 from .steps import StepBounds, classic_step, hessian
 
 Floats = NDArray[np.float64]
@@ -154,15 +154,15 @@ def _step_bounds(problem: PartsProblem, active: _ActiveRows, current: RelativePo
     dofs = problem.parts.dofs[parts]
     angles = current.angles[active.frames[:, None], dofs]
     low, high = problem.limits
-    unbounded = np.full((len(parts), problem.base), np.inf)
+    unbounded = np.full((len(parts), problem.root_dofs), np.inf)
     coefficients, lower, upper = problem.couplings
     rows = problem.parts.hard[parts]
-    values = coupled(coefficients[rows], current.angles[active.frames])
+    values = coupling_values(coefficients[rows], current.angles[active.frames])
     hard = coefficients[rows[:, :, None], dofs[:, None, :]]
     return StepBounds(
         np.concatenate([-unbounded, low[dofs] - angles], axis=1),
         np.concatenate([unbounded, high[dofs] - angles], axis=1),
-        np.concatenate([np.zeros((*rows.shape, problem.base)), hard], axis=2),
+        np.concatenate([np.zeros((*rows.shape, problem.root_dofs)), hard], axis=2),
         lower[rows] - values,
         upper[rows] - values,
     )
@@ -175,9 +175,9 @@ def _move(
     dofs = problem.parts.dofs[active.parts]
     low, high = problem.limits
     entries = active.frames[:, None], dofs
-    trial.angles[entries] = np.clip(current.angles[entries] + step[:, problem.base :], low[dofs], high[dofs])
+    trial.angles[entries] = np.clip(current.angles[entries] + step[:, problem.root_dofs :], low[dofs], high[dofs])
     if problem.floating:
-        base = step[:, : problem.base]
+        base = step[:, : problem.root_dofs]
         trial.root[active.frames], _ = jacobians.integrate(current.root[active.frames], np.zeros((len(step), 0)), base)
 
 

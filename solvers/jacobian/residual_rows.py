@@ -1,11 +1,15 @@
 """Residuals of targets, couplings and posture, and their Jacobians, for all parts of a hand.
 
-A row of the batch is one part in one frame. With the weights in metres per radian, the cost is
+A part is a set of joint angles that is solved by itself, usually one digit (see parts.py). A row of the batch is one
+part in one frame. With the weights in metres per radian, the cost is
 
     Σ w |p − p̂|² + rotation² Σ w |log R R̂ᵀ|² + coupling² Σ (distance of c·q from its bounds)²
         + posture² Σ ((q − q₀) / range)²
 
 The gradient of |log R R̂ᵀ|² is exact with the plain rotation Jacobian, as the logarithm's derivative keeps its axis.
+
+Shapes: F frames, N rows, G parts, each padded to n angles, t targets and c couplings; r unknowns of a floating root, 0
+if it is fixed; D angles and C couplings of the hand. Index D or C is the padding.
 """
 
 from dataclasses import dataclass
@@ -24,12 +28,12 @@ from .relative_targets import RelativePoses, RelativeTargets
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BASE_WEIGHT = 1e-3
-"""Weight of the wrist's distance from its start, relative to a target: for directions that no target determines."""
-BASE_ARM = 0.1
-"""m that a radian of the wrist's rotation counts as."""
+ROOT_WEIGHT = 1e-3
+"""Weight that keeps a floating wrist at its start, relative to a target's: for directions that no target determines."""
+ROOT_ROTATION_ARM = 0.1
+"""m that one radian of the wrist's rotation counts as."""
 MIN_RANGE = 1e-3
-"""rad, the smallest range of a joint that the posture is scaled by."""
+"""rad, lower bound of the joint ranges that the posture is scaled by."""
 TWIST_POSTURE_FACTOR = 10.0
 """Factor on a twist's distance from the posture: twist is passive, no muscle does it alone."""
 
@@ -63,12 +67,12 @@ class ResidualRows:
         return ResidualRows(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
 
     def select(self, which: Ints) -> "ResidualRows":
-        """Some of the rows."""
+        """Return some of the rows."""
         return ResidualRows(*(array[which] for array in self.arrays))
 
     @property
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """All fields."""
+        """All arrays, in the order of the fields."""
         return self.errors, self.jacobian_t, self.second_order, self.posture_errors
 
     def cost(self, posture: Floats | float) -> Floats:
@@ -79,7 +83,7 @@ class ResidualRows:
 
 @dataclass(frozen=True, eq=False)
 class PartsProblem:
-    """The least-squares problem of some parts of a hand."""
+    """The least-squares problem of some parts of a hand; for the shapes see the top of the file."""
 
     hand: HandModel
     parts: HandParts
@@ -90,8 +94,8 @@ class PartsProblem:
     """(F, D + 1) rad, the posture of each frame; None for the neutral pose in all."""
 
     @property
-    def base(self) -> int:
-        """Number of unknowns of a part before its angles: those of a floating root."""
+    def root_dofs(self) -> int:
+        """r, the number of unknowns of a floating root, which precede the angles of a part; 0 if the root is fixed."""
         return ROOT_DOFS if self.floating else 0
 
     @cached_property
@@ -103,7 +107,7 @@ class PartsProblem:
     @cached_property
     def couplings(self) -> tuple[Floats, Floats, Floats]:
         """(C + 1, D + 1) coefficients, (C + 1,) lower and upper bounds; the last coupling is unbounded padding."""
-        return couplings(self.hand)
+        return padded_couplings(self.hand)
 
     @cached_property
     def neutral(self) -> Floats:
@@ -113,12 +117,12 @@ class PartsProblem:
 
     @cached_property
     def scales(self) -> Floats:
-        """(G, base + n) factors on the unknowns' distances from the posture."""
+        """(G, r + n) factors that scale the distances of the unknowns from the posture."""
         ranges = np.append(np.maximum(np.ptp(self.hand.limits, axis=1), MIN_RANGE), 1.0)
         ranges[:-1][np.array(self.hand.movements) == "twist"] /= TWIST_POSTURE_FACTOR
-        root = [BASE_WEIGHT] * 3 + [BASE_WEIGHT * BASE_ARM] * 3
-        base = np.repeat([root], len(self.parts.dofs), axis=0)[:, : self.base]
-        return np.concatenate([base / self.weights.posture, 1.0 / ranges[self.parts.dofs]], axis=1)
+        root = [ROOT_WEIGHT] * 3 + [ROOT_WEIGHT * ROOT_ROTATION_ARM] * 3
+        root_scales = np.repeat([root], len(self.parts.dofs), axis=0)[:, : self.root_dofs]
+        return np.concatenate([root_scales / self.weights.posture, 1.0 / ranges[self.parts.dofs]], axis=1)
 
     def rows(self, frames: Ints, parts: Ints, poses: RelativePoses) -> ResidualRows:
         """Return the rows of `parts` (N,) in `frames` (N,), ascending, at the given poses."""
@@ -126,18 +130,18 @@ class PartsProblem:
         posed = jacobians.pose_joints(self.hand, poses.root[used], poses.angles[used, :-1])
         targets, dofs = self.parts.targets[parts], np.minimum(self.parts.dofs[parts], self.hand.dofs - 1)
         rows = rows[:, None]
-        joints, owners = self.targets.joints[targets], self.hand.axis_joint[dofs]
+        joints, axis_joints = self.targets.joints[targets], self.hand.axis_joint[dofs]
         rotations = posed.rotations[rows, joints]
-        found = (rotations @ self.targets.offsets[targets])[..., 0] + posed.positions[rows, joints]
-        arms = found[:, None] - posed.positions[rows, owners][:, :, None]
+        current = (rotations @ self.targets.offsets[targets])[..., 0] + posed.positions[rows, joints]
+        arms = current[:, None] - posed.positions[rows, axis_joints][:, :, None]
         axes = self.parts.affected_by[parts].swapaxes(-1, -2)[..., None] * posed.axes[rows, dofs][:, :, None]
         if self.floating:
-            # The wrist's six are first: translations, then rotations about its origin.
+            # The unknowns of the wrist come first: three translations, then three rotations about its origin.
             translations, root_axes = np.zeros((2, len(rows), 3, targets.shape[1], 3))
             root_axes += np.eye(3)[:, None]
-            arms = np.concatenate([np.repeat((found - posed.positions[rows, [0]])[:, None], 6, axis=1), arms], axis=1)
+            arms = np.concatenate([np.repeat((current - posed.positions[rows, [0]])[:, None], 6, axis=1), arms], axis=1)
             axes = np.concatenate([translations, root_axes, axes], axis=1)
-        positions, second_order = self._positions(frames, targets, found, axes, arms)
+        positions, second_order = self._positions(frames, targets, current, axes, arms)
         blocks = [positions, self._couplings(frames, parts, poses.angles)]
         if self.targets.rotations is not None:
             blocks.append(self._rotations(frames, targets, rotations, axes))
@@ -145,12 +149,12 @@ class PartsProblem:
         return ResidualRows(errors, jacobian_t, second_order, self._posture_errors(frames, parts, poses))
 
     def _positions(
-        self, frames: Ints, targets: Ints, found: Floats, axes: Floats, arms: Floats
+        self, frames: Ints, targets: Ints, current: Floats, axes: Floats, arms: Floats
     ) -> tuple[tuple[Floats, Floats], Floats]:
-        """(N, 3 t) errors and (N, base + n, 3 t) transposed Jacobian of positions, and (N, base + n, base + n) their
+        """(N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of positions, and (N, r + n, r + n) their
         second-order term."""
         scales = self.targets.position_scales[frames[:, None], targets]
-        errors = scales[..., None] * (self.targets.positions[frames[:, None], targets] - found)
+        errors = scales[..., None] * (self.targets.positions[frames[:, None], targets] - current)
         jacobian_t = cross(axes, arms)
         if self.floating:
             jacobian_t[:, :3] += np.eye(3)[:, None]
@@ -161,7 +165,7 @@ class PartsProblem:
         return (errors.reshape(len(frames), -1), jacobian_t), second_order
 
     def _rotations(self, frames: Ints, targets: Ints, rotations: Floats, axes: Floats) -> tuple[Floats, Floats]:
-        """(N, 3 t) errors and (N, base + n, 3 t) transposed Jacobian of rotations."""
+        """(N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of rotations."""
         assert self.targets.rotations is not None
         scales = self.weights.rotation * self.targets.rotation_scales[frames[:, None], targets]
         target_rotations = self.targets.rotations[frames[:, None], targets]
@@ -170,20 +174,20 @@ class PartsProblem:
         return errors.reshape(len(frames), -1), jacobian_t.reshape(*jacobian_t.shape[:2], -1)
 
     def _couplings(self, frames: Ints, parts: Ints, angles: Floats) -> tuple[Floats, Floats]:
-        """(N, c) errors and (N, base + n, c) transposed Jacobian of the soft couplings."""
+        """(N, c) errors and (N, r + n, c) transposed Jacobian of the soft couplings."""
         coefficients, low, high = self.couplings
-        chosen = self.parts.soft[parts]
-        values = coupled(coefficients[chosen], angles[frames])
-        violations = np.maximum(low[chosen] - values, 0.0) + np.minimum(high[chosen] - values, 0.0)
-        counts = (violations != 0) | (low == high)[chosen]
-        jacobian_t = coefficients[chosen[:, None], self.parts.dofs[parts][..., None]] * counts[:, None]
-        jacobian_t = np.concatenate([np.zeros((len(frames), self.base, chosen.shape[1])), jacobian_t], axis=1)
+        soft = self.parts.soft[parts]
+        values = coupling_values(coefficients[soft], angles[frames])
+        violations = np.maximum(low[soft] - values, 0.0) + np.minimum(high[soft] - values, 0.0)
+        active = (violations != 0) | (low == high)[soft]
+        jacobian_t = coefficients[soft[:, None], self.parts.dofs[parts][..., None]] * active[:, None]
+        jacobian_t = np.concatenate([np.zeros((len(frames), self.root_dofs, soft.shape[1])), jacobian_t], axis=1)
         return self.weights.coupling * violations, self.weights.coupling * jacobian_t
 
     def _posture_errors(self, frames: Ints, parts: Ints, poses: RelativePoses) -> Floats:
-        """Return the scaled distances (N, base + n) from the posture."""
-        at = frames[:, None], self.parts.dofs[parts]
-        errors = poses.angles[at] - (self.neutral[parts] if self.postures is None else self.postures[at])
+        """Return the scaled distances (N, r + n) from the posture."""
+        index = frames[:, None], self.parts.dofs[parts]
+        errors = poses.angles[index] - (self.neutral[parts] if self.postures is None else self.postures[index])
         if self.floating:
             root = poses.root[frames]
             rotation = jacobians.rotation_errors(root[:, :3, :3], np.eye(3))
@@ -192,7 +196,7 @@ class PartsProblem:
         return scaled
 
 
-def coupled(coefficients: Floats, angles: Floats) -> Floats:
+def coupling_values(coefficients: Floats, angles: Floats) -> Floats:
     """Return the weighted sums (N, c) of angles (N, D + 1) with the coefficients (N, c, D + 1) of couplings.
 
     A matrix product would round a frame differently depending on the others in the batch.
@@ -201,8 +205,8 @@ def coupled(coefficients: Floats, angles: Floats) -> Floats:
     return values
 
 
-def couplings(hand: HandModel) -> tuple[Floats, Floats, Floats]:
-    """(C + 1, D + 1) coefficients, (C + 1,) lower and upper bounds; the last coupling is unbounded padding."""
+def padded_couplings(hand: HandModel) -> tuple[Floats, Floats, Floats]:
+    """Return (C + 1, D + 1) coefficients, (C + 1,) lower and upper bounds; the last coupling is unbounded padding."""
     rows = np.zeros((len(hand.couplings) + 1, hand.dofs + 1))
     for number, row in enumerate(hand.couplings):
         rows[number, :-1] = row.coefficients

@@ -18,7 +18,7 @@ from ...hand.model import HandModel
 from ..qp import quadratic_program as qp
 from .parts import HandParts
 from .relative_targets import RelativePoses
-from .residual_rows import PartsProblem, couplings
+from .residual_rows import PartsProblem, padded_couplings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -121,7 +121,7 @@ def sample_poses(hand: HandModel, parts: HandParts) -> Floats:
     for dofs in parts.dofs:
         own = dofs < hand.dofs
         angles[1:, dofs[own]] = low[dofs[own]] + shares[:, own] * (high - low)[dofs[own]]
-    rows, lower, upper = (array[:-1] for array in couplings(hand))
+    rows, lower, upper = (array[:-1] for array in padded_couplings(hand))
     rows = rows[:, :-1]
     soft = np.array([row.soft for row in hand.couplings], bool)
     coupled = np.clip(angles[:, :-1] @ rows.T, lower, upper)[:, soft]

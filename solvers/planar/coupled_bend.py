@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions, Pick
-from .dip_offset import bend_from_markers, likely_lead
+from .dip_offset import bend_from_markers, likely_coupling_offset
 from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, MarkerHint, bones_to_marker
 from .planar_reach import FarthestReach, bend_coupled, exact_farthest_reach, farthest_reach
 
@@ -37,7 +37,7 @@ class CoupledBend:
         """Bend by the coupling and the inner markers alone: the flexions of `bones`."""
         if hints and self.bones.count == 3:
             return self._bend_with_hints(m, goal, hints)
-        return bend_coupled(m, self.bones, goal, cast(Any, self.bones.lead), cast(Any, self.far))
+        return bend_coupled(m, self.bones, goal, cast(Any, self.bones.coupling_offset), cast(Any, self.far))
 
     def of_digit(self, bent: BendResult[N]) -> BendResult[N]:
         """Return a bend of `bones` as one of the digit."""
@@ -45,21 +45,26 @@ class CoupledBend:
         return bent[0] + shift[0], bent[1] + shift[1], bent[2] + shift[2], bent[3]
 
     def _bend_with_hints(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> BendResult[N]:
-        """Bend with inner markers: they determine the last joint's bend, or its lead if fewer than two are seen."""
+        """Bend with inner markers: two determine the last joint's bend, and fewer its coupling offset."""
         last, determined = bend_from_markers(m, self.chain, goal, hints)
 
         def with_measured_bend(pick: Pick) -> BendResult[N]:
             free, measured = replace(self.bones, ratio=0.0), pick(last)
             return bend_coupled(m, free, pick(goal), measured, farthest_reach(m, free, measured))
 
-        def with_likely_lead(pick: Pick) -> BendResult[N]:
+        def with_likely_offset(pick: Pick) -> BendResult[N]:
             own = pick(goal)
-            lead = likely_lead(m, self.chain, self.bones, own, [pick(hint) for hint in hints])
-            has_default_lead, adjusted = lead == self.bones.lead, farthest_reach(m, self.bones, lead)
-            far = (m.where(has_default_lead, default, found) for default, found in zip(self.far, adjusted, strict=True))
-            return bend_coupled(m, self.bones, own, lead, FarthestReach(*far))
+            coupling_offset = likely_coupling_offset(m, self.chain, self.bones, own, [pick(hint) for hint in hints])
+            has_default_offset, adjusted = (
+                coupling_offset == self.bones.coupling_offset,
+                farthest_reach(m, self.bones, coupling_offset),
+            )
+            far = (
+                m.where(has_default_offset, default, found) for default, found in zip(self.far, adjusted, strict=True)
+            )
+            return bend_coupled(m, self.bones, own, coupling_offset, FarthestReach(*far))
 
-        result: BendResult[N] = m.compute_either(determined, with_measured_bend, with_likely_lead)
+        result: BendResult[N] = m.compute_either(determined, with_measured_bend, with_likely_offset)
         return result
 
     def improve(

@@ -1,7 +1,7 @@
-"""The last joint's lead over its coupling, or its bend, from the inner markers.
+"""The last joint's offset from its coupling, or its bend, estimated from the inner markers.
 
 The end's position leaves a digit one degree of freedom. If markers at both joints before the end are seen, they
-determine the last bend. Otherwise the lead is the one that brings the inner markers nearest, with a penalty.
+determine the last bend. Otherwise the offset is the one that brings the inner markers nearest, with a penalty.
 """
 
 from typing import Any
@@ -15,25 +15,25 @@ from .planar_reach import bend_coupled, farthest_reach
 
 Floats = NDArray[np.float64]
 
-SAMPLED_LEADS: Floats = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
-"""(K,) rad, sampled leads relative to the chain's own."""
-LEAD_PENALTY_M = 0.06
-"""m, the marker error that a lead of one radian costs. A fingertip can often be reached by two poses that fit an inner
-marker equally well: with a low penalty noise would choose between them, differently in each frame."""
+SAMPLED_OFFSETS: Floats = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
+"""(K,) rad, sampled offsets relative to the chain's own."""
+OFFSET_PENALTY_M = 0.06
+"""m, the marker error that an offset of one radian costs. A fingertip can often be reached by two poses that fit
+an inner marker equally well: with a low penalty noise would choose between them, differently in each frame."""
 
 
-def dip_lead(
+def estimated_coupling_offset(
     m: NumberFunctions[N], chain: Chain, bones: ChainLengths, goal: tuple[N, N], hints: list[MarkerHint[N]]
 ) -> tuple[N, N, Any]:
-    """Return the last joint's lead and bend, rad, and whether the bend is the one to use.
+    """Return the last joint's coupling offset and bend, rad, and whether the bend is the one to use.
 
-    The lead is the one that brings the markers nearest to the hints, the chain's own if there are none.
+    The offset is the one that brings the markers nearest to the hints, the chain's own if there are none.
     """
     last, determined = bend_from_markers(m, chain, goal, hints)
-    return likely_lead(m, chain, bones, goal, hints, where=determined == 0), last, determined
+    return likely_coupling_offset(m, chain, bones, goal, hints, where=determined == 0), last, determined
 
 
-def likely_lead(
+def likely_coupling_offset(
     m: NumberFunctions[N],
     chain: Chain,
     bones: ChainLengths,
@@ -42,16 +42,16 @@ def likely_lead(
     *,
     where: Any = True,
 ) -> N:
-    """Return the lead, rad, that brings the markers nearest to the hints; without hints the chain's own.
+    """Return the coupling_offset, rad, that brings the markers nearest to the hints; without hints the chain's own.
 
     where: the chain's own is returned in other frames as well.
     """
     searched: Any = (sum(hint.weight for hint in hints) > 0) & where
 
     def search(pick: Pick) -> tuple[N]:
-        return (_search_lead(chain, bones, pick(goal), [pick(hint) for hint in hints]),)
+        return (_search_coupling_offset(chain, bones, pick(goal), [pick(hint) for hint in hints]),)
 
-    result: tuple[N] = m.recompute_where(searched, (0.0 * goal[0] + bones.lead,), search)
+    result: tuple[N] = m.recompute_where(searched, (0.0 * goal[0] + bones.coupling_offset,), search)
     return result[0]
 
 
@@ -60,8 +60,8 @@ def bend_from_markers(
 ) -> tuple[N, Any]:
     """Return the last joint's bend, rad, from markers at the first two bones' ends and the goal; whether both are seen.
 
-    The bend is used rather than the lead: if the bones differ from the performer's, the middle joint compensates, and a
-    last joint coupled to it would be off by as much or more.
+    The bend is used rather than the offset: if the bones differ from the performer's, the middle joint compensates, and
+    a last joint coupled to it would be off by as much or more.
     """
     first, second = (_marker_at_end(chain, hints, bone) for bone in (0, 1))
     if first is None or second is None:
@@ -76,22 +76,29 @@ def _marker_at_end(chain: Chain, hints: list[MarkerHint[N]], bone: int) -> Marke
     return next((hint for hint in hints if hint.marker == end), None)
 
 
-def _search_lead(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: list[MarkerHint[Any]]) -> Any:
-    """Search the lead that brings the markers nearest to the hints, with a penalty, over all SAMPLED_LEADS at once."""
+def _search_coupling_offset(
+    chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: list[MarkerHint[Any]]
+) -> Any:
+    """Search the coupling offset that brings the markers nearest to the hints, with a penalty.
+
+    All SAMPLED_OFFSETS are tried at once.
+    """
 
     def column(number: Any) -> Floats:
         return np.asarray(number, float)[..., None]
 
     u, v = column(goal[0]), column(goal[1])
-    lead = bones.lead + SAMPLED_LEADS
-    first, middle, last, _ = bend_coupled(ARRAY, bones, (u, v), lead, farthest_reach(ARRAY, bones, lead))
-    costs = (LEAD_PENALTY_M * SAMPLED_LEADS) ** 2 + 0.0 * u
+    coupling_offset = bones.coupling_offset + SAMPLED_OFFSETS
+    first, middle, last, _ = bend_coupled(
+        ARRAY, bones, (u, v), coupling_offset, farthest_reach(ARRAY, bones, coupling_offset)
+    )
+    costs = (OFFSET_PENALTY_M * SAMPLED_OFFSETS) ** 2 + 0.0 * u
     flexions = (first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2])
     for hint in hints:
         at_u, at_v = marker_position(ARRAY, chain, hint.marker, flexions)
         squared_error = (at_u - column(hint.u)) ** 2 + (at_v - column(hint.v)) ** 2
         costs = costs + np.where(column(hint.weight) > 0, squared_error, 0.0)
-    best = bones.lead + _minimise_parabola(SAMPLED_LEADS, costs)
+    best = bones.coupling_offset + _minimise_parabola(SAMPLED_OFFSETS, costs)
     return best if np.ndim(goal[0]) else float(best)
 
 

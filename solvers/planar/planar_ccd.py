@@ -13,7 +13,7 @@ import numpy as np
 
 from ...hand.scalar_math import SCALAR, N, NumberFunctions, Pick, wrap_angle
 from .coupled_bend import CoupledBend
-from .dip_offset import dip_lead
+from .dip_offset import estimated_coupling_offset
 from .planar_chain import BendResult, Chain, ChainMarker, Flexions, MarkerHint, bones_to_marker, end_error
 from .planar_fabrik import Stopping, bone_ends
 from .planar_reach import LIMIT_TOLERANCE_RAD, bend_coupled, exact_farthest_reach, farthest_reach
@@ -31,10 +31,10 @@ UNDETERMINED_M2 = 1e-14
 
 
 class AngleCoupling(NamedTuple):
-    """The last joint's flexion is ratio · (the middle one's) + lead; numbers or arrays (N,)."""
+    """The last joint's flexion is ratio · (the middle one's) + coupling_offset; numbers or arrays (N,)."""
 
     ratio: Any
-    lead: Any
+    coupling_offset: Any
     straight: Any
     """rad, the middle joint's flexion at which the end is farthest away."""
     square: Any
@@ -63,7 +63,9 @@ class PlanarCcd(CoupledBend):
     def _bend(self, m: NumberFunctions[N], u: N, v: N, hints: list[MarkerHint[N]]) -> BendResult[N]:
         bones, shift = self.bones, self.bones.shift
         if bones.count == 1:
-            first, middle, last, error = bend_coupled(m, bones, (u, v), cast(Any, bones.lead), cast(Any, self.far))
+            first, middle, last, error = bend_coupled(
+                m, bones, (u, v), cast(Any, bones.coupling_offset), cast(Any, self.far)
+            )
         else:
             first, middle, last, error = self.descend(m, (u, v), self._coupling(m, (u, v), hints))[:4]
         return first + shift[0], middle + shift[1], last + shift[2], error
@@ -73,15 +75,15 @@ class PlanarCcd(CoupledBend):
         bones = self.bones
         if not hints or bones.count < 3:
             return self.own_coupling()
-        lead, last, determined = dip_lead(m, self.chain, bones, goal, hints)
-        far = farthest_reach(m, bones, lead)
+        coupling_offset, last, determined = estimated_coupling_offset(m, self.chain, bones, goal, hints)
+        far = farthest_reach(m, bones, coupling_offset)
         rigid = farthest_reach(m, replace(bones, ratio=0.0), last)
-        pairs = ((0.0, bones.ratio), (last, lead), (rigid.bend, far.bend), (rigid.square, far.square))
+        pairs = ((0.0, bones.ratio), (last, coupling_offset), (rigid.bend, far.bend), (rigid.square, far.square))
         return AngleCoupling(*(m.where(determined, seen, coupled) for seen, coupled in pairs))
 
     def own_coupling(self) -> AngleCoupling:
         """Return the chain's own coupling."""
-        return AngleCoupling(self.bones.ratio, self.bones.lead, self.far.bend, self.far.square)
+        return AngleCoupling(self.bones.ratio, self.bones.coupling_offset, self.far.bend, self.far.square)
 
     def descend(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: AngleCoupling) -> Swept[N]:
         """Return the nearest pose that sweeps from one of the starting poses find; the last joint keeps its coupling.
@@ -201,7 +203,7 @@ def _rotate(
     (at_u, at_v), rate = ends[joint - 1] if joint else (0.0 * before, 0.0 * before), 1.0 + 0.0 * before
     if joint == 1 and coupling is not None and bones.count == 3:
         low, high = bones.limits[2]
-        last = coupling.ratio * before + coupling.lead
+        last = coupling.ratio * before + coupling.coupling_offset
         follows: Any = m.where((last > low - LIMIT_TOLERANCE_RAD) & (last < high), coupling.ratio, 0.0)
         rate = rate + follows
         at_u, at_v = (at_u + follows * ends[1][0]) / rate, (at_v + follows * ends[1][1]) / rate
@@ -222,7 +224,7 @@ def _rotate(
 
 def _follow(m: NumberFunctions[N], bend: PlanarCcd, middle: N, coupling: AngleCoupling) -> N:
     """Return the last joint's flexion that follows the middle one's."""
-    return m.clip(coupling.ratio * middle + coupling.lead, *bend.bones.limits[2])
+    return m.clip(coupling.ratio * middle + coupling.coupling_offset, *bend.bones.limits[2])
 
 
 def planar_ccd(chain: Chain, end: ChainMarker, stopping: Stopping) -> PlanarCcd:

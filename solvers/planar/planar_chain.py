@@ -27,8 +27,8 @@ class Chain:
     limits: Floats
     """(3, 2) rad, lower and upper limit of each joint's flexion."""
     ratio: float
-    """The last joint's flexion is ratio · (the middle one's) + lead."""
-    lead: float
+    """The last joint's flexion is ratio · (the middle one's) + coupling_offset."""
+    coupling_offset: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class ChainLengths:
     """m; 0 beyond the end."""
     limits: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
     ratio: float
-    lead: float
+    coupling_offset: float
     shift: tuple[float, float, float]
     """rad, the chain's flexions minus the ones here."""
 
@@ -94,10 +94,17 @@ def bones_to_marker(chain: Chain, end: ChainMarker) -> ChainLengths:
         (float(low) - raised_by, float(high) - raised_by)
         for (low, high), raised_by in zip(chain.limits, shift, strict=True)
     ]
-    lead = chain.lead + (chain.ratio * raised if end.bone == 1 else -raised if end.bone == 2 else 0.0)
+    coupling_offset = chain.coupling_offset + (
+        chain.ratio * raised if end.bone == 1 else -raised if end.bone == 2 else 0.0
+    )
     a, b, c = lengths
     return ChainLengths(
-        end.bone + 1, (a, b, c), (limits[0], limits[1], limits[2]), chain.ratio, lead, (shift[0], shift[1], shift[2])
+        end.bone + 1,
+        (a, b, c),
+        (limits[0], limits[1], limits[2]),
+        chain.ratio,
+        coupling_offset,
+        (shift[0], shift[1], shift[2]),
     )
 
 

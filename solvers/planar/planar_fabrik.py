@@ -185,7 +185,7 @@ def backward(
         flexions.append(flexion)
         ends.append((at_u, at_v))
     if bones.count == 2:
-        flexions.append(m.clip(bones.ratio * flexions[1] + bones.lead, *bones.limits[2]))
+        flexions.append(m.clip(bones.ratio * flexions[1] + bones.coupling_offset, *bones.limits[2]))
     flexions += beyond[len(flexions) - 1 :]
     return (flexions[0], flexions[1], flexions[2]), ends
 

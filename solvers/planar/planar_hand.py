@@ -30,8 +30,8 @@ class PlanarDigit:
     side_bend: int
     """Degrees of freedom of the first joint, and the second joint's abduction; −1 if the digit has none."""
     flexions: tuple[int, int, int]
-    lead: float
-    """rad, the last joint's flexion is ratio · (the middle one's) + lead."""
+    coupling_offset: float
+    """rad, the last joint's flexion is ratio · (the middle one's) + coupling_offset."""
     ratio: float
     """The coupling's slope, ρ of thesis (4.2)."""
 
@@ -71,7 +71,7 @@ def _digit(hand: HandModel, name: str) -> PlanarDigit:
     flexions = (dof(first, "flexion"), dof(middle, "flexion"), dof(last, "flexion"))
     if -1 in flexions:
         raise HandError(f"{hand.side} hand: the {name} has no flexion in each of its three joints")
-    ratio, lead = _coupling(hand, flexions[1], flexions[2])
+    ratio, coupling_offset = _coupling(hand, flexions[1], flexions[2])
     return PlanarDigit(
         name=name,
         joints=(first, middle, last, tip),
@@ -81,7 +81,7 @@ def _digit(hand: HandModel, name: str) -> PlanarDigit:
         twist=dof(first, "twist"),
         side_bend=dof(middle, "abduction"),
         flexions=flexions,
-        lead=lead,
+        coupling_offset=coupling_offset,
         ratio=ratio,
     )
 

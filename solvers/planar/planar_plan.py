@@ -151,7 +151,7 @@ def _marked_digit(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: 
     candidates = [(column, chain_marker(digit, hand.sites[site])) for column, site in enumerate(sites)]
     markers = [(column, *candidate) for column, candidate in candidates if candidate is not None]
     markers.sort(key=lambda marker: -_distance_along(digit, marker[1]))
-    chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.lead)
+    chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.coupling_offset)
     base_rows = (digit.T_wrist_base[:3, :3] * [mirror, 1.0, 1.0]).T.tolist()
     planes = (digit.abduction, digit.twist, digit.side_bend)
     return MarkedDigit(

@@ -36,9 +36,9 @@ class FarthestReach(NamedTuple, Generic[N]):
 
 
 def bend_coupled(
-    m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], lead: N, far: FarthestReach[N]
+    m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], coupling_offset: N, far: FarthestReach[N]
 ) -> BendResult[N]:
-    """Return the bend that brings the end to its goal with the last joint coupled to the middle one, with a lead.
+    """Return the bend that brings the end to its goal with the last joint coupled to the middle one, with an offset.
 
     The first joint stays within its limits, which may keep the end off its goal; a goal out of reach is pointed at.
     Flexions of joints beyond the end that nothing determines are NaN.
@@ -50,8 +50,8 @@ def bend_coupled(
         aim = m.atan2(v, u)
         first = m.clip(aim, *bones.limits[0])
         return first, u * math.nan, u * math.nan, abs(distance - a) + distance * abs(aim - first)
-    middle = bend_at_distance(m, bones, distance * distance, lead, far)
-    last = m.clip(bones.ratio * middle + lead, *bones.limits[2])
+    middle = bend_at_distance(m, bones, distance * distance, coupling_offset, far)
+    last = m.clip(bones.ratio * middle + coupling_offset, *bones.limits[2])
     (cos, sin), (cos_both, sin_both) = m.cos_sin(middle), m.cos_sin(middle + last)
     at_u, at_v = a + b * cos + c * cos_both, b * sin + c * sin_both
     aim = m.atan2(v * at_u - u * at_v, u * at_u + v * at_v)
@@ -61,7 +61,9 @@ def bend_coupled(
     return first, middle, last, abs(distance - reach) + distance * abs(aim - first)
 
 
-def bend_at_distance(m: NumberFunctions[N], bones: ChainLengths, square: N, lead: N, far: FarthestReach[N]) -> N:
+def bend_at_distance(
+    m: NumberFunctions[N], bones: ChainLengths, square: N, coupling_offset: N, far: FarthestReach[N]
+) -> N:
     """Return the middle bend at which the end's squared distance from the base is `square` m².
 
     With the last joint coupled to the middle one, the distance falls as the middle one bends. A distance out of range
@@ -76,7 +78,7 @@ def bend_at_distance(m: NumberFunctions[N], bones: ChainLengths, square: N, lead
     target = far.square - short
     bend = m.clip(far.bend + _quadratic_step(m, short, far.slope, far.curve), bones.straightest, highest)
     for _ in range(HALLEY_STEPS):
-        reached, slope, curve = squared_distance(m, bones, bend, lead)
+        reached, slope, curve = squared_distance(m, bones, bend, coupling_offset)
         bend = m.clip(
             bend + _quadratic_step(m, attenuation * (reached - target), slope, curve), bones.straightest, highest
         )
@@ -90,11 +92,11 @@ def _quadratic_step(m: NumberFunctions[N], drop: N, slope: N, curve: N) -> N:
     return 2 * drop / m.where(denominator > 1e-12, denominator, 1e-12)
 
 
-def squared_distance(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: N) -> tuple[N, N, N]:
+def squared_distance(m: NumberFunctions[N], bones: ChainLengths, bend: N, coupling_offset: N) -> tuple[N, N, N]:
     """Return the end's squared distance at a middle bend, m², its slope and its curve as in FarthestReach."""
     a, b, c = bones.lengths
     low, high = bones.limits[2]
-    free = bones.ratio * bend + lead
+    free = bones.ratio * bend + coupling_offset
     last = m.clip(free, low, high)
     last_slope = m.where((free > low - LIMIT_TOLERANCE_RAD) & (free < high), bones.ratio, 0.0)
     (cos, sin), (cos_last, sin_last) = m.cos_sin(bend), m.cos_sin(last)
@@ -109,8 +111,8 @@ def squared_distance(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: 
     return square, slope, curve
 
 
-def farthest_reach(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> FarthestReach[N]:
-    """Find the farthest reach: straight, unless the last bone is raised or leads.
+def farthest_reach(m: NumberFunctions[N], bones: ChainLengths, coupling_offset: N) -> FarthestReach[N]:
+    """Find the farthest reach: straight, unless the last bone is raised or its joint has a coupling offset.
 
     For small bends it minimises a b x² + b c y² + a c (x + y)², where the last bend y follows the middle bend x or is
     at a limit. Newton's method refines it.
@@ -119,12 +121,12 @@ def farthest_reach(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> Farth
     low, high = bones.limits[2]
     ratio = bones.ratio
     weight = a * b + b * c * ratio * ratio + a * c * (1 + ratio) * (1 + ratio)
-    bend = -lead * (b * c * ratio + a * c * (1 + ratio)) / max(weight, 1e-12)
-    free = ratio * bend + lead
+    bend = -coupling_offset * (b * c * ratio + a * c * (1 + ratio)) / max(weight, 1e-12)
+    free = ratio * bend + coupling_offset
     clipped = m.clip(free, low, high)
     # At a limit the last bone is rigidly joined to the middle one, up to the bend at which it leaves the limit.
     rigid = -clipped * a * c / max(a * b + a * c, 1e-12)
-    leaves = (clipped - lead) / ratio if ratio else rigid
+    leaves = (clipped - coupling_offset) / ratio if ratio else rigid
     bend = m.where(
         free < low,
         m.where(rigid < leaves, rigid, leaves),
@@ -132,10 +134,10 @@ def farthest_reach(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> Farth
     )
     bend = m.clip(bend, bones.straightest, bones.limits[1][1])
     for _ in range(2):
-        _, slope, curve = squared_distance(m, bones, bend, lead)
+        _, slope, curve = squared_distance(m, bones, bend, coupling_offset)
         step = m.clip(slope / (2 * m.where(curve > 1e-9, curve, 1e-9)), -0.5, 0.5)
         bend = m.clip(bend - step, bones.straightest, bones.limits[1][1])
-    return FarthestReach(bend, *squared_distance(m, bones, bend, lead))
+    return FarthestReach(bend, *squared_distance(m, bones, bend, coupling_offset))
 
 
 def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N) -> BendResult[N]:
@@ -177,15 +179,18 @@ def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], alternative: BendRes
 
 @lru_cache(maxsize=128)
 def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:
-    """Find the farthest reach with the chain's own lead exactly, by bisection, once for all pieces of a take."""
+    """Find the farthest reach with the chain's own coupling offset exactly, by bisection.
+
+    The result is cached for all pieces of a take.
+    """
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = np.linspace(straight, highest, 256)
-    best = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.lead))[0].argmax()])
+    best = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.coupling_offset))[0].argmax()])
     low, high = max(best - 0.01, straight), min(best + 0.01, highest)
     for _ in range(60):
         mid = (low + high) / 2
-        if squared_distance(SCALAR, bones, mid, bones.lead)[1] > 0:
+        if squared_distance(SCALAR, bones, mid, bones.coupling_offset)[1] > 0:
             high = mid
         else:
             low = mid
-    return FarthestReach(high, *squared_distance(SCALAR, bones, high, bones.lead))
+    return FarthestReach(high, *squared_distance(SCALAR, bones, high, bones.coupling_offset))

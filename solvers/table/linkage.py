@@ -3,8 +3,8 @@
 The plane is the complex numbers: the real axis points along the straight digit, the imaginary axis towards the palm,
 and a bone rotated by θ is its link times exp(iθ).
 
-The thesis puts a marker on the back of each joint and models the joint as a circle of radius r, so that bending moves
-the two bones apart by a hidden link d = 2 r sin(θ/2) (Table 4.4) with the angle θ/2 (4.5-4.7). Since
+Lu's thesis (1997, chapter 4) puts a marker on the back of each joint and models the joint as a circle of radius r, so
+that bending moves the two bones apart by a hidden link d = 2 r sin(θ/2) (Table 4.4) with the angle θ/2 (4.5-4.7). Since
 
     2 r sin(θ/2) exp(iθ/2) = i r - i r exp(iθ)
 
@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 STRAIGHT_TOLERANCE = 1e-10
-"""Tolerance of a joint's cosine to 1 or -1 within which it counts as straight or folded: some picometres at the tip.
-Closer, rounding would decide the bend, and a frame solved alone would differ from the same frame in a batch."""
+"""A joint counts as straight or folded if its cosine is within this of 1 or -1: some picometres at the tip. Nearer to
+them, rounding would decide the bend, and a frame solved alone would differ from the same frame in a batch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,46 +43,51 @@ class Linkage:
     limits: Floats
     """(3, 2) lowest and highest flexion of each joint."""
     ratio: float
-    lead: float
-    """The last joint's flexion is ratio · the middle joint's + lead; the ratio is ρ of the thesis."""
+    coupling_offset: float
+    """rad. The last joint's flexion is ratio · the middle joint's + coupling_offset; the ratio is ρ of the thesis."""
 
     @property
     def bones(self) -> int:
-        """Number of joints that move the marker."""
+        """Number of bones up to the marker, which is also the number of joints that move it."""
         return len(self.links)
 
-    def last(self, bend: Floats) -> Floats:
-        """Return the last joint's flexion coupled to the middle joint's, within its limits."""
-        flexion: Floats = np.minimum(np.maximum(self.ratio * bend + self.lead, self.limits[2, 0]), self.limits[2, 1])
+    def coupled_flexion(self, middle: Floats) -> Floats:
+        """Return the last joint's flexion, rad, that follows the middle joint's by the coupling, within its limits."""
+        flexion: Floats = np.minimum(
+            np.maximum(self.ratio * middle + self.coupling_offset, self.limits[2, 0]), self.limits[2, 1]
+        )
         return flexion
 
     def coupling_deviation(self, flexions: Floats) -> Floats:
-        """(...) rad by which the last joint deviates from the coupling; for two bones, the second bending back."""
-        deviation = flexions[..., 2] - self.last(flexions[..., 1])
+        """Return how far the last joint of poses (..., 3) deviates from the coupling, rad.
+
+        With two bones, return minus the second joint's flexion instead, which is least where it bends to the palm most.
+        """
+        deviation = flexions[..., 2] - self.coupled_flexion(flexions[..., 1])
         return np.abs(deviation) if self.bones == 3 else -flexions[..., 1]
 
 
-def linkage(chain: Chain, rider: ChainMarker, radii: Floats) -> Linkage:
+def linkage(chain: Chain, marker: ChainMarker, radii: Floats) -> Linkage:
     """Return the links of a chain up to a marker on one of its bones; radii (3,) m of its joints.
 
     They start at the first joint's centre, radii[0] m below the marker on its back, which does not move.
     """
-    ends = [complex(length) for length in chain.lengths[: rider.bone]] + [complex(rider.along, -rider.dorsal)]
-    for joint, end in enumerate(ends):
-        end_radius = float(radii[joint + 1]) if joint + 1 < len(ends) else 0.0
-        ends[joint] = end + 1j * (end_radius - float(radii[joint]))
-    return Linkage(tuple(ends), chain.limits, chain.ratio, chain.lead)
+    links = [complex(length) for length in chain.lengths[: marker.bone]] + [complex(marker.along, -marker.dorsal)]
+    for joint, link in enumerate(links):
+        end_radius = float(radii[joint + 1]) if joint + 1 < len(links) else 0.0
+        links[joint] = link + 1j * (end_radius - float(radii[joint]))
+    return Linkage(tuple(links), chain.limits, chain.ratio, chain.coupling_offset)
 
 
 def exp_i(angle: Floats) -> Complex:
-    """exp(i angle)."""
+    """Return exp(i angle)."""
     result = np.empty(np.shape(angle), complex)
     result.real, result.imag = np.cos(angle), np.sin(angle)
     return result
 
 
 def straight_tip(links: tuple[complex, ...], middle: Floats, last: Floats) -> Complex:
-    """Position of the marker while the first joint is straight."""
+    """Return the position of the marker while the first joint is straight."""
     tip = np.full(np.shape(middle), links[0])
     if len(links) > 1:
         tip = tip + links[1] * exp_i(middle)
@@ -102,12 +107,12 @@ def two_link_angle(
 ) -> Floats:
     """Return the rotation of the second link relative to the first that puts the end at `distance` m from the start.
 
-    By the law of cosines: the closed form that the thesis takes from Craig. side: 1 to bend towards the palm, -1 for
-    the other solution. Out of reach, the links are straight or folded. The result is 0 if a link has no length.
+    By the law of cosines, as in the thesis. side: 1 to bend towards the palm, -1 for the other solution. If `distance`
+    is out of reach, the links are straight or folded. The result is 0 if a link has no length.
     """
     a, b = np.abs(first), np.abs(second)
-    twice = 2 * a * b
-    cosine = (distance * distance - a * a - b * b) / np.where(twice > 0, twice, 1.0)
-    corner = np.arccos(np.where(np.abs(cosine) > 1.0 - STRAIGHT_TOLERANCE, np.sign(cosine), cosine))
-    angle: Floats = np.where(twice > 0, side * corner - np.angle(second) + np.angle(first), 0.0)
+    scale = 2 * a * b
+    cosine = (distance * distance - a * a - b * b) / np.where(scale > 0, scale, 1.0)
+    bend = np.arccos(np.where(np.abs(cosine) > 1.0 - STRAIGHT_TOLERANCE, np.sign(cosine), cosine))
+    angle: Floats = np.where(scale > 0, side * bend - np.angle(second) + np.angle(first), 0.0)
     return angle

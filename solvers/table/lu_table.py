@@ -44,7 +44,7 @@ def build_index_table(linkage: Linkage, precision: float, coupled: bool) -> LuTa
     """BuildIndexTable (C.1). If `coupled`, only the middle joint is sampled, and ρ gives the last joint's angle."""
     middle = _sampled_angles(linkage.limits[1], precision)
     if coupled:
-        return _binned(linkage, middle, linkage.last(middle), precision)
+        return _binned(linkage, middle, linkage.coupled_flexion(middle), precision)
     last = _sampled_angles(linkage.limits[2], precision)
     return _binned(linkage, np.repeat(middle, len(last)), np.tile(last, len(middle)), precision)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.scalar_math import wrap_angle
-from ..planar.dip_offset import LEAD_PENALTY_M
+from ..planar.dip_offset import OFFSET_PENALTY_M
 from .linkage import Complex, Floats, Linkage, exp_i, straight_tip, tip, two_link_angle
 from .nearest_bend import REACH_TOLERANCE, LimitFaces, clamp_around, nearest
 
@@ -66,7 +66,7 @@ class HintedGoal:
         last = self._seen_last_flexion()
         seen = np.isfinite(last)
         bent = np.empty((len(last), 3))
-        for rows, coupling_cost in ((np.flatnonzero(seen), 0.0), (np.flatnonzero(~seen), LEAD_PENALTY_M)):
+        for rows, coupling_cost in ((np.flatnonzero(seen), 0.0), (np.flatnonzero(~seen), OFFSET_PENALTY_M)):
             some = self.take(rows)
             chosen = last[rows] if coupling_cost == 0 else some._search_last_flexion()
             poses, costs = some._both_solutions(chosen[:, None], coupling_cost)
@@ -77,7 +77,7 @@ class HintedGoal:
             bent[missed] = nearest(some.faces, some.goal, some.cost)
         return bent
 
-    def cost(self, flexions: Floats, coupling_cost: float = LEAD_PENALTY_M) -> Floats:
+    def cost(self, flexions: Floats, coupling_cost: float = OFFSET_PENALTY_M) -> Floats:
         """(N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the coupling."""
         deviation = self.faces.linkage.coupling_deviation(flexions) if self.faces.linkage.bones == 3 else 0.0
         cost = np.broadcast_to((coupling_cost * deviation) ** 2, flexions.shape[:2])
@@ -104,7 +104,7 @@ class HintedGoal:
         best, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
         for _ in range(ROUNDS):
             samples = np.minimum(np.maximum(best[:, None] + half * SAMPLES, low), high)
-            costs = self._both_solutions(samples, LEAD_PENALTY_M)[1]
+            costs = self._both_solutions(samples, OFFSET_PENALTY_M)[1]
             best, half = samples[np.arange(len(best)), costs.argmin(1) % len(SAMPLES)], half / 4
         return best
 

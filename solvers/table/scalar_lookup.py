@@ -13,7 +13,7 @@ class ScalarLookup:
 
     links: tuple[float, float, float, float, float, float]
     ratio: float
-    lead: float
+    coupling_offset: float
     first_limits: tuple[float, float]
     last_limits: tuple[float, float]
     ends: tuple[float, float]
@@ -46,7 +46,7 @@ class ScalarLookup:
         else:
             return None
         low, high = self.last_limits
-        coupled = self.ratio * bend + self.lead
+        coupled = self.ratio * bend + self.coupling_offset
         last = low if coupled < low else high if coupled > high else coupled
         follows = self.ratio if last == coupled else 0.0
         ax, ay, bx, by, cx, cy = self.links
@@ -63,7 +63,7 @@ class ScalarLookup:
             slope = 2 * (along * x + towards * y)
             step = error / slope if abs(slope) > MIN_SLOPE else 0.0
             bend += step
-            coupled = self.ratio * bend + self.lead
+            coupled = self.ratio * bend + self.coupling_offset
             last = low if coupled < low else high if coupled > high else coupled
             inside = self.ends[0] <= bend <= self.ends[1] and abs(error - slope * step) <= REACH_TOLERANCE
             if not inside or abs(step) > MAX_LAST_STEP or (last == coupled) != (follows != 0.0):
@@ -86,7 +86,7 @@ def scalar_lookup(table: UniformTable, branch: TableBranch, joint_depth: float =
     return ScalarLookup(
         links=(first.real, first.imag, middle.real, middle.imag, third.real, third.imag),
         ratio=linkage.ratio,
-        lead=linkage.lead,
+        coupling_offset=linkage.coupling_offset,
         first_limits=limits[0],
         last_limits=limits[2],
         ends=(low, high),

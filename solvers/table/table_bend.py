@@ -72,7 +72,7 @@ class PlanarTable:
         if self.linkage.bones == 1:
             middle = last = np.full(len(u), np.nan)
         if self.linkage.bones == 2:
-            last = self.linkage.last(middle)
+            last = self.linkage.coupled_flexion(middle)
         return first, middle, last, error
 
     def _look_up(self, branch: TableRows, u: Floats, v: Floats) -> tuple[list[Floats], Bools]:

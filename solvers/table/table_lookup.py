@@ -48,8 +48,8 @@ class TableRows:
     """One branch of each of D digits, side by side."""
 
     parameters: Floats
-    """(12, D, 1): real and imaginary parts of the three links, ratio, lead, the last joint's limits, and the smallest
-    and the largest bend of the branch."""
+    """(12, D, 1): real and imaginary parts of the three links, ratio, coupling offset, the last joint's limits, and the
+    smallest and the largest bend of the branch."""
     farthest: Floats
     """(D, 1) m², the squared distance at the branch's start."""
     straightest: Bools
@@ -89,7 +89,7 @@ def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
     for table, branch in tables:
         links = [part for link in table.linkage.links for part in (link.real, link.imag)]
         ends = sorted((branch.bends[0], branch.bends[-1]))
-        columns.append([*links, table.linkage.ratio, table.linkage.lead, *table.linkage.limits[2], *ends])
+        columns.append([*links, table.linkage.ratio, table.linkage.coupling_offset, *table.linkage.limits[2], *ends])
     bends = np.concatenate([branch.bends for _, branch in tables])
     return TableRows(
         parameters=np.array(columns).T[..., None],
@@ -104,8 +104,8 @@ def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
 
 def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools) -> LookupResult:
     """Return one Newton step from these bends, none where a digit is fully extended."""
-    first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, lead, low, high, least, most = parameters
-    coupled = ratio * bend + lead
+    first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, coupling_offset, low, high, least, most = parameters
+    coupled = ratio * bend + coupling_offset
     last = np.minimum(np.maximum(coupled, low), high)
     follows = coupled == last
     third_x, third_y = _rotate(*cos_sin(last), third_x, third_y)
@@ -121,7 +121,7 @@ def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools)
     stepped = bend + error / np.where(np.abs(slope) > MIN_SLOPE, slope, np.inf)
     stepped = np.minimum(np.maximum(stepped, least), most)
     step = stepped - bend
-    coupled = ratio * stepped + lead
+    coupled = ratio * stepped + coupling_offset
     last = np.minimum(np.maximum(coupled, low), high)
     reached = (
         (np.abs(error - slope * step) <= REACH_TOLERANCE)

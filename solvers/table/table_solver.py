@@ -163,7 +163,7 @@ def _with_radii(hand: HandModel, marked: MarkedDigit, steps: Steps, measures: Di
     digit, bend = marked.digit, steps.bend
     if digit.name not in measures.radii or not isinstance(bend, TableBend):
         return marked
-    chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.lead)
+    chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.coupling_offset)
     radii = measures.radii[digit.name]
     ends = (replace(end, bend=bend.prepared(chain, end.marker, radii)) for end in marked.ends)
     return replace(marked, ends=tuple(ends))

@@ -103,7 +103,7 @@ def test_rigs_that_cannot_be_used_are_reported(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(RigError, match=name):
             check_rig(str(tmp_path / name))
-    with pytest.raises(RigError, match=r"text.fbx: .* \(.*Unsupported version.*\), save it again"):
+    with pytest.raises(RigError, match=r"text.fbx: .* \(.*Unsupported version.*\), export it again"):
         check_rig(str(tmp_path / "text.fbx"))
     with pytest.raises(RigError, match="no such file"):
         check_rig(str(tmp_path / "nowhere.blend"))

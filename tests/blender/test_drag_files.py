@@ -11,7 +11,7 @@ import pytest
 
 from knuckle.hand.kinematics import Pose
 from knuckle.rig import detection_cache
-from knuckle.rig.posing.dragging import move, put_back, start_rig_drag
+from knuckle.rig.posing.dragging import move, restore_pose, start_rig_drag
 from knuckle.rig.posing.posable_cache import posable_hand_arm
 from knuckle.rig.posing.rig_hand import HandState
 from knuckle.tests.blender import rigs
@@ -64,6 +64,6 @@ def test_a_step_of_a_dragged_fingertip_enters_ten_files_at_most(rig: str) -> Non
         bpy.context.view_layer.update()
 
     files = entered(once_more)
-    put_back(dragged)
+    restore_pose(dragged)
     assert "rig/posing/dragging.py" in files
     assert len(files) <= MOST, "\n".join(sorted(files))

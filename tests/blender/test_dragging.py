@@ -13,7 +13,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from knuckle.hand.kinematics import Pose
 from knuckle.posing.dragging import NEAREST, WRIST, Pin
 from knuckle.rig.armature_hands import find_hands
-from knuckle.rig.posing.dragging import RigDrag, move, put_back, start_rig_drag
+from knuckle.rig.posing.dragging import RigDrag, move, restore_pose, start_rig_drag
 from knuckle.rig.posing.following import HandArm, hand_arm_of
 from knuckle.rig.posing.posable_model import fitted_to_evaluated
 from knuckle.rig.posing.rig_hand import HandState
@@ -92,7 +92,7 @@ def test_a_drag_to_where_it_is_moves_no_bone_and_is_taken_back_exactly(hand_arm:
         np.testing.assert_allclose([np.array(bone.matrix) for bone in rig.pose.bones], before, atol=2e-5)
         dragged_to(of, of.position + inwards(hand_arm, (0.1, -0.2, -0.3)), 2)
         assert np.abs(channels(rig) - exact).max() > 1e-3
-        put_back(of)
+        restore_pose(of)
         assert np.array_equal(channels(rig), exact)
         bpy.context.view_layer.update()
 

@@ -122,7 +122,7 @@ def shown_live(armature: Object, drive: DriveChoice) -> tuple[Pose, Floats, RigH
     pose.root[0, :3, 3] = shoulder + 0.8 * (wrist - shoulder) + [0.0, -0.05, 0.05]
     rig_hand = apply_pose.make_driven_hand(armature, found, hand, limited=False, drive=drive)
     for _ in range(2):
-        apply_pose.pose([apply_pose.RigHandPose(rig_hand, pose)])
+        apply_pose.pose_hands([apply_pose.RigHandPose(rig_hand, pose)])
         bpy.context.view_layer.update()
     return pose, evaluated(armature, found.bones), rig_hand
 
@@ -138,7 +138,7 @@ def test_live_drives_the_same(name: str) -> None:
     pose, after, rig_hand = shown_live(armature, "auto")
     wrist, tip = JOINT_INDEX["wrist"], JOINT_INDEX["index-finger-phalanx-distal"]
     assert np.abs(after[wrist] - before[wrist]).max() < 1e-6 and np.abs(after[tip] - before[tip]).max() > 0.01
-    rig_hand.put_back()
+    rig_hand.restore_pose()
     pose, after, rig_hand = shown_live(armature, "arm")
     off = np.linalg.norm(after[wrist, :3, 3] - pose.root[0, :3, 3])
     assert off < 1e-4, f"the wrist is {1000 * off:.2f} mm off"
@@ -149,7 +149,7 @@ def test_live_drives_the_same(name: str) -> None:
     bpy.context.scene.frame_set(2)
     assert np.linalg.norm(evaluated(armature, found.bones)[wrist, :3, 3] - pose.root[0, :3, 3]) < 1e-4
     armature.animation_data.action = None
-    rig_hand.put_back()
+    rig_hand.restore_pose()
     assert np.abs(poses_of(armature, names)[0] - at_first).max() < 1e-6
 
 

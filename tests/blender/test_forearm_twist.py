@@ -14,7 +14,7 @@ from knuckle.hand.joints import JOINT_INDEX, Side
 from knuckle.hand.kinematics import Pose
 from knuckle.pipeline.recipe import DriveChoice
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.keys.drive import driven
+from knuckle.rig.keys.drive import with_driven_parts
 from knuckle.rig.keys.forearm_twist import PRONATION, SUPINATION, find_forearm
 from knuckle.rig.keys.hand_motion import KeyedHand
 from knuckle.rig.keys.keyframes import key_hands
@@ -92,7 +92,7 @@ def test_the_hand_is_where_it_was_without_the_forearm(name: str, drive: DriveCho
     moved(armature, kind)
     found = find_hand(armature, "left")
     hand, _ = turned_hand(armature, "left", np.linspace(-90.0, 90.0, FRAMES), 0.7)
-    whole = driven(armature, found, hand, drive)
+    whole = with_driven_parts(armature, found, hand, drive)
     assert whole.forearm is not None
     with_forearm = posed(armature, whole)
     armature.animation_data_clear()
@@ -111,7 +111,7 @@ def test_each_bone_turns_as_the_forearm_does_half_way_along_it(name: str) -> Non
     found = find_hand(armature, "left")
     degrees = np.linspace(-80.0, 80.0, FRAMES)
     hand, axis = turned_hand(armature, "left", degrees, 0.6)
-    posed(armature, driven(armature, found, hand, "wrist"))
+    posed(armature, with_driven_parts(armature, found, hand, "wrist"))
     for frame, angle in enumerate(degrees, 1):
         bpy.context.scene.frame_set(frame)
         for bone, share in SHARES[name].items():
@@ -129,7 +129,7 @@ def test_the_skin_does_not_twist_shut(name: str, side: Side) -> None:
     armature = rig_with_arms(name)
     found, rest = find_hand(armature, side), rest_skin(armature)
     hand, _ = turned_hand(armature, side, np.array([-80.0, 80.0]))
-    whole = driven(armature, found, hand, "wrist")
+    whole = with_driven_parts(armature, found, hand, "wrist")
     assert whole.forearm is not None
     least = []
     for keyed in (replace(whole, forearm=None), whole):
@@ -147,7 +147,7 @@ def test_a_forearm_that_is_twisted_already_comes_to_the_same() -> None:
     armature = rig_with_arms("MakeHuman")
     found = find_hand(armature, "left")
     hand, _ = turned_hand(armature, "left", np.linspace(-60.0, 60.0, FRAMES), 0.4)
-    keyed = driven(armature, found, hand, "wrist")
+    keyed = with_driven_parts(armature, found, hand, "wrist")
     scene, frames = bpy.context.scene, np.arange(1.0, FRAMES + 1)
     seen = []
     for before in (0.0, 0.0, 50.0):
@@ -169,17 +169,17 @@ def test_live_twists_the_same_and_puts_back() -> None:
     armature = rig_with_arms("MakeHuman")
     found = find_hand(armature, "left")
     hand, _ = turned_hand(armature, "left", np.array([70.0]), 0.4)
-    posed(armature, driven(armature, found, hand, "wrist"))
+    posed(armature, with_driven_parts(armature, found, hand, "wrist"))
     names = ("lowerarm01.L", "lowerarm02.L", "wrist.L")
     keyed = np.array([rotation_of(armature, name) for name in names])
     rested(armature)
     rig_hand = apply_pose.make_driven_hand(armature, found, hand.hand, limited=False, drive="wrist")
     for _ in range(3):
-        apply_pose.pose([apply_pose.RigHandPose(rig_hand, hand.pose)])
+        apply_pose.pose_hands([apply_pose.RigHandPose(rig_hand, hand.pose)])
         bpy.context.view_layer.update()
     shown = np.array([rotation_of(armature, name) for name in names])
     assert np.abs(shown - keyed).max() < 1e-5
-    rig_hand.put_back()
+    rig_hand.restore_pose()
     bpy.context.view_layer.update()
     assert max(np.abs(rotation_of(armature, name)[1:]).max() for name in names) < 1e-6
 
@@ -190,7 +190,7 @@ def test_a_hand_that_turns_all_the_way_round_has_no_jump_and_supinates_further_t
     found = find_hand(armature, side)
     degrees = np.arange(0.0, 361.0, 5.0)
     hand, axis = turned_hand(armature, side, degrees)
-    posed(armature, driven(armature, found, hand, "wrist"))
+    posed(armature, with_driven_parts(armature, found, hand, "wrist"))
     bone = found.bones["wrist"].replace("wrist", "lowerarm02")
     turns = []
     for frame in range(1, len(degrees) + 1):
@@ -219,7 +219,7 @@ def test_a_twist_bone_that_carries_nothing_turns_too() -> None:
     twist_bone(armature)
     found = find_hand(armature, "left")
     hand, axis = turned_hand(armature, "left", np.array([80.0]), 0.5)
-    whole = driven(armature, found, hand, "wrist")
+    whole = with_driven_parts(armature, found, hand, "wrist")
     without = posed(armature, replace(whole, forearm=None))
     assert np.nanmax(np.abs(posed(armature, whole) - without)) < 1e-5
     for bone, share in {"lowerarm_l": 0.25, "lowerarm_twist_01_l": 0.75}.items():
@@ -253,6 +253,6 @@ def test_fingers_alone_key_no_forearm() -> None:
     armature = rig_with_arms("MakeHuman")
     found = find_hand(armature, "left")
     hand, _ = turned_hand(armature, "left", np.array([80.0]))
-    assert "lowerarm01.L" not in driven(armature, found, hand, "fingers").bones
-    assert {"lowerarm01.L", "lowerarm02.L"} < set(driven(armature, found, hand, "wrist").bones)
-    assert JOINT_INDEX["wrist"] in driven(armature, found, hand, "wrist").joints
+    assert "lowerarm01.L" not in with_driven_parts(armature, found, hand, "fingers").bones
+    assert {"lowerarm01.L", "lowerarm02.L"} < set(with_driven_parts(armature, found, hand, "wrist").bones)
+    assert JOINT_INDEX["wrist"] in with_driven_parts(armature, found, hand, "wrist").joints

@@ -10,7 +10,7 @@ import pytest
 from knuckle.capture.markers import Markers
 from knuckle.hand.marker_sets import from_json
 from knuckle.operators.load_capture import describe_capture
-from knuckle.pipeline.report import key_rate_note
+from knuckle.pipeline.report import key_rate_warning
 from knuckle.rig import markers_object
 
 
@@ -75,10 +75,10 @@ def test_one_line_tells_what_came() -> None:
 
 @pytest.mark.parametrize(
     ("rate", "fps", "reported"),
-    [(60.0, 24.0, "60 frames a second are keyed at 24 fps, 60%"), (60.0, None, ""), (24.0, 60.0, "")],
+    [(60.0, 24.0, "keys at 24 fps drop 60% of the capture's 60 frames per second"), (60.0, None, ""), (24.0, 60.0, "")],
 )
 def test_frames_that_keys_leave_out_are_reported(rate: float, fps: float | None, reported: str) -> None:
-    assert reported in key_rate_note(rate, fps) and bool(reported) == bool(key_rate_note(rate, fps))
+    assert reported in key_rate_warning(rate, fps) and bool(reported) == bool(key_rate_warning(rate, fps))
 
 
 def test_save_as_in_another_folder_remaps_the_path(extension, table: Path, tmp_path: Path) -> None:

@@ -202,5 +202,5 @@ def test_names_are_where_the_axes_end_and_lay_out_no_axes(armature: Object, monk
         np.testing.assert_array_equal(normal, drawn.normal)
     assert axes.label_positions(np.full((25, 4, 4), np.nan))[0] == {}
     monkeypatch.setattr(axes_overlay, "hand_axes", None)
-    reported = [text for _, text, _ in axes_overlay._names(bpy.context, armature)]
+    reported = [text for _, text, _ in axes_overlay._labels(bpy.context, armature)]
     assert reported == ["Thumb", "Index", "Middle", "Ring", "Little", "Left palm"]

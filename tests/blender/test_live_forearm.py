@@ -103,7 +103,7 @@ def recorded(armature: Object, packets: list[bytes]) -> tuple[Floats, list[int]]
     """Follow packets of VMC and key what was recorded. Returns what the last one showed, and the frames with keys."""
     followed = follow(armature, "vmc", packets)
     shown, buffer = rotations(armature), followed.buffer
-    taken = LiveTake("Live", buffer.times, buffer.poses(), followed.rigs.posed(), forearms=buffer.forearms())
+    taken = LiveTake("Live", buffer.times, buffer.poses(), followed.rigs.rig_hands(), forearms=buffer.forearms())
     began = round(float(buffer.times[0]) * RATE)
     run_to_end(key_live(taken, bpy.context.scene, began + 1))
     return shown, list(range(began + 1, began + len(buffer) + 1))

@@ -15,7 +15,7 @@ import knuckle
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.operators import keymap
 from knuckle.operators.help_pages import PAGES, page_url
-from knuckle.operators.preferences import COLORS, DEFAULTS, PACKAGE, color, preferences
+from knuckle.operators.preferences import COLORS, DEFAULTS, PACKAGE, overlay_colour, preferences
 from knuckle.panels.hand_menu import ENTRIES, PIE
 from knuckle.panels.sidebar import KNUCKLE_PT_presets
 from knuckle.registration import defined
@@ -166,9 +166,9 @@ def test_a_file_that_is_not_saved_records_among_the_documents(
 
 
 def test_colors_of_the_overlay_follow_the_preferences(enabled: Any) -> None:
-    assert color("index-finger") == pytest.approx(COLORS["index_finger"][1])
+    assert overlay_colour("index-finger") == pytest.approx(COLORS["index_finger"][1])
     enabled.color_index_finger = (0.0, 0.5, 1.0, 1.0)
-    assert color("index-finger") == (0.0, 0.5, 1.0, 1.0)
+    assert overlay_colour("index-finger") == (0.0, 0.5, 1.0, 1.0)
     bpy.context.preferences.addons.remove(bpy.context.preferences.addons[PACKAGE])
     assert preferences().color_index_finger == COLORS["index_finger"][1]
     bpy.context.preferences.addons.new().module = PACKAGE

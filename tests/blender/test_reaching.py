@@ -10,7 +10,7 @@ from knuckle.errors import RigError
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from knuckle.posing.dragging import Pin
 from knuckle.rig.posing import pin_reach
-from knuckle.rig.posing.dragging import moved_bones, put_back
+from knuckle.rig.posing.dragging import moved_bones, restore_pose
 from knuckle.rig.posing.following import HandArm, current_arm
 from knuckle.rig.posing.pin_reach import pin_distances, pins_at_fingertips, reach_pins
 from knuckle.tests.blender.making import Floats
@@ -73,7 +73,7 @@ def test_what_is_out_of_reach_is_reached_for_and_reported(hand_arm: HandArm) -> 
         assert (place(hand_arm, "wrist") - before) @ way > 0
     rig = bpy.data.objects[hand_arm.rig_hand.binding.armature]
     exact = channels(rig)
-    put_back(dragged)
+    restore_pose(dragged)
     assert np.abs(channels(rig) - exact).max() > 1e-3 or not moved_bones(dragged)[0]
 
 

@@ -247,13 +247,16 @@ def _files(folder: Path) -> dict[str, Path]:
     [
         ("missing.fbx", "no such file"),
         ("other.fbx", "does not start as FBX does"),
-        ("pointer.fbx", "a pointer of Git LFS, not the file itself, fetch that with 'git lfs pull'"),
+        ("pointer.fbx", "a Git LFS pointer, not the file itself, fetch it with 'git lfs pull'"),
         ("broken.fbx", "Blender finds nothing in it"),
         ("broken.glb", "Blender cannot import it as glTF"),
         ("broken.gltf", "Blender cannot import it as glTF"),
         ("broken.usda", "Blender cannot import it as USD"),
         ("broken.usdz", "Blender cannot import it as USD"),
-        ("packed.gltf", r"as glTF \(Extension KHR_texture_basisu is not available.*\), save it again from its source"),
+        (
+            "packed.gltf",
+            r"as glTF \(Extension KHR_texture_basisu is not available.*\), export it again from the program",
+        ),
         ("empty.gltf", "Blender finds nothing in it"),
         ("camera.gltf", "there is no armature in it"),
     ],
@@ -290,7 +293,7 @@ def test_an_importer_that_crashes_stops_its_own_process_only(tmp_path: Path, mon
     path = exported(armature, "glTF", tmp_path)
     crash = tmp_path / "crash.py"
     crash.write_text("import os\nos.abort()\n")
-    monkeypatch.setattr(imported_file, "PROGRAM", crash)
+    monkeypatch.setattr(imported_file, "IMPORT_SCRIPT", crash)
     with pytest.raises(CaptureError, match="Blender stopped while importing it"):
         read(path)
 
@@ -301,7 +304,7 @@ def test_closing_the_import_ends_its_process(tmp_path: Path, monkeypatch: pytest
     path = exported(armature, "glTF", tmp_path)
     wait, started = tmp_path / "wait.py", tmp_path / "pid"
     wait.write_text(f"import os, time\nopen({str(started)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n")
-    monkeypatch.setattr(imported_file, "PROGRAM", wait)
+    monkeypatch.setattr(imported_file, "IMPORT_SCRIPT", wait)
     work = read_scene_file(path)
     while not started.exists() or not started.read_text():
         next(work)

@@ -181,7 +181,7 @@ def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:
     rig_hand = apply_pose.make_driven_hand(armature, find_hand(armature, "left"), hand, drive="wrist")
     roots = placed(armature, "wrist").hands[0].pose.root
     for root, beyond in zip(roots, BEYOND, strict=True):
-        apply_pose.pose([apply_pose.RigHandPose(rig_hand, Pose(hand, root[None], hand.neutral[None]))])
+        apply_pose.pose_hands([apply_pose.RigHandPose(rig_hand, Pose(hand, root[None], hand.neutral[None]))])
         assert rig_hand.mover is not None and rig_hand.mover.strain is not None
         assert bool(rig_hand.mover.strain.excess_bend[0] > 0) == beyond
 

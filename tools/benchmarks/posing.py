@@ -86,7 +86,7 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
     import numpy as np
     from mathutils import Vector
 
-    from knuckle.rig.posing.dragging import move, put_back, start_rig_drag
+    from knuckle.rig.posing.dragging import move, restore_pose, start_rig_drag
     from knuckle.rig.posing.posable_cache import posable_hand_arm
 
     hand_arm = posable_hand_arm(armature, "right")
@@ -106,7 +106,7 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
         busy.append(time.thread_time() - own_time)
         solved.append(ended - began)
         evaluated.append(ended - posed)
-    put_back(dragged)
+    restore_pose(dragged)
     binding = hand_arm.rig_hand.binding
     from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 
@@ -146,7 +146,7 @@ def wander(minutes: float) -> str:
 
     from knuckle.operators.pins import pins_of
     from knuckle.posing.dragging import DRAGGABLE
-    from knuckle.rig.posing.dragging import move, put_back, start_rig_drag
+    from knuckle.rig.posing.dragging import move, restore_pose, start_rig_drag
     from knuckle.rig.posing.posable_cache import posable_hand_arm
 
     armature = opened("default hand")
@@ -169,7 +169,7 @@ def wander(minutes: float) -> str:
             bpy.context.view_layer.update()
             steps += 1
         if rng.random() < 0.7:
-            put_back(dragged)
+            restore_pose(dragged)
         assert last is not None and np.isfinite(last.pose.angles).all() and np.isfinite(last.pose.root).all()
         drags += 1
     return (

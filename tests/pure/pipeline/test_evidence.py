@@ -88,7 +88,7 @@ def test_a_problem_names_its_part_its_frames_and_why() -> None:
     assert problems[0].parts == ("ring-finger",)
     assert (problems[0].first, problems[0].last) == (79, 94)
     reported = as_report(problems)[0]
-    assert reported["reason"] == "ring fingertip 18 mm off, 16 frames: marker leapt"
+    assert reported["reason"] == "ring fingertip 18 mm off, 16 frames: marker jumped"
     assert (reported["hand"], reported["first"], reported["last"]) == ("right", 80, 95)
 
 
@@ -162,9 +162,9 @@ def test_an_error_at_a_joint_limit_comes_with_what_a_person_does_about_it() -> N
     problems = rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),)))
     (reported,) = limit_notes(problems, {"right": {}})
     assert reported.startswith(
-        "the right hand's ring finger is off where a joint is at its limit: look where its markers"
+        "the right hand's ring finger is off where a joint is at its limit: check where its markers"
     )
-    assert "limits_deg in a performer's file" in reported and "--no-rig-limits" not in reported
+    assert "limits_deg in the performer's file" in reported and "--no-rig-limits" not in reported
     assert "--no-rig-limits" in limit_notes(problems, {"right": {"limited_bones": 3}})[0]
     assert limit_notes(rank(Evidence(solved.targets.times, (hand,))), {"right": {}}) == []
 

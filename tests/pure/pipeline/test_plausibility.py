@@ -12,7 +12,7 @@ from knuckle.hand.proportions import adult
 from knuckle.pipeline.job import run
 from knuckle.pipeline.plausibility import implausible_lengths
 from knuckle.pipeline.recipe import Recipe
-from knuckle.pipeline.report import rate_doubt
+from knuckle.pipeline.report import rate_warning
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -68,6 +68,6 @@ def test_noise_is_not_solved_without_a_word(tmp_path: Path, spread: float, seed:
 
 
 def test_unusual_rates_are_reported():
-    assert "0.5 Hz is an unusual rate" in rate_doubt({"rate": 0.5, "frames": 20})
-    assert "4000 Hz" in rate_doubt({"rate": 4000.0, "frames": 20})
-    assert not rate_doubt({"rate": 1.0, "frames": 1}) and not rate_doubt({"rate": 119.88, "frames": 20})
+    assert "0.5 Hz is an unusual rate" in rate_warning({"rate": 0.5, "frames": 20})
+    assert "4000 Hz" in rate_warning({"rate": 4000.0, "frames": 20})
+    assert not rate_warning({"rate": 1.0, "frames": 1}) and not rate_warning({"rate": 119.88, "frames": 20})

@@ -8,7 +8,7 @@ from hypothesis import given
 from knuckle.rig.keys.take_problems import TakeProblem
 from knuckle.rig.keys.visited_problems import MAX_VISITS, Visits
 
-THUMB = TakeProblem("right", ("thumb",), 10.0, 30.0, 20.0, 4.0, "thumb marker leapt", "marker_leap")
+THUMB = TakeProblem("right", ("thumb",), 10.0, 30.0, 20.0, 4.0, "thumb marker jumped", "marker_leap")
 PLACES = st.lists(st.tuples(st.sampled_from(["thumb", "palm"]), st.integers(0, 9)), unique=True, max_size=12)
 
 

@@ -21,8 +21,8 @@ BONES = bones_to_marker(Chain(np.array([0.045, 0.026, 0.02]), LIMITS, 2 / 3, 0.0
 
 
 def test_a_straight_digit_bends_its_last_joint_too_whatever_rounding_made_of_its_lead():
-    for lead in (0.0, 1e-15, -1e-15):
-        square, _, curve = squared_distance(SCALAR, BONES, 0.0, lead)
+    for coupling_offset in (0.0, 1e-15, -1e-15):
+        square, _, curve = squared_distance(SCALAR, BONES, 0.0, coupling_offset)
         bend = 1e-3
         u, v = end_position(SCALAR, BONES, (0.0, bend, 2 / 3 * bend))
         assert abs((square - u * u - v * v) / bend**2 - curve) < 1e-3 * curve

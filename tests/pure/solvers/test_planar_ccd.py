@@ -44,18 +44,18 @@ def test_a_middle_joint_that_carries_the_last_one_ends_where_both_together_can_d
         for _ in range(200):
             first, middle, last = sweep(SCALAR, bend, (first, middle, last), tuple(goal), own)
         bends = own.straight + (high - own.straight) * (STEPS + 1) / 2
-        pairs = np.clip(own.ratio * bends + own.lead, low_last, high_last)
+        pairs = np.clip(own.ratio * bends + own.coupling_offset, low_last, high_last)
         tried = np.stack([np.full_like(bends, first), bends, pairs], -1)
         near = distances(STIFF, tried, goal)[np.abs(bends - middle) < 0.1]
         assert distances(STIFF, np.array([[first, middle, last]]), goal)[0] <= near.min() + 1e-6
-        assert last == pytest.approx(np.clip(own.ratio * middle + own.lead, low_last, high_last), abs=1e-12)
+        assert last == pytest.approx(np.clip(own.ratio * middle + own.coupling_offset, low_last, high_last), abs=1e-12)
 
 
 def test_the_pose_of_the_coupling_is_found_by_more_sweeps_the_straighter_it_is():
     """Its known weakness: each sweep gains less near a straight digit, since its joints all move the end alike."""
     bend = planar_ccd(FREE, TIP, STOPPING)
     own, middle = bend.own_coupling(), np.deg2rad([45.0, 22.0, 11.0])
-    true = np.stack([0 * middle + 0.4, middle, own.ratio * middle + own.lead], -1)
+    true = np.stack([0 * middle + 0.4, middle, own.ratio * middle + own.coupling_offset], -1)
     found = bend.descend(ARRAY, tuple(ends(FREE, true).T), own)
     assert found.error.max() < 1e-4
     assert np.abs(np.stack(found[:3], -1) - true)[:2].max() < np.deg2rad(0.5)
@@ -66,7 +66,7 @@ def test_the_pose_of_the_coupling_is_found_by_more_sweeps_the_straighter_it_is()
 def test_a_goal_at_a_starting_pose_takes_no_sweep():
     bend = planar_ccd(FREE, TIP, STOPPING)
     own, middle = bend.own_coupling(), np.deg2rad([2.0, 16.0, 64.0])
-    true = np.stack([0 * middle + 0.4, middle, own.ratio * middle + own.lead], -1)
+    true = np.stack([0 * middle + 0.4, middle, own.ratio * middle + own.coupling_offset], -1)
     found = bend.descend(ARRAY, tuple(ends(FREE, true).T), own)
     assert found.error.max() < 1e-9 and not found.sweeps.any()
 

@@ -278,7 +278,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "pointer.csv",
         text("version https://git-lfs.github.com/spec/v1\noid sha256:22bb\nsize 75047961\n"),
-        "pointer.csv: a pointer of Git LFS, not the file itself, fetch that with 'git lfs pull'",
+        "pointer.csv: a Git LFS pointer, not the file itself, fetch it with 'git lfs pull'",
     ),
     (
         "twice.csv",

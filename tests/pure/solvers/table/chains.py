@@ -35,7 +35,7 @@ def grid(chain: Chain, steps: int):
 
 
 def coupled(chain: Chain, first, middle):
-    last = np.clip(chain.ratio * np.asarray(middle) + chain.lead, *chain.limits[2])
+    last = np.clip(chain.ratio * np.asarray(middle) + chain.coupling_offset, *chain.limits[2])
     return np.stack(np.broadcast_arrays(first, middle, last), -1)
 
 

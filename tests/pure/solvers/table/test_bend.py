@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from knuckle.solvers.planar.dip_offset import LEAD_PENALTY_M
+from knuckle.solvers.planar.dip_offset import OFFSET_PENALTY_M
 from knuckle.solvers.planar.planar_chain import ChainMarker, MarkerHint
 from knuckle.solvers.table.linkage import linkage, straight_tip, tip, two_link_angle
 from knuckle.solvers.table.table_bend import planar_table
@@ -80,13 +80,13 @@ def test_the_lookup_agrees_with_trying_every_bend(name):
     chain, table = CHAINS[name], TABLES[name]
     peak = build(table.linkage).forwards.bends[0]
     tried = np.arange(peak, chain.limits[1, 1], np.deg2rad(0.002))
-    last = table.linkage.last(tried)
+    last = table.linkage.coupled_flexion(tried)
     distances = np.abs(straight_tip(table.linkage.links, tried, last))
     rng = np.random.default_rng(3)
     asked = rng.uniform(distances[-1], distances[0] * 0.999, 300)
     nearest_entry = tried[np.abs(distances[:, None] - asked).argmin(0)]
     found, _ = many(table, asked * np.exp(0.9j))
-    free = np.abs(found[:, 2] - table.linkage.last(found[:, 1])) < 1e-9
+    free = np.abs(found[:, 2] - table.linkage.coupled_flexion(found[:, 1])) < 1e-9
     assert free.sum() > 150
     off = np.rad2deg(np.abs(found[free, 1] - nearest_entry[free]).max())
     assert off < 0.01, f"{off:.4f} degrees > 0.01"
@@ -143,7 +143,7 @@ def test_one_inner_joint_is_heeded_as_well_as_any_bend_of_the_last_joint_could()
 
         def price(flexions, seen=hint):
             apart = np.abs(FINGER.lengths[0] * np.exp(1j * flexions[..., 0]) - seen.u - 1j * seen.v)
-            return apart**2 + (LEAD_PENALTY_M * table.linkage.coupling_deviation(flexions)) ** 2
+            return apart**2 + (OFFSET_PENALTY_M * table.linkage.coupling_deviation(flexions)) ** 2
 
         found, error = many(table, goal, [hint])
         assert error.max() < 1e-8
@@ -183,7 +183,7 @@ def test_odd_goals_give_finite_poses_within_limits(goal):
 
 @pytest.mark.parametrize("lengths", [(0.0, 0.0, 0.0), (0.04, 0.0, 0.0), (0.0, 0.02, 0.02), (0.04, 0.02, 0.0)])
 def test_bones_of_no_length_give_finite_poses(lengths):
-    chain = type(FINGER)(np.array(lengths), FINGER.limits, FINGER.ratio, FINGER.lead)
+    chain = type(FINGER)(np.array(lengths), FINGER.limits, FINGER.ratio, FINGER.coupling_offset)
     found, _ = many(table_of(chain), np.array([0j, 0.03 + 0.01j, -0.5 + 0j]))
     assert np.isfinite(found).all()
 

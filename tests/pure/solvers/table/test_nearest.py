@@ -55,7 +55,7 @@ def test_shorter_chains_are_brought_as_near_as_they_get(bone, goal):
 
 @pytest.mark.parametrize("lengths", [(0.0, 0.0, 0.0), (0.04, 0.0, 0.0), (0.0, 0.02, 0.02)])
 def test_bones_of_no_length_give_finite_poses_within_limits(lengths):
-    chain = type(FINGER)(np.array(lengths), FINGER.limits, FINGER.ratio, FINGER.lead)
+    chain = type(FINGER)(np.array(lengths), FINGER.limits, FINGER.ratio, FINGER.coupling_offset)
     links = up_to_tip(chain)
     found = nearest(limit_faces(links), np.array([0.0, 0.03 + 0.01j, -0.5]))
     assert np.isfinite(found).all()
