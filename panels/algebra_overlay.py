@@ -74,11 +74,11 @@ def _switch(on: bool) -> None:
                 area.tag_redraw()
 
 
-def traces(armature: "Object", known: DetectedHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
+def traces(armature: "Object", detected: DetectedHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
     """Return the traces that are drawn, see TraceCache.traces."""
     targets = SESSION.drag_targets
     dragged = targets is not None and (targets.armature, targets.side) == (armature.name, side)
-    return SESSION.algebra.traces(armature, known, side, parts, targets.tips if targets and dragged else None)
+    return SESSION.algebra.traces(armature, detected, side, parts, targets.tips if targets and dragged else None)
 
 
 def draw_shapes() -> None:
@@ -139,11 +139,11 @@ def _traces(context: "Context") -> tuple[Trace, ...]:
     if hand is None or not space.overlay.show_overlays or not hand[0].visible_in_viewport_get(space):
         return ()
     armature, side = hand
-    known = detected_hands(armature)
-    if known is None or side not in known.usable:
+    detected = detected_hands(armature)
+    if detected is None or side not in detected.usable:
         return ()
     try:
-        return traces(armature, known, side, context.window_manager.knuckle_algebra.parts)
+        return traces(armature, detected, side, context.window_manager.knuckle_algebra.parts)
     except KnuckleError:
         # The panel shows the reason.
         return ()

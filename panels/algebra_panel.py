@@ -51,11 +51,11 @@ class KNUCKLE_PT_algebra(bpy.types.Panel):
 def _describe_steps(layout: "UILayout", context: "Context", chosen: Any) -> None:
     """Describe the step for each part that is shown."""
     hand = chosen_hand(context)
-    known = detected_hands(hand[0]) if hand else None
-    if hand is None or known is None:
+    detected = detected_hands(hand[0]) if hand else None
+    if hand is None or detected is None:
         return
     try:
-        traces = algebra_overlay.traces(hand[0], known, hand[1], chosen.parts)
+        traces = algebra_overlay.traces(hand[0], detected, hand[1], chosen.parts)
     except KnuckleError as error:
         paragraph(layout, context, sentence(str(error)), "INFO")
         return

@@ -77,7 +77,7 @@ def _hands(context: "Context") -> Iterator[MarkerLines]:
         return
     markers_obj = capture_object(context, str(report.get("capture")))
     for playing in playing_with(armature, context.scene) if markers_obj is not None else ():
-        known = detected_hands(playing)
-        for side, binding in known.bindings.items() if known is not None else ():
+        detected = detected_hands(playing)
+        for side, binding in detected.bindings.items() if detected is not None else ():
             worn = report["hands"].get(side, {}).get("markers")
             yield marker_lines(playing, binding, worn, markers_obj, context.scene.frame_current_final)

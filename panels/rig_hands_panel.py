@@ -36,8 +36,8 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
     def draw_header_preset(self, context: "Context") -> None:
         """Draw a warning icon and the switch of the axes, visible while the panel is closed."""
         armature = driven_armature(context.scene)
-        known = detected_hands(armature) if armature else None
-        if known and (known.problem or known.problems or any(map(_is_unsure, known.hands.values()))):
+        detected = detected_hands(armature) if armature else None
+        if detected and (detected.problem or detected.problems or any(map(_is_unsure, detected.hands.values()))):
             self.layout.label(text="", icon="ERROR")
         self.layout.prop(context.scene.knuckle_rig, "axes", text="", icon="EMPTY_AXIS")
         self.layout.separator()
@@ -46,11 +46,11 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
         """Draw the operators on both hands, and a subpanel for each."""
         layout, armature = self.layout, driven_armature(context.scene)
         assert armature is not None, "poll"
-        known = detected_hands(armature)
-        if known is None:
+        detected = detected_hands(armature)
+        if detected is None:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
-        for message in filter(None, (known.refused, known.problem)):
+        for message in filter(None, (detected.refused, detected.problem)):
             paragraph(layout, context, sentence(message), "ERROR")
         row = layout.row(align=True)
         row.operator("knuckle.detect_again", icon="FILE_REFRESH")
@@ -58,7 +58,9 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
         row.operator("knuckle.import_mapping", text="", icon="IMPORT")
         for side in SIDES:
             bones = getattr(context.scene.knuckle_rig, side)
-            _hand(layout, context, _Hand(armature, side, known.hands.get(side), known.problems.get(side, ""), bones))
+            _hand(
+                layout, context, _Hand(armature, side, detected.hands.get(side), detected.problems.get(side, ""), bones)
+            )
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,9 @@ def _state(found: FoundHand | None) -> str:
 
 
 def _how_found(layout: "UILayout", context: "Context", found: FoundHand) -> None:
-    known = f"named as in {found.family}" if found.family else "unknown names"
+    naming = f"named as in {found.family}" if found.family else "unknown names"
     # This row is always drawn, so that buttons below do not move when the mapping becomes custom.
-    pair(layout, "Bones", "custom" if found.corrected else known)
+    pair(layout, "Bones", "custom" if found.corrected else naming)
     if found.side_confidence < MIN_SIDE_CONFIDENCE:
         paragraph(
             layout,

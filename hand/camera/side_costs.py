@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..joints import SIDES, Side
 from ..mirror import other_side
 
-UNSURE = 0.2
+CERTAIN_DIFFERENCE = 0.2
 """Difference of the costs of both sides, as a fraction of their sum, below which the landmarks hardly show the side."""
 
 
@@ -23,23 +23,23 @@ class SideCosts:
     """The side that the source claims; None if that is not known, or may be a mirror's."""
 
     @property
-    def sure(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether one side costs much more than the other."""
         low, high = sorted(self.costs.values())
-        return high - low > UNSURE * (high + low)
+        return high - low > CERTAIN_DIFFERENCE * (high + low)
 
     @property
     def is_known(self) -> bool:
         """Whether anything shows the side."""
-        return self.sure or self.claim is not None
+        return self.is_certain or self.claim is not None
 
     @property
     def side(self) -> Side:
-        """The likelier side: the one that costs less, unless that is not sure and the source claims the other."""
+        """The likelier side: the one that costs less, unless that is not certain and the source claims the other."""
         cheaper = min(SIDES, key=lambda candidate: self.costs[candidate])
-        return cheaper if self.sure or self.claim is None else self.claim
+        return cheaper if self.is_certain or self.claim is None else self.claim
 
     @property
     def sides(self) -> tuple[Side, ...]:
         """The sides that are possible, the likelier first."""
-        return (self.side,) if self.sure else (self.side, other_side(self.side))
+        return (self.side,) if self.is_certain else (self.side, other_side(self.side))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Part = Literal["fore", "upper"]
+ArmPart = Literal["fore", "upper"]
 """The part of an arm that a bone's name suggests."""
 
 FOREARM_RATIO, UPPER_ARM_RATIO = 1.35, 1.15
@@ -26,7 +26,7 @@ COINCIDENT = 0.02
 """Fraction of a hand length: heads within this distance of each other coincide."""
 
 
-def arm_above(heads: Floats, hand: float, suggested: Sequence[Part | None]) -> tuple[int, int] | None:
+def arm_above(heads: Floats, hand: float, suggested: Sequence[ArmPart | None]) -> tuple[int, int] | None:
     """Return the rows of the bones that start at the elbow and at the shoulder; None if nothing resembles an arm.
 
     heads: (N, 3) heads of the wrist's bone and its ancestors, nearest first. hand: the hand's length in the same unit.

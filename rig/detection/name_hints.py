@@ -8,8 +8,8 @@ from functools import cache
 
 from ...hand.joints import SIDES, Side, digit_of
 from ..mappings import FAMILIES, WORDS, BoneNaming
-from ..mappings.family import PARTS
-from .arms import Part
+from ..mappings.family import ARM_PARTS
+from .arms import ArmPart
 
 MIN_KNOWN_NAMES = 6
 """A hand belongs to a family of rigs if the family knows at least this many of its bone names."""
@@ -54,11 +54,11 @@ def hints(names: Iterable[str]) -> NameHints:
     return NameHints(family.name, family_side if distinguishes_sides else side, digits, joints, ends, non_hand_bones)
 
 
-def arm_part(name: str) -> Part | None:
+def arm_part(name: str) -> ArmPart | None:
     """Return the part of an arm that a bone's name suggests; None if none."""
     # WORDS.arms marks words that must be at the end of a name with $.
     letters = re.sub(r"[^a-z]", "", name.lower()) + "$"
-    return next((part for part in PARTS if any(word in letters for word in WORDS.arms[part])), None)
+    return next((part for part in ARM_PARTS if any(word in letters for word in WORDS.arms[part])), None)
 
 
 def normalised(name: str) -> str:
@@ -85,7 +85,7 @@ def _best_family(names: Mapping[str, str]) -> tuple[BoneNaming, Side, dict[str, 
 def _normalised_table(name: str, side: Side) -> dict[str, str]:
     """Return normalised bone name -> joint for one side of a family."""
     family = next(family for family in FAMILIES if family.name == name)
-    return {normalised(bone): joint for joint, bone in family.hand(side).items()}
+    return {normalised(bone): joint for joint, bone in family.bone_names(side).items()}
 
 
 def _tokens(name: str) -> list[str]:

@@ -11,7 +11,7 @@ from ...hand.joints import DIGITS, JOINT_INDEX, SIDES, Side
 VERSION = 1
 MAX_BYTES = 64 * 1024
 LONGEST_NAME = 200
-PARTS: tuple[Literal["fore"], Literal["upper"]] = ("fore", "upper")
+ARM_PARTS: tuple[Literal["fore"], Literal["upper"]] = ("fore", "upper")
 """The parts of an arm."""
 
 
@@ -26,7 +26,7 @@ class BoneNaming:
     bones: dict[str, str]
     """joint -> bone name with {side}; joints that the family never has are left out."""
 
-    def hand(self, side: Side) -> dict[str, str]:
+    def bone_names(self, side: Side) -> dict[str, str]:
         """Return joint -> bone name of one side."""
         return {joint: bone.replace("{side}", self.sides[side]) for joint, bone in self.bones.items()}
 
@@ -75,12 +75,12 @@ def read_words(path: Path) -> NameWords:
         raise RigError(f"{path.name}: digits is {digits!r:.80}, expected words for {', '.join(DIGITS)}")
     if not isinstance(sides, dict) or set(sides) != set(SIDES):
         raise RigError(f"{path.name}: sides is {sides!r:.80}, expected words for left and right")
-    if not isinstance(arms, dict) or set(arms) != set(PARTS):
+    if not isinstance(arms, dict) or set(arms) != set(ARM_PARTS):
         raise RigError(f"{path.name}: arms is {arms!r:.80}, expected words for upper and fore")
     return NameWords(
         {digit: _words(path, digits[digit]) for digit in DIGITS},
         {side: _words(path, sides[side]) for side in SIDES},
-        {part: _words(path, arms[part]) for part in PARTS},
+        {part: _words(path, arms[part]) for part in ARM_PARTS},
         _words(path, data.get("ends")),
         _words(path, data.get("others")),
     )

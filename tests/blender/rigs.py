@@ -14,7 +14,7 @@ from knuckle.tests.resources import Folder
 
 def family(name: str, side: Side) -> dict[str, str]:
     """joint -> bone as a family names them."""
-    return next(family for family in FAMILIES if family.name == name).hand(side)
+    return next(family for family in FAMILIES if family.name == name).bone_names(side)
 
 
 def rig_file(name: str) -> Path:

@@ -80,7 +80,7 @@ def test_the_binding_of_knuckles_own_hand_is_the_one_that_geometry_finds() -> No
 
 def renamed(armature: bpy.types.Object, family: BoneNaming, side: Side, prefix: str = "") -> dict[str, str]:
     """joint -> the bone's new name; joints that the family does not know have names that say nothing."""
-    names = {joint: f"x{number}" for number, joint in enumerate(JOINTS)} | family.hand(side)
+    names = {joint: f"x{number}" for number, joint in enumerate(JOINTS)} | family.bone_names(side)
     for joint in JOINTS:
         if joint in armature.data.bones:
             armature.data.bones[joint].name = prefix + names[joint]
