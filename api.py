@@ -118,7 +118,8 @@ def joints(take: Take) -> dict[str, NDArray[Any]]:
         world, whose signs do not flip between frames; `left_predicted` (F, 25); `left_angles` (F, 26) in radians;
         `left_angle_names` (26,).
     """
-    return joint_arrays(take)
+    # The take keeps its own: poses compute their joints once.
+    return {name: array.copy() for name, array in joint_arrays(take).items()}
 
 
 def key(take: Take, out: str | Path) -> tuple[str, ...]:

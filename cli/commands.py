@@ -146,10 +146,12 @@ def _labels(options: argparse.Namespace) -> None:
     expect_writable(options.out, ".json", unlike=_inputs(options))
     expect_replaceable([options.out], options.force)
     recipe = cli_options.recipe_of(options)
-    groups = marker_learning.learn_markers(recipe, api.reader(recipe))
+    groups, notes = marker_learning.learn_markers(recipe, api.reader(recipe))
     write_json(options.out, to_json(groups))
     for side, spots in groups.items():
         say(f"{side} hand: learnt where its {len(spots)} markers sit")
+    for note in notes:
+        say(f"  note: {note}")
 
 
 def _solvers(_options: argparse.Namespace) -> None:

@@ -10,8 +10,8 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THRE
 
 def use_one_thread() -> None:
     """Give BLAS one thread in this process, unless a number was chosen; call it before NumPy is imported."""
-    for name, value in ONE_THREAD.items():
-        os.environ.setdefault(name, value)
+    if not any(name in os.environ for name in ONE_THREAD):
+        os.environ.update(ONE_THREAD)
 
 
 @contextmanager

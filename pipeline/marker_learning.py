@@ -12,8 +12,8 @@ from .assignment import Reader, assign_hands, label_markers, positions_of, read,
 from .recipe import Recipe
 
 
-def learn_markers(recipe: Recipe, reader: Reader = read_file) -> Groups:
-    """Return a marker map with the spots on the skin of each hand in a recipe's labelled capture.
+def learn_markers(recipe: Recipe, reader: Reader = read_file) -> tuple[Groups, tuple[str, ...]]:
+    """Return a marker map with the spots on the skin of each hand in a recipe's labelled capture, and notes.
 
     The labels of the capture, or the recipe's map, say which joint each marker is near; the movement says on which bone
     it sits and where. Raises MarkerMapError if the labels name no hand, HandError if too few frames show one.
@@ -27,9 +27,10 @@ def learn_markers(recipe: Recipe, reader: Reader = read_file) -> Groups:
     )
     for problem in found.problems.values():
         raise problem
-    return {
+    groups: Groups = {
         side: {label: _rounded(spot) for label, spot in fitted.spots().items()} for side, fitted in found.fits.items()
     }
+    return groups, found.notes
 
 
 def _rounded(spot: Spot) -> Spot:

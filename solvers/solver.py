@@ -27,7 +27,7 @@ class State:
 
 @runtime_checkable
 class StateOfPose(Protocol):
-    """A state of which nothing but the last pose changes from frame to frame."""
+    """A state whose next poses depend on the last pose alone; what else it holds is figures of the last piece."""
 
     def before(self, frame: int, pose: Pose) -> State:
         """Return the state before a frame, from 1, of the solved poses (F) that led to this state."""

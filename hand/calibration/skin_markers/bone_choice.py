@@ -90,10 +90,12 @@ def choose_bones(hands: Sequence[BoneOptions], seen: Sequence[VisibleMarkers]) -
     chosen = [MarkerBones(options.digits.copy(), np.zeros(len(options.digits), np.int64)) for options in hands]
     for digit in range(len(DIGITS)):
         worn = [[options.spots[m] for m in options.outwards(digit)] for options in hands]
-        together = np.sum([own[:, digit] for own in tried], axis=0) if all(own == worn[0] for own in worn) else None
-        for options, own, result in zip(hands, tried, chosen, strict=True):
-            best = int(np.argmin(own[:, digit] if together is None else together))
-            markers, bones = options.outwards(digit), np.array(options.combinations(digit)[best], np.int64)
+        combinations = [options.combinations(digit) for options in hands]
+        costs = [own[: len(choices), digit] for own, choices in zip(tried, combinations, strict=True)]
+        if all(own == worn[0] for own in worn):
+            costs = [np.sum(costs, axis=0)] * len(hands)
+        for options, choices, cost, result in zip(hands, combinations, costs, chosen, strict=True):
+            markers, bones = options.outwards(digit), np.array(choices[int(np.argmin(cost))], np.int64)
             result.bones[markers] = np.maximum(bones, 0)
             result.digits[markers] = np.where(bones == PALM, PALM, digit)
     return chosen

@@ -149,7 +149,7 @@ def _fit_together(
     )
     priors = informed_priors((first, second))
     if isinstance(priors, str):
-        return [state for state, _ in alone], (priors,)
+        return [state for state, _ in alone], (priors,) if priors else ()
     return [_refine(state, seen, prior) for (state, _), seen, prior in zip(alone, markers, priors, strict=True)], ()
 
 

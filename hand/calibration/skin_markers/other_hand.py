@@ -25,10 +25,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SIZE_DIFFERENCE = 0.01
-"""Standard deviation of the difference between a person's hands, relative, of all bones together."""
+"""Standard deviation of the relative difference in size, about which the prior's bones vary, of a person's hands."""
 BONE_DIFFERENCE = 0.02
-"""The same of each bone. The ratio of index to ring finger correlates by 0.66 between the hands of 1011 adults, with a
-standard deviation of some 0.03: at most 2 % for a finger, the errors of measurement included."""
+"""The same of each bone's length. The ratio of index to ring finger correlates by 0.66 between the hands of 1011
+adults, with a standard deviation of some 0.03: at most 2 % for a finger, the errors of measurement included."""
 JOINT_DIFFERENCE, ROTATION_DIFFERENCE = 0.0015, np.deg2rad(3.0)
 """m and rad, of a digit's first joint and of its direction: about 2 % of a metacarpal's length, and of a bone's."""
 MARKER_SHARE = 1 / 3
@@ -37,8 +37,11 @@ relative to that among performers. The depth of a bone under the skin is a perso
 hands by one rule: of three performers of Han et al. (2018), any two give 0.24 to 0.39."""
 SAME_PERSON = 2.5
 """Difference between two hands' mean bones, in standard deviations, beyond which they are not one person's."""
-LEAST_INFORMATION = 1e-6
-"""Least information that is used, relative to the prior's."""
+MAX_EVIDENCE_AGAINST = 5.0
+"""Log evidence against corresponding hands beyond which they are not one person's: hands in one capture nearly always
+are, and of one person's hands in 60 frames, whose evidence is weak, two of four had 1.6 and 3.9 against them."""
+MIN_INFORMATION = 1e-6
+"""Minimum information that is used, relative to the prior's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +66,7 @@ class Correspondence:
     """(N,) standard deviations of their differences."""
 
     def reversed(self) -> "Correspondence":
-        """The same with the hands exchanged."""
+        """Return the same with the hands exchanged."""
         return Correspondence((self.rows[1], self.rows[0]), self.differences)
 
 
@@ -71,23 +74,32 @@ Pair = tuple[ShapeEstimate, ShapeEstimate]
 
 
 def informed_priors(pair: Pair) -> tuple[ShapePrior, ShapePrior] | str:
-    """Priors of two hands, each with what the other says of it; a sentence if they do not seem to be one person's.
+    """Return priors of two hands, each with what the other says of it, or a sentence if they seem to be two people's.
 
+    The sentence is empty if there is too little evidence for either.
     Of the bones alone, the bones with the markers and nothing, what explains both hands best is taken to correspond.
     """
     bones = corresponding_bones()
     likeliest = max((bones, corresponding_markers(pair, bones)), key=lambda rows: log_evidence(pair, rows))
+    evidence = log_evidence(pair, likeliest)
     relative, deviations = mean_bone_difference(pair, likeliest)
-    if log_evidence(pair, likeliest) < 0 or abs(deviations) > SAME_PERSON:
-        return (
-            f"the left hand's bones and the right one's differ by {100 * abs(relative):.1f} % on average, or otherwise "
-            "more than one person's do: each hand was fitted by itself"
+    if abs(deviations) > SAME_PERSON or evidence < -MAX_EVIDENCE_AGAINST:
+        differ = (
+            f"the left hand's bones and the right one's differ by {100 * abs(relative):.1f} % on average"
+            if abs(deviations) > SAME_PERSON
+            else "the left hand's proportions and the right one's differ"
         )
+        return (
+            f"{differ}, more than one person's do, so each hand was fitted by itself: check that both are labelled "
+            "as this performer's"
+        )
+    if evidence < 0:
+        return ""
     return informed_prior((pair[1], pair[0]), likeliest.reversed()), informed_prior(pair, likeliest)
 
 
 def corresponding_bones() -> Correspondence:
-    """The bones of two hands."""
+    """Return the correspondence of two hands' bones."""
     differences = np.empty(MARKERS)
     differences[SIZE] = SIZE_DIFFERENCE
     differences[FIRST_JOINTS:ROTATIONS], differences[ROTATIONS:LENGTHS] = JOINT_DIFFERENCE, ROTATION_DIFFERENCE
@@ -97,7 +109,7 @@ def corresponding_bones() -> Correspondence:
 
 
 def corresponding_markers(pair: Pair, bones: Correspondence) -> Correspondence:
-    """The bones of two hands, and those markers at the same spots of digits that ride on the same bones."""
+    """Return the correspondence of bones, and of markers at the same spots and on the same bones of digits."""
     first, second = pair
     rows: tuple[list[Ints], list[Ints]] = ([bones.rows[0]], [bones.rows[1]])
     for own, spot in enumerate(first.spots):
@@ -114,7 +126,7 @@ def corresponding_markers(pair: Pair, bones: Correspondence) -> Correspondence:
 
 
 def _marker_rows(shape: ShapeParameters, marker: int) -> Ints:
-    """Indices (9,) of a marker's offset and slides among the shape's parameters."""
+    """Return the indices (9,) of a marker's offset and slides among the shape's parameters."""
     slides = MARKERS + 3 * len(shape.digits) + 6 * marker
     return np.concatenate([MARKERS + 3 * marker + np.arange(3), slides + np.arange(6)])
 
@@ -135,8 +147,9 @@ class _Whitened:
     """(N, N) I − D / 2, the covariance between the hands."""
 
     def expected(self) -> tuple[Floats, Floats]:
-        """Mean (N,) of the second hand's parameters given the first hand, and by how much (N, N) the prior's
-        covariance is larger than theirs."""
+        """Return the mean (N,) of the second hand's parameters given the first hand, and by how much (N, N) the prior's
+        covariance is larger than theirs.
+        """
         informed = self.likeness @ (np.eye(len(self.mean)) - self.covariances[0]) @ self.likeness.T
         return self.likeness @ self.estimates[0], (informed + informed.T) / 2
 
@@ -162,11 +175,11 @@ def _whitened(pair: Pair, correspondence: Correspondence) -> _Whitened:
 
 
 def informed_prior(pair: Pair, correspondence: Correspondence) -> ShapePrior:
-    """Prior of the second hand's shape, with what the first hand says of it."""
+    """Return the prior of the second hand's shape, with what the first hand says of it."""
     whitened = _whitened(pair, correspondence)
     mean, informed = whitened.expected()
     shares, axes = np.linalg.eigh(informed)
-    used = shares > LEAST_INFORMATION
+    used = shares > MIN_INFORMATION
     shares, axes = shares[used], axes[:, used]
     sharpness = np.sqrt(shares / (1 - shares))
     rows = sharpness[:, None] * (axes.T @ invert(whitened.root))
@@ -178,7 +191,7 @@ def informed_prior(pair: Pair, correspondence: Correspondence) -> ShapePrior:
 
 
 def log_evidence(pair: Pair, correspondence: Correspondence) -> float:
-    """Logarithm of how much likelier both hands' markers are if the parameters correspond than if none do."""
+    """Return the logarithm of how much likelier both hands' markers are if the parameters correspond than if not."""
     whitened = _whitened(pair, correspondence)
     mean, informed = whitened.expected()
     precision = invert(np.eye(len(mean)) - informed)
@@ -195,7 +208,7 @@ def log_evidence(pair: Pair, correspondence: Correspondence) -> float:
 
 
 def mean_bone_difference(pair: Pair, correspondence: Correspondence) -> tuple[float, float]:
-    """Relative difference between the hands' mean bones, and the same in standard deviations of one person's hands."""
+    """Return the relative difference of the hands' mean bones, and the same in standard deviations of one person's."""
     whitened = _whitened(pair, correspondence)
     weights = np.zeros(len(whitened.mean))
     weights[LENGTHS:MARKERS] = 1 / MEAN.phalanges.size / MEAN.phalanges.ravel()

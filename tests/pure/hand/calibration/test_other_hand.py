@@ -129,6 +129,14 @@ def test_a_hand_of_which_nothing_is_known_says_nothing():
     np.testing.assert_array_equal(prior.expected, known.prior.expected)
 
 
+def test_a_hand_that_says_nothing_is_not_taken_for_another_persons():
+    known, *_ = known_by_markers(1)
+    unknown = replace(known, shape=mean_shape(*MARKERS), covariance=invert(known.prior.precision))
+    for pair in ((unknown, known), (known, unknown), (unknown, unknown)):
+        found = informed_priors(pair)
+        assert found == "" or not isinstance(found, str), found
+
+
 def test_markers_correspond_where_they_are_worn_on_the_same_bones_of_digits():
     first, second = known_by_markers(1)[0], known_by_markers(2)[0]
     bones = corresponding_bones()
@@ -157,6 +165,24 @@ def test_both_hands_wear_the_same_markers_on_the_same_bones():
         expected = getattr(worn_by("left").markers, name)
         for carried in chosen:
             np.testing.assert_array_equal(getattr(carried, name), expected)
+
+
+def test_hands_that_wear_different_markers_choose_their_bones_by_themselves():
+    """The right hand alone has a second marker on its index finger, and so more bones to choose from."""
+    second = [name for name in SPOTS if name.endswith("B")]
+    worn = {"left": [name for name in SPOTS if name not in second]}
+    worn["right"] = [name for name in SPOTS if name not in second or name == "index-fingerB"]
+    options = {side: bone_options([SPOTS[name] for name in names]) for side, names in worn.items()}
+    positions = {
+        "left": made("left", 40, noise=NOISE).positions * POINT_SIGNS,
+        "right": made("right", 40, noise=NOISE).positions,
+    }
+    columns = {side: [list(SPOTS).index(name) for name in names] for side, names in worn.items()}
+    seen = {side: VisibleMarkers.from_positions(positions[side][:, columns[side]]) for side in worn}
+    both = choose_bones(list(options.values()), list(seen.values()))
+    for carried, side in zip(both, worn, strict=True):
+        expected = worn_by(side).markers.bones[columns[side]]
+        np.testing.assert_array_equal(carried.bones, expected)
 
 
 def person(seed, frames=150):
@@ -211,7 +237,7 @@ def test_hands_of_two_people_are_told_apart_and_each_keeps_its_bones():
     )
     takes = {"right": made("right", 150, noise=NOISE), "left": made("left", 150, seed=4, noise=NOISE, worn=larger)}
     found = fit_hands(recordings(takes))
-    assert any("each hand was fitted by itself" in note for note in found.notes)
+    assert any("so each hand was fitted by itself" in note for note in found.notes)
     sides: tuple[tuple[Side, Side], ...] = (("right", "left"), ("left", "right"))
     for side, other in sides:
         lengths = found.fits[side].proportions.phalanges.sum()
