@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -94,7 +94,7 @@ def exit_status(run: Callable[[], None]) -> int:
         sys.stdout.flush()
         return 0
     except TakeFailedError as failed:
-        print(printable(f"knuckle: {failed}"), file=sys.stderr)
+        _report(str(failed))
         return FAILED
     except KnuckleError as problem:
         sentence = str(problem)
@@ -103,15 +103,21 @@ def exit_status(run: Callable[[], None]) -> int:
         _discard_unwritten()
         return 0
     except KeyboardInterrupt:
-        print("knuckle: interrupted", file=sys.stderr)
+        _report("interrupted")
         return INTERRUPTED
     except MemoryError:
         sentence = "not enough memory, expected a smaller capture or fewer frames (--start, --end)"
     except (OSError, UnicodeError) as error:
         sentence = f"{getattr(error, 'filename', None) or 'output'}: {getattr(error, 'strerror', None) or error}"
         _discard_unwritten()
-    print(printable(f"knuckle: {sentence}"), file=sys.stderr)
+    _report(sentence)
     return 1
+
+
+def _report(sentence: str) -> None:
+    """Print a sentence on one line of standard error, if that can be written."""
+    with suppress(OSError):
+        print(printable(f"knuckle: {sentence}").replace("\n", "\\n"), file=sys.stderr, flush=True)
 
 
 def exit_at_once(status: int) -> NoReturn:
@@ -120,8 +126,9 @@ def exit_at_once(status: int) -> NoReturn:
     What Python does at its end, such as deleting temporary folders, is done.
     """
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
     os._exit(status)
 
 

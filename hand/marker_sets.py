@@ -442,6 +442,10 @@ def from_json(data: object, where: str) -> Groups:
         result[side] = {
             label: _spot_from_json(value, f"{where}, {side}, {label}") for label, value in data[side].items()
         }
+    # A map that was written for both hands may know the markers of one.
+    result = {side: spots for side, spots in result.items() if spots}
+    if not result:
+        raise MarkerMapError(f"{where}: has no markers, expected labels and joints for 'left', 'right' or both")
     for group, spots in result.items():
         if len(set(spots.values())) < len(spots):
             shared = next(spot for spot in spots.values() if list(spots.values()).count(spot) > 1)

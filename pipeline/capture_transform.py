@@ -11,6 +11,7 @@ from ..hand.similarity import factor_and_rotation
 
 Floats = NDArray[np.float64]
 
+MAX_LOCATION_M = 1e6
 UNEVEN = 1e-3
 """A scale whose axes differ by more than this fraction is uneven."""
 
@@ -19,7 +20,7 @@ UNEVEN = 1e-3
 class CaptureTransform:
     """The transform of a capture in the scene, in Blender's terms. A mirrored capture is mirrored first.
 
-    Raises RecipeError for a value that is not finite, or a scale that is not above zero.
+    Raises RecipeError for a value that is not finite, a location beyond `MAX_LOCATION_M`, or a scale outside 1e-6..1e6.
     """
 
     location: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -30,10 +31,11 @@ class CaptureTransform:
     """Scale along all axes."""
 
     def __post_init__(self) -> None:
-        if not np.isfinite([*self.location, *self.rotation, self.scale]).all() or not 1e-6 <= self.scale <= 1e6:
+        in_reach = all(abs(coordinate) <= MAX_LOCATION_M for coordinate in self.location)
+        if not in_reach or not np.isfinite(self.rotation).all() or not 1e-6 <= self.scale <= 1e6:
             raise RecipeError(
-                f"transform is {self.location}, {self.rotation}, {self.scale}, expected finite numbers and a scale "
-                "from 0.000001 to 1000000"
+                f"transform is {self.location}, {self.rotation}, {self.scale}, expected a location within "
+                f"{MAX_LOCATION_M:.0f} m, finite angles and a scale from 0.000001 to 1000000"
             )
 
     def matrix(self) -> Floats:

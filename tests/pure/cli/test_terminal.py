@@ -149,6 +149,23 @@ def test_an_output_that_is_full_is_a_sentence(encoding, tmp_path):
     assert done.stderr == "knuckle: output: No space left on device\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_problem_has_its_status_where_errors_cannot_be_written():
+    """As with a log on a full disk. Where the error left `exit_status`, Blender 4.5 never ended."""
+    script = (
+        "import os; from knuckle.cli.terminal import exit_status; from knuckle.errors import KnuckleError\n"
+        "def run(): raise KnuckleError('take.c3d: is empty')\n"
+        "os._exit(40 + exit_status(run))"
+    )
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run([sys.executable, "-c", script], stderr=full, check=False).returncode == 41
+
+
+def test_a_line_break_in_a_problem_does_not_forge_another_line(capsys):
+    assert exit_status(raising(KnuckleError("x\nknuckle: all is well"))) == 1
+    assert capsys.readouterr().err == "knuckle: x\\nknuckle: all is well\n"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="closes streams by a shell of POSIX")
 def test_streams_that_the_shell_closed_are_no_error(tmp_path):
     words, environment = command(tmp_path, "info", TAP, "--save-markers", "map.json")

@@ -142,6 +142,7 @@ def test_a_map_comes_back_as_it_was():
         ([], "map: expected an object with 'left', 'right' or both"),
         ({}, "map: expected an object with 'left', 'right' or both"),
         ({"middle": {}}, "map: expected an object with 'left', 'right' or both"),
+        ({"left": {}, "right": {}}, "map: has no markers, expected labels and joints"),
         ({"left": 3}, "map, left: expected an object of labels and joints"),
         ({"left": {"A": "elbow"}}, "map, left, A: 'elbow' is no joint"),
         ({"left": {"A": 7}}, "map, left, A: expected a joint's name"),
@@ -154,6 +155,10 @@ def test_a_map_comes_back_as_it_was():
 def test_a_map_that_is_not_one_is_reported(data, sentence):
     with pytest.raises(MarkerMapError, match=sentence):
         from_json(data, "map")
+
+
+def test_a_side_without_markers_is_left_out_of_a_map():
+    assert from_json({"left": {}, "right": {"A": "wrist"}}, "map") == {"right": {"A": Spot("wrist")}}
 
 
 def test_a_prefix_that_all_labels_share_is_the_subject():

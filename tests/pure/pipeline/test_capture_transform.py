@@ -44,8 +44,10 @@ def test_what_is_no_place_of_a_capture_is_reported():
         transform_of(np.diag([1.0, 2.0, 1.0, 1.0]), "markers 'a'")
     with pytest.raises(RecipeError, match="scaled by 0, 0, 0"):
         transform_of(np.diag([0.0, 0.0, 0.0, 1.0]), "markers 'a'")
-    with pytest.raises(RecipeError, match="finite numbers and a scale"):
+    with pytest.raises(RecipeError, match="finite angles and a scale"):
         CaptureTransform(scale=0.0)
+    with pytest.raises(RecipeError, match="expected a location within 1000000 m"):
+        CaptureTransform(location=(1e300, 0.0, 0.0))
     for part in ({"location": [1, 2]}, {"location": ["a", 2, 3]}, {"scale": [1, 1, 1]}, {"turn": [0, 0, 0]}):
         with pytest.raises(RecipeError, match=r"r\.json, transform: "):
             from_dict({"capture": "a", "transform": part}, "r.json")
