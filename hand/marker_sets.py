@@ -420,7 +420,19 @@ def palm_visible(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDA
 
 
 def from_json(data: object, where: str) -> Groups:
-    """Read a marker map from decoded JSON: {"left": {"LIFT": "index-finger-tip", ...}, "right": {...}}.
+    """Read a marker map as `groups_from_json` does, without sides that have no markers.
+
+    Raises:
+        MarkerMapError: as there, or no side has markers.
+    """
+    groups = {side: spots for side, spots in groups_from_json(data, where).items() if spots}
+    if not groups:
+        raise MarkerMapError(f"{where}: has no markers, expected labels and joints for 'left', 'right' or both")
+    return groups
+
+
+def groups_from_json(data: object, where: str) -> Groups:
+    """Read markers from decoded JSON: {"left": {"LIFT": "index-finger-tip", ...}, "right": {...}}.
 
     A label maps to a joint's name or to {"joint": name, "offset": [x, y, z]}, the offset as in Spot.
 
@@ -442,10 +454,6 @@ def from_json(data: object, where: str) -> Groups:
         result[side] = {
             label: _spot_from_json(value, f"{where}, {side}, {label}") for label, value in data[side].items()
         }
-    # A map that was written for both hands may know the markers of one.
-    result = {side: spots for side, spots in result.items() if spots}
-    if not result:
-        raise MarkerMapError(f"{where}: has no markers, expected labels and joints for 'left', 'right' or both")
     for group, spots in result.items():
         if len(set(spots.values())) < len(spots):
             shared = next(spot for spot in spots.values() if list(spots.values()).count(spot) > 1)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ..errors import MarkerMapError, RecipeError
 from ..hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from ..hand.limits import DEFAULT_LIMITS, AngleLimits
-from ..hand.marker_sets import Spot, on_palm, suggest
-from ..hand.marker_sets import from_json as spots_from_json
+from ..hand.marker_sets import Spot, groups_from_json, on_palm, suggest
 from ..hand.marker_sets import to_json as spots_to_json
 from ..hand.measured_hand import MeasuredHand, Rho
 from ..hand.measurements import Kind, Measurement
@@ -154,7 +153,7 @@ def from_dict(data: object, where: str) -> Performer:
         raise RecipeError(f"{where}: 'clips' is {clips!r}, expected names and texts")
     if not isinstance(notes, list) or not all(isinstance(text, str) for text in notes):
         raise RecipeError(f"{where}: 'notes' is {notes!r}, expected a list of sentences")
-    markers = spots_from_json(data["markers"], where) if data.get("markers") else {}
+    markers = groups_from_json(data["markers"], where) if data.get("markers") else {}
     hands = {side: _hand(side, data["hands"][side], markers.get(side, {}), f"{where}, {side}") for side in found}
     return Performer(str(data.get("capture", "")), hands, clips, tuple(notes))
 
