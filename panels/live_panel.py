@@ -209,7 +209,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         takes = folder_of(context.scene)
         row = layout.row()
         paragraph(row.column(), context, f"Raw takes: {takes}")
-        if exists(takes):
+        if exists(takes) and takes.is_dir():
             row.operator("wm.path_open", text="", icon="FILE_FOLDER").filepath = str(takes)
         row = column.row()
         row.enabled = run is None

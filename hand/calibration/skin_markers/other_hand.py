@@ -80,8 +80,8 @@ def informed_priors(pair: Pair) -> tuple[ShapePrior, ShapePrior] | str:
     Of the bones alone, the bones with the markers and nothing, what explains both hands best is taken to correspond.
     """
     bones = corresponding_bones()
-    likeliest = max((bones, corresponding_markers(pair, bones)), key=lambda rows: log_evidence(pair, rows))
-    evidence = log_evidence(pair, likeliest)
+    tried = [(log_evidence(pair, rows), rows) for rows in (bones, corresponding_markers(pair, bones))]
+    evidence, likeliest = max(tried, key=lambda each: each[0])
     relative, deviations = mean_bone_difference(pair, likeliest)
     if abs(deviations) > SAME_PERSON or evidence < -MAX_EVIDENCE_AGAINST:
         differ = (
