@@ -119,7 +119,7 @@ def joints(take: Take) -> dict[str, NDArray[Any]]:
         `left_angle_names` (26,).
     """
     # The take keeps its own: poses compute their joints once.
-    return {name: array.copy() for name, array in joint_arrays(take).items()}
+    return {name: array.copy() for name, array in joint_arrays(take.times, take.hands).items()}
 
 
 def key(take: Take, out: str | Path) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """The whole solve, from a recipe to a take: read, label, clean, assign, measure, smooth, solve, retarget."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..capture.cleaning import resample
@@ -38,6 +38,28 @@ from .solved_frames import solved_frames
 from .take import SolvedHand, Take
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class UnjudgedTake:
+    """A solved take without its evidence, problems and report."""
+
+    recipe: Recipe
+    """With the transform that aligning found."""
+    markers: Markers
+    """The cleaned markers at the rate of the solved frames."""
+    hands: tuple[SolvedHand, ...]
+    frames: tuple[SolvedFrames, ...]
+    """The input to each hand's evidence."""
+    source: SolveSource
+    labelled: LabelledMarkers
+    cleaned: CleanedMarkers
+    rig_hands: RigHands
+    corrections: Sequence[Correction]
+    waiting: Mapping[str, str]
+    """Id of a correction -> why it could not take effect."""
+    seconds: Mapping[str, float]
+    """Step -> its time."""
+
+
 class SolveJob:
     """Run a recipe step by step, so that a panel can show progress and cancel between two steps.
 
@@ -68,12 +90,12 @@ class SolveJob:
         self.take: Take | None = None
         self.read_seconds = 0.0
         """s that reading and labelling took; 0 if their result was cached."""
-        self.labelled: LabelledMarkers | None = None
-        self.cleaned: CleanedMarkers | None = None
-        self.solved_frames: tuple[SolvedFrames, ...] = ()
-        """The inputs of each hand's evidence."""
 
     def steps(self) -> Steps[None]:
+        """Solve the hands, and judge the take. Raises KnuckleError."""
+        self.take = _judged((yield from self.solve()))
+
+    def solve(self) -> Steps[UnjudgedTake]:
         """Read, label, clean, assign, measure, smooth, solve in pieces, and retarget. Raises KnuckleError."""
         recipe, started = self.recipe, time.perf_counter()
         corrections = from_list(recipe.corrections, "the recipe")
@@ -81,7 +103,6 @@ class SolveJob:
         found = yield from part_of(0.0, 0.17, "", self._find(recipe))
         seconds = {"read": self.read_seconds}
         raw, labels, cleaned, assigned = found.raw, found.labels, found.cleaned, found.assigned
-        self.labelled, self.cleaned = labels, cleaned
         history = MarkerHistory.of(raw, cleaned.markers, labels.swapped, labels.doubt)
         rig_hands = RigHands(recipe, self.rig)
         yield from part_of(0.17, 0.17, "", rig_hands.read(found.performer))
@@ -102,21 +123,13 @@ class SolveJob:
         keying = self._to_keyed_hands(rig_hands, performer, [*zip(plain, solved, strict=True)], effective)
         solved = yield from part_of(0.8, 1.0, "", keying)
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
-        self.solved_frames = tuple(
+        frames = tuple(
             solved_frames(hand, history, effective, self.piece.measured_labels, seen=before.measured)
             for before, hand in zip(plain, solved, strict=True)
         )
-        evidence = Evidence(markers.times, tuple(map(measure_hand, self.solved_frames)))
-        by_hand = list(zip(solved, self.solved_frames, strict=True))
-        report = _report(recipe, markers, assigned, by_hand, rig_hands, recorded_rate=raw.rate, seconds=seconds)
-        problems = rank(evidence)
-        report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments()}
-        report["warnings"] += [
-            *limit_notes(problems, report["hands"]),
-            *(f"correction '{each.name}' waits: {waiting[each.id]}" for each in corrections if each.id in waiting),
-            *blind_notes(source, corrections),
-        ]
-        self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
+        return UnjudgedTake(
+            recipe, markers, tuple(solved), frames, source, labels, cleaned, rig_hands, corrections, waiting, seconds
+        )
 
     def _find(self, recipe: Recipe) -> Steps[FoundHands]:
         """Read and label the capture, clean its markers, and measure the performer."""
@@ -230,19 +243,45 @@ def _solve_hands(
     return solved
 
 
-def _report(
-    recipe: Recipe,
-    markers: Markers,
-    assigned: assignment.Assignment,
-    solved: list[tuple[SolvedHand, SolvedFrames]],
-    rig_hands: RigHands,
-    *,
-    recorded_rate: float,
-    seconds: dict[str, float],
-) -> dict[str, Any]:
-    """Return the report of a take, JSON-ready; recorded_rate: Hz, of the capture; markers: at the solved frames."""
-    figures = {hand.side: hand_report(HandReportInputs.of(frames, hand.labels)) for hand, frames in solved}
-    for hand, _ in solved:
+def _judged(solved: UnjudgedTake) -> Take:
+    """Return the take with its evidence, problems and report."""
+    evidence = Evidence(solved.markers.times, tuple(map(measure_hand, solved.frames)))
+    problems = rank(evidence)
+    report = _report(solved)
+    report |= {
+        "problems": as_report(problems),
+        "labels": solved.labelled.facts,
+        "dropped_fragments": solved.cleaned.fragments(),
+    }
+    report["warnings"] += [
+        *limit_notes(problems, report["hands"]),
+        *(
+            f"correction '{each.name}' waits: {solved.waiting[each.id]}"
+            for each in solved.corrections
+            if each.id in solved.waiting
+        ),
+        *blind_notes(solved.source, solved.corrections),
+    ]
+    return Take(
+        solved.recipe,
+        solved.markers,
+        solved.markers.times,
+        solved.hands,
+        evidence,
+        problems,
+        report,
+        solved.waiting,
+    )
+
+
+def _report(solved: UnjudgedTake) -> dict[str, Any]:
+    """Return the report of a take without its problems, JSON-ready."""
+    markers, rig_hands = solved.markers, solved.rig_hands
+    figures = {
+        hand.side: hand_report(HandReportInputs.of(frames, hand.labels))
+        for hand, frames in zip(solved.hands, solved.frames, strict=True)
+    }
+    for hand in solved.hands:
         if hand.retargeted is not None:
             measured = replace(hand.targets, weights=hand.targets.weights * hand.measured)
             directions = with_solved_directions(observed_directions(hand.pose, measured), hand.pose)
@@ -253,18 +292,18 @@ def _report(
         figures[rig_hands.driven_side(side)]["limited_bones"] = limits.bones
     return take_report(
         TakeReportInputs(
-            recipe,
+            solved.recipe,
             markers.format,
             markers.unit,
             markers.rate,
-            recorded_rate,
+            solved.source.raw.rate,
             len(markers.times),
-            assigned,
+            solved.source.assigned,
             figures,
             markers.warnings,
-            {hand.side: hand.guessed_fingers for hand, _ in solved},
-            [hand.proportions for hand, _ in solved],
-            seconds,
+            {hand.side: hand.guessed_fingers for hand in solved.hands},
+            [hand.proportions for hand in solved.hands],
+            solved.seconds,
         )
     )
 

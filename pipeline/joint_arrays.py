@@ -1,5 +1,6 @@
 """The joints of a solved take as arrays, which `knuckle solve` writes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,15 @@ from ..hand.joints import Side
 from ..hand.kinematics import world_rotations
 from ..hand.model import HandModel
 from ..hand.rotations import continuous
-from .take import Take
+from .take import SolvedHand
+
+Floats = NDArray[np.float64]
 
 
-def joint_arrays(take: Take) -> dict[str, NDArray[Any]]:
-    """Return the arrays that `knuckle.joints` describes."""
-    arrays: dict[str, NDArray[Any]] = {"times": take.times}
-    for solved in take.hands:
+def joint_arrays(times: Floats, hands: Iterable[SolvedHand]) -> dict[str, NDArray[Any]]:
+    """Return the arrays that `knuckle.joints` describes. times: (F,) s."""
+    arrays: dict[str, NDArray[Any]] = {"times": times}
+    for solved in hands:
         pose = solved.pose
         arrays |= {
             f"{solved.side}_positions": pose.joints_in_world,

@@ -13,6 +13,7 @@ from ...hand.generators import run_to_end
 from ...hand.joints import Side
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
+from ..evidence.measuring import measure_hand
 from ..hand_solving import PieceContext
 from ..job import SolveJob
 from ..joint_arrays import joint_arrays, rotations_name
@@ -92,24 +93,23 @@ def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> Pie
     context = PieceContext(seen, measured, states, float(times[piece.next_start]), frames_per_step=at_once)
     markers = long.capture.markers(np.arange(piece.start, piece.end))
     job = SolveJob(long.recipe, markers=markers, prepared=long.prepared, piece=context)
-    run_to_end(job.steps())
-    take, cleaned, labelled = job.take, job.cleaned, job.labelled
-    assert take is not None and cleaned is not None and labelled is not None
-    first, stop = np.searchsorted(take.times, [times[piece.first], times[piece.stop]]).tolist()
+    solved = run_to_end(job.solve())
+    labelled, cleaned, solved_times = solved.labelled, solved.cleaned, solved.markers.times
+    first, stop = np.searchsorted(solved_times, [times[piece.first], times[piece.stop]]).tolist()
     rows, recorded = slice(first, stop), slice(piece.first - piece.start, piece.stop - piece.start)
-    joints = joint_arrays(take)
+    joints = joint_arrays(solved_times, solved.hands)
     arrays = {name: array[rows] for name, array in joints.items() if not name.endswith("_names")}
-    for hand, evidence, frames in zip(take.hands, take.evidence.hands, job.solved_frames, strict=True):
+    for hand, frames in zip(solved.hands, solved.frames, strict=True):
         inputs = HandReportInputs.of(frames, hand.labels)
-        arrays[f"{hand.side}_evidence"] = evidence.values[rows]
+        arrays[f"{hand.side}_evidence"] = measure_hand(frames).values[rows]
         arrays |= {f"{hand.side}_{name}": getattr(inputs, name)[rows] for name in FRAME_INPUTS}
     long.parts.write(piece.number, arrays)
     swaps = [_swaps(mask, recorded) for mask in (labelled.swapped, labelled.doubt)]
     return PieceResult(
         piece,
         stop - first,
-        take.markers.rate,
-        tuple(_piece_of(hand, rows, joints[rotations_name(hand.side)]) for hand in take.hands),
+        solved.markers.rate,
+        tuple(_piece_of(hand, rows, joints[rotations_name(hand.side)]) for hand in solved.hands),
         context.handed_on,
         {"mended": swaps[0], "doubtful": swaps[1]},
         cleaned.fragments(recorded),
