@@ -48,6 +48,7 @@ THRESHOLDS = (
 """Tuned on other takes than those that the documentation reports on."""
 ERRORS = ("tip_error", "marker_error")
 """Measures of how far the hand is from its markers."""
+_IS_ERROR = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
 LASTING = Threshold("", 10.0, 8.0)
 """Threshold of an error that lasts: the floor, and spreads of its changes from frame to frame."""
 LASTING_S, LASTING_JOIN_S = 0.5, 1.0
@@ -140,7 +141,7 @@ def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def severities(hand: HandEvidence) -> Floats:
     """Return (F, P, T): each measure relative to its threshold, 0 where it is not known or lasts too short."""
-    found = np.zeros((*hand.values.shape[:2], len(THRESHOLDS)))
+    found = _nothing(hand)
     for column, threshold in enumerate(THRESHOLDS):
         values = hand.of(threshold.measure).astype(float)
         severity = np.nan_to_num(values / _limits(values, threshold))
@@ -148,6 +149,13 @@ def severities(hand: HandEvidence) -> Floats:
             severity[_short(severity >= 1.0, threshold.min_frames)] = 0.0
         found[..., column] = severity
     return found
+
+
+def _nothing(hand: HandEvidence) -> Floats:
+    """Return severities (F, P, T) of 0, each measure's frames beside each other in memory."""
+    frames, parts, _ = hand.values.shape
+    severity: Floats = np.zeros((len(THRESHOLDS), frames, parts)).transpose(1, 2, 0)
+    return severity
 
 
 def _limits(values: Floats, threshold: Threshold) -> Floats:
@@ -176,7 +184,7 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
     by_part = severity.max(axis=2)
     yield from _problems(hand, severity, _spans_of_parts(by_part >= 1.0, times, JOIN_S), times)
     lasting = _lasting_severities(hand)
-    lasting[by_part >= 1.0] = 0.0
+    np.copyto(lasting, 0.0, where=(by_part >= 1.0)[..., None])
     bad = lasting.max(axis=2) >= 1.0
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     spans = _spans_of_parts(bad, times, LASTING_JOIN_S)
@@ -186,7 +194,7 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
 
 def _lasting_severities(hand: HandEvidence) -> Floats:
     """Return (F, P, T): errors relative to the threshold of those that last, 0 of other measures and where unknown."""
-    found = np.zeros((*hand.values.shape[:2], len(THRESHOLDS)))
+    found = _nothing(hand)
     for column, threshold in enumerate(THRESHOLDS):
         for part in range(len(PARTS)) if threshold.measure in ERRORS else ():
             values = hand.of(threshold.measure)[:, part].astype(float)
@@ -264,23 +272,21 @@ def _problem(
     column = int(severity[worst, parts[0]].argmax())
     measure = THRESHOLDS[column].measure
     value = float(hand.of(measure)[worst, parts[0]])
-    has_failed = severity[first : last + 1, parts[0]].max(axis=0) >= 1.0
-    others = [threshold.measure for threshold, failed in zip(THRESHOLDS, has_failed, strict=True) if failed]
+    has_failed = severity[first : last + 1, parts].max(axis=0) >= 1.0
+    others = [threshold.measure for threshold, failed in zip(THRESHOLDS, has_failed[0], strict=True) if failed]
     names = tuple(PARTS[part] for part in parts)
-    limited: Bools = np.any(np.nan_to_num(hand.of("at_limit")[first : last + 1, parts]) > 0, axis=0)
+    limited = (hand.of("at_limit")[first : last + 1, parts] > 0).any(axis=0)
     others += ["at_limit"] if limited[0] else []
     sentence = reason(names, last - first + 1, measure, value, others, lasting=lasting)
     height = LASTING_SEVERITY if lasting else round(float(severity[worst, parts[0], column]), 2)
-    at_limit = limited & _errors_alone(severity[first : last + 1, parts])
+    at_limit = limited & _errors_alone(has_failed)
     explained = tuple(name for name, is_limited in zip(names, at_limit, strict=True) if is_limited)
     return Problem(hand.side, names, first, last, worst, height, measure, round(value, 2), sentence, explained, lasting)
 
 
-def _errors_alone(severity: Floats) -> Bools:
-    """Return (P,), the parts that are off in frames of severity (F, P, T) that no other measure explains."""
-    failed = severity.max(axis=0) >= 1.0
-    errors = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
-    alone: Bools = failed[:, errors].any(axis=1) & ~failed[:, ~errors].any(axis=1)
+def _errors_alone(has_failed: Bools) -> Bools:
+    """Return (P,), the parts that are off, which no other measure explains. has_failed: (P, T) by part and measure."""
+    alone: Bools = has_failed[:, _IS_ERROR].any(axis=1) & ~has_failed[:, ~_IS_ERROR].any(axis=1)
     return alone
 
 
