@@ -131,7 +131,7 @@ def remove_spikes(
     of them (`shared_motion.py`). Predicted positions are tested as measured ones are.
     """
     seen, paths = np.ascontiguousarray(markers.seen.T), np.ascontiguousarray(markers.positions.transpose(1, 0, 2))
-    spikes = np.zeros(markers.seen.shape, bool)
+    spikes, suspects = np.zeros(markers.seen.shape, bool), list[_Suspects]()
     for column in range(len(markers.names)):
         frames = np.flatnonzero(seen[column])
         if len(frames) < WINDOW:
@@ -142,13 +142,66 @@ def remove_spikes(
         window = [padded[offset : offset + len(path)] for offset in range(5)]
         candidates = np.flatnonzero(lengths(path - _median_of_five(window)) > bound)
         if len(candidates):
-            expected, scale = _expected(path, times, candidates)
-            residual = np.linalg.norm(path[candidates] - expected, axis=1)
-            found = candidates[residual > np.maximum(bound[candidates], factor * scale)].tolist()
-            spiked = [index for index in found if _leaves_hand(markers, column, frames, index, bound[index])]
-            spikes[frames[spiked], column] = True
+            around = _Windows.around(path, times, candidates)
+            suspects.append(_Suspects(column, frames, candidates, bound[candidates], path[candidates], around))
+    for each, off_line in zip(suspects, _off_their_lines(suspects, factor), strict=True):
+        spiked = [
+            index
+            for index, bound in zip(each.indices[off_line].tolist(), each.bounds[off_line].tolist(), strict=True)
+            if _leaves_hand(markers, each.column, each.frames, index, bound)
+        ]
+        spikes[each.frames[spiked], each.column] = True
     positions = np.where(spikes[..., None], np.nan, markers.positions)
     return replace(markers, positions=positions, predicted=markers.predicted & ~spikes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Windows:
+    """The seven positions around each of D positions."""
+
+    positions: Floats
+    """(D, 7, 3) m"""
+    times: Floats
+    """(D, 7) s, from the position that they are around."""
+
+    @classmethod
+    def around(cls, path: Floats, times: Floats, indices: Ints) -> "_Windows":
+        """Return those around some positions of a path; at its ends its first or last seven."""
+        rows = np.clip(indices - WINDOW // 2, 0, len(path) - WINDOW)[:, None] + np.arange(WINDOW)
+        return cls(path[rows], times[rows] - times[indices, None])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Suspects:
+    """D positions of a marker that are far from the median of those around them."""
+
+    column: int
+    frames: Ints
+    """(N,) in which the marker is seen."""
+    indices: Ints
+    """(D,) into `frames`."""
+    bounds: Floats
+    """(D,) m, see _bounds."""
+    positions: Floats
+    """(D, 3) m"""
+    windows: _Windows
+
+
+def _off_their_lines(suspects: list[_Suspects], factor: float) -> list[Bools]:
+    """Return which positions of each marker are also far from the line through the seven around them.
+
+    In one batch for all markers: most have a few.
+    """
+    if not suspects:
+        return []
+    windows = _Windows(
+        np.concatenate([each.windows.positions for each in suspects]),
+        np.concatenate([each.windows.times for each in suspects]),
+    )
+    expected, scale = _expected(windows)
+    positions, bounds = (np.concatenate([getattr(each, name) for each in suspects]) for name in ("positions", "bounds"))
+    off_line = np.linalg.norm(positions - expected, axis=1) > np.maximum(bounds, factor * scale)
+    return np.split(off_line, np.cumsum([len(each.indices) for each in suspects])[:-1])
 
 
 def _bounds(times: Floats, deviation: float, acceleration: float) -> Floats:
@@ -168,18 +221,17 @@ def _leaves_hand(markers: Markers, column: int, frames: Ints, index: int, bound:
     path = path_in_hand(markers.positions[rows], column, at)
     if path is None:
         return True
-    expected, _ = _expected(path, markers.times[rows], np.array([at]))
+    expected, _ = _expected(_Windows.around(path, markers.times[rows], np.array([at])))
     return bool(np.linalg.norm(path[at] - expected[0]) > bound)
 
 
-def _expected(path: Floats, times: Floats, indices: Ints) -> tuple[Floats, Floats]:
-    """Where a line through the seven positions around some leads (D, 3) m, and the scale (D,) m of the seven.
+def _expected(windows: _Windows) -> tuple[Floats, Floats]:
+    """Where lines through seven positions lead (D, 3) m, and the scale (D,) m of the seven.
 
-    The line is Siegel's repeated-median regression, which up to three outliers of seven do not affect. At the ends of
-    the path its first or last seven positions are used. The scale is the standard deviation estimated from the median.
+    The line is Siegel's repeated-median regression, which up to three outliers of seven do not affect. The scale is the
+    standard deviation estimated from the median.
     """
-    rows = np.clip(indices - WINDOW // 2, 0, len(path) - WINDOW)[:, None] + np.arange(WINDOW)
-    window, relative = path[rows], times[rows] - times[indices, None]
+    window, relative = windows.positions, windows.times
     others = np.array([[second for second in range(WINDOW) if second != first] for first in range(WINDOW)])
     steps = relative[:, others] - relative[:, :, None]
     slopes = (window[:, others] - window[:, :, None]) / steps[..., None]

@@ -131,11 +131,12 @@ def _in_metres(recording: Recording, unit: str | None) -> tuple[Floats, str, tup
     if unit is None:
         unit = recording.default_unit or guess_unit(raw, finite)
         notes = (f"no unit of length in the file: taken as {unit} from the size of what was recorded",)
-    valid = finite & (np.abs(np.where(finite[..., None], raw, 0.0)) < MAX_COORDINATE_M / METRES[unit]).all(axis=-1)
+    near = np.where(np.abs(raw) < MAX_COORDINATE_M / METRES[unit], raw, np.nan)
+    valid = finite_points(near)
     distant = int((finite & ~valid).sum())
     if distant:
         notes += (f"{distant} positions farther than {MAX_COORDINATE_M / 1000:.0f} km away were taken as not seen",)
-    return np.where(valid[..., None], raw, np.nan) * METRES[unit], unit, notes
+    return np.where(valid[..., None], near, np.nan) * METRES[unit], unit, notes
 
 
 def _up(recording: Recording, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:

@@ -7,7 +7,8 @@ Whether a group really is a left or a right hand is decided by its shape (handed
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -220,7 +221,12 @@ def suggest(names: Iterable[str]) -> Suggestion:
     Raises:
         MarkerMapError: fewer than three labels of any group name points of a hand.
     """
-    names = tuple(names)
+    found = _suggest(tuple(names))
+    return replace(found, groups={group: dict(spots) for group, spots in found.groups.items()})
+
+
+@lru_cache(maxsize=32)
+def _suggest(names: tuple[str, ...]) -> Suggestion:
     matches = _matches({name: name for name in names})
     prefix = _shared_prefix(names)
     if prefix:

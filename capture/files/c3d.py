@@ -182,7 +182,8 @@ def _positions(raw: bytes, layout: _Layout, processor: int) -> Floats:
         values = np.frombuffer(raw, ">i2" if processor == MIPS else "<i2").astype(np.float64)
     points = values.reshape(-1, layout.words)[:, : 4 * layout.count].reshape(-1, layout.count, 4)
     # Some programs write a lost point as 0 0 0 without a negative residual; no measured point is ever exactly there.
-    seen = (points[..., 3] >= 0) & (points[..., :3] != 0).any(axis=-1)
+    x, y, z, residual = np.moveaxis(points, -1, 0)
+    seen = (residual >= 0) & ((x != 0) | (y != 0) | (z != 0))
     scaled: Floats = np.where(seen[..., None], points[..., :3], np.nan) * layout.scale
     return scaled
 

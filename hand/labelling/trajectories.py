@@ -180,9 +180,18 @@ def _changes_alone(positions: Floats, changes: Floats, row: Ints, column: Ints) 
         near = np.take_along_axis(distances, nearest, axis=1) < NEIGHBOUR_DISTANCE_M
         enough = near.sum(axis=1) >= MIN_NEIGHBOURS
         around = np.where(near[..., None], changes[rows[:, None], nearest], np.nan)[enough]
-        alone = changes[rows, own][enough] - np.nanmedian(around, axis=1)
+        alone = changes[rows, own][enough] - _median_of_known(around)
         result[chunk[enough]] = lengths(alone)
     return result
+
+
+def _median_of_known(values: Floats) -> Floats:
+    """Return the medians (N, 3) of the known of some values (N, K, 3), as np.nanmedian: several times as fast."""
+    last = np.isfinite(values[..., 0]).sum(axis=1) - 1
+    # NaN is sorted to the end.
+    ordered, rows = np.sort(values, axis=1), np.arange(len(values))
+    median: Floats = (ordered[rows, last // 2] + ordered[rows, (last + 1) // 2]) / 2
+    return median
 
 
 @dataclass(frozen=True, slots=True, eq=False)
