@@ -303,7 +303,7 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
         raise CaptureError(f"{markers.source}: a rate of {rate_hz:g} Hz, expected more than 0")
     if len(times) < 2:
         return markers
-    first, last = np.ceil(times[0] * rate_hz - 1e-6), np.floor(times[-1] * rate_hz + 1e-6)
+    first, last = _first_and_last_sample(times, rate_hz)
     if last - first > 100 * len(times) + 100_000:
         raise CaptureError(
             f"{markers.source}: {markers.duration:g} s at {rate_hz:g} Hz are {last - first:.0f} frames, "
@@ -311,7 +311,7 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
         )
     if last < first:
         return replace(markers.select(slice(0, 1)), rate=rate_hz)
-    grid = np.arange(first, last + 1) / rate_hz
+    grid = resampled_times(times, rate_hz)
     before = np.clip(np.searchsorted(times, grid, "right") - 1, 0, len(times) - 2)
     step = (times[before + 1] - times[before])[:, None]
     fraction = np.clip((grid - times[before])[:, None] / step, 0.0, 1.0)
@@ -336,6 +336,18 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
         rotations = np.where((fraction == 1)[..., None], markers.rotations[before + 1], rotations)
         rotations[across_break[:, 0]] = np.nan
     return replace(markers, times=grid, positions=resampled, predicted=predicted, rotations=rotations, rate=rate_hz)
+
+
+def resampled_times(times: Floats, rate_hz: float) -> Floats:
+    """Return the whole multiples of 1/rate_hz s, in s, from the first to the last of times (F,) s."""
+    first, last = _first_and_last_sample(times, rate_hz)
+    grid: Floats = np.arange(first, last + 1) / rate_hz
+    return grid
+
+
+def _first_and_last_sample(times: Floats, rate_hz: float) -> tuple[float, float]:
+    """Return which multiples of 1/rate_hz s are the first and the last; a rounding off the times still counts."""
+    return float(np.ceil(times[0] * rate_hz - 1e-6)), float(np.floor(times[-1] * rate_hz + 1e-6))
 
 
 def _slopes(markers: Markers) -> Floats:

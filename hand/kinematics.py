@@ -13,7 +13,7 @@ from .model import HandModel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FRAMES_AT_ONCE = 256
+FRAMES_AT_ONCE = 512
 """Frames whose joints fit into a processor's cache."""
 
 
@@ -125,14 +125,18 @@ def world_rotations(hand: HandModel, pose: Pose) -> Floats:
     Returns:
         (F, J, 4) unit quaternions wxyz, w >= 0.
     """
-    rest = rot.from_matrix(hand.rest[:, :3, :3]).T[..., None]
-    local = np.array(rot.multiply_components(rest, np.ascontiguousarray(pose.rotations.T)))
-    root = np.ascontiguousarray(rot.from_matrix(pose.root[:, :3, :3]).T)[:, None]
-    world = np.empty_like(local)
-    for own, parents in _generations(hand.parents):
-        before = root if parents[0] < 0 else world[:, parents]
-        world[:, own] = rot.multiply_components(before, local[:, own])
-    return np.ascontiguousarray(np.where(world[0] < 0, -world, world).T)
+    rest, roots = rot.from_matrix(hand.rest[:, :3, :3]).T[..., None], rot.from_matrix(pose.root[:, :3, :3])
+    world = np.empty((len(pose), len(hand.joints), 4))
+    for start in range(0, len(pose), FRAMES_AT_ONCE):
+        rows = slice(start, start + FRAMES_AT_ONCE)
+        own_rotations, root = np.ascontiguousarray(pose.rotations[rows].T), np.ascontiguousarray(roots[rows].T)
+        local = np.array(rot.multiply_components(rest, own_rotations))
+        chained = np.empty_like(local)
+        for own, parents in _generations(hand.parents):
+            before = root[:, None] if parents[0] < 0 else chained[:, parents]
+            chained[:, own] = rot.multiply_components(before, local[:, own])
+        world[rows] = np.where(chained[0] < 0, -chained, chained).T
+    return world
 
 
 @lru_cache(maxsize=32)

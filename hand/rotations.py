@@ -133,7 +133,8 @@ def continuous(q: Floats) -> Floats:
     """
     if len(q) < 2:
         return q.copy()
-    flips = np.where((q[1:] * q[:-1]).sum(-1, keepdims=True) < 0, -1.0, 1.0)
+    cosines = np.einsum("...i,...i->...", q[1:], q[:-1])[..., None]
+    flips = np.where(cosines < 0, -1.0, 1.0)
     signs = np.concatenate([np.ones_like(flips[:1]), np.cumprod(flips, axis=0)])
     signed: Floats = q * signs
     return signed

@@ -15,6 +15,10 @@ from .take import SolvedHand
 Floats = NDArray[np.float64]
 
 
+JOINT_ARRAYS = ("positions", "rotations", "predicted", "angles")
+"""The arrays of a hand that have a row for each frame; their names follow the side."""
+
+
 def joint_arrays(times: Floats, hands: Iterable[SolvedHand]) -> dict[str, NDArray[Any]]:
     """Return the arrays that `knuckle.joints` describes. times: (F,) s."""
     arrays: dict[str, NDArray[Any]] = {"times": times}

@@ -43,6 +43,9 @@ def smooth_markers(
         )
         seen = replace(targets, weights=targets.weights * samples[:, columns])
         smooth = smoothing.smooth_targets(hand, seen, gap_limit)
+        noise[side] = np.median(smooth.noise, axis=0, keepdims=True)
+        if smooth.targets is seen:  # nothing was smoothed
+            continue
         smoothed_positions = positions.take(columns, axis=1)
         smoothed_positions[smooth.rejected] = np.nan
         np.copyto(smoothed_positions, smooth.targets.positions, where=smooth.targets.weights[..., None] > 0)
@@ -50,7 +53,6 @@ def smooth_markers(
         predicted[:, columns] |= smooth.predicted
         if rotations is not None and hand_rotations is not None and smooth.targets.rotations is not None:
             rotations[:, columns] = np.where(np.isfinite(hand_rotations), smooth.targets.rotations, np.nan)
-        noise[side] = np.median(smooth.noise, axis=0, keepdims=True)
     known = finite_points(positions)
     smoothed = replace(markers, positions=positions, predicted=predicted & known, rotations=rotations)
     return SmoothedMarkers(smoothed, noise)

@@ -272,10 +272,10 @@ def _problem(
     column = int(severity[worst, parts[0]].argmax())
     measure = THRESHOLDS[column].measure
     value = float(hand.of(measure)[worst, parts[0]])
-    has_failed = severity[first : last + 1, parts].max(axis=0) >= 1.0
+    has_failed: Bools = np.any(severity[first : last + 1, parts] >= 1.0, axis=0)
     others = [threshold.measure for threshold, failed in zip(THRESHOLDS, has_failed[0], strict=True) if failed]
     names = tuple(PARTS[part] for part in parts)
-    limited = (hand.of("at_limit")[first : last + 1, parts] > 0).any(axis=0)
+    limited: Bools = np.any(hand.of("at_limit")[first : last + 1, parts] > 0, axis=0)
     others += ["at_limit"] if limited[0] else []
     sentence = reason(names, last - first + 1, measure, value, others, lasting=lasting)
     height = LASTING_SEVERITY if lasting else round(float(severity[worst, parts[0], column]), 2)
@@ -286,8 +286,9 @@ def _problem(
 
 def _errors_alone(has_failed: Bools) -> Bools:
     """Return (P,), the parts that are off, which no other measure explains. has_failed: (P, T) by part and measure."""
-    alone: Bools = has_failed[:, _IS_ERROR].any(axis=1) & ~has_failed[:, ~_IS_ERROR].any(axis=1)
-    return alone
+    off: Bools = np.any(has_failed & _IS_ERROR, axis=1)
+    off_otherwise: Bools = np.any(has_failed & ~_IS_ERROR, axis=1)
+    return off & ~off_otherwise
 
 
 def _spans(bad: Bools, times: Floats, join: float) -> list[tuple[int, int]]:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hand.joints import Side
-from ..evidence.evidence import Evidence, HandEvidence
-from ..evidence.ranking import Problem, as_report, limit_notes, rank, worst_first
+from ..evidence.ranking import Problem, as_report, limit_notes, worst_first
 from ..labelling import SWAP_RESULTS
 from ..marker_cleaning import cleaning_warnings
-from ..report import HandReportInputs, TakeReportInputs, hand_report, take_report
-from .solve_piece import FRAME_INPUTS, HandOfPiece, LongTake, PieceResult
+from ..report import TakeReportInputs, take_report
+from .judged_hand import JudgedHand
+from .solve_piece import HandOfPiece, LongTake, PieceResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,14 @@ class Joins:
 
 
 def joined_report(
-    long: LongTake, results: Sequence[PieceResult], joins: Joins, seconds: Mapping[str, float]
+    long: LongTake,
+    results: Sequence[PieceResult],
+    judged: Mapping[Side, JudgedHand],
+    joins: Joins,
+    seconds: Mapping[str, float],
 ) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     """Return the report of a take, JSON-ready, and its problems, the worst first."""
-    hands = _hands(results)
+    hands = hands_of_pieces(results)
     swaps, fragments = Counter[str](), Counter[str]()
     for result in results:
         swaps.update(result.swaps)
@@ -45,7 +49,7 @@ def joined_report(
         long.capture.clock.rate,
         sum(result.frames for result in results),
         long.prepared.assigned,
-        {side: _figures(long, pieces, results) for side, pieces in hands.items()},
+        {side: judged[side].figures | _figures(pieces, results) for side, pieces in hands.items()},
         [
             *long.capture.warnings,
             *_swap_warnings(swaps),
@@ -56,7 +60,7 @@ def joined_report(
         seconds,
     )
     report = take_report(take)
-    problems = _problems(long, tuple(hands))
+    problems = worst_first(problem for hand in judged.values() for problem in hand.problems)
     report["warnings"] += limit_notes(problems, report["hands"])
     labels = {"by": "names", "swaps": {kind: swaps[kind] for kind in SWAP_RESULTS}}
     fitted = {
@@ -69,7 +73,7 @@ def joined_report(
     return report, problems
 
 
-def _hands(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
+def hands_of_pieces(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
     """Return each hand in all pieces."""
     found: dict[Side, list[HandOfPiece]] = {}
     for result in results:
@@ -78,26 +82,16 @@ def _hands(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
     return found
 
 
-def _figures(long: LongTake, pieces: Sequence[HandOfPiece], results: Sequence[PieceResult]) -> dict[str, Any]:
-    """Return the figures of a hand."""
-    first, contacts, before = pieces[0], list[dict[str, Any]](), 0
-    arrays = {name: long.parts.joined(f"{first.side}_{name}") for name in FRAME_INPUTS}
+def _figures(pieces: Sequence[HandOfPiece], results: Sequence[PieceResult]) -> dict[str, Any]:
+    """Return the figures of a hand that its pieces have found, the contacts' frames counted in the take."""
+    contacts, before = list[dict[str, Any]](), 0
     for piece, result in zip(pieces, results, strict=True):
         contacts += [
             contact | {"first": contact["first"] + before, "last": contact["last"] + before}
             for contact in piece.contacts
         ]
         before += result.frames
-    figures = hand_report(HandReportInputs(first.hand, first.sites, first.labels, **arrays))
-    return figures | {"contacts": contacts, "hand_length_mm": round(1000 * first.proportions.size, 1)}
-
-
-def _problems(long: LongTake, sides: Sequence[Side]) -> tuple[Problem, ...]:
-    """Return the problems of a take, the worst first; the evidence of one hand at a time is in memory."""
-    times, found = long.parts.joined("times"), list[Problem]()
-    for side in sides:
-        found += rank(Evidence(times, (HandEvidence(side, long.parts.joined(f"{side}_evidence")),)))
-    return worst_first(found)
+    return {"contacts": contacts, "hand_length_mm": round(1000 * pieces[0].proportions.size, 1)}
 
 
 def _swap_warnings(swaps: Mapping[str, int]) -> list[str]:

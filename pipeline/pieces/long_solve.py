@@ -8,25 +8,31 @@ solver's state that the earlier one left there.
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from dataclasses import replace
+from concurrent.futures import BrokenExecutor, Future, wait
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from ...capture import LongCapture, open_long
+from ...capture.cleaning import resampled_times
 from ...capture.scene_files import needs_blender
 from ...errors import KnuckleError
 from ...hand.generators import Progress, Steps, part_of
 from ..assignment import chosen_frames, label_markers_stepwise
 from ..prepared import MAX_MEASURED, Prepared, measured_frames, prepare
 from ..recipe import Recipe
-from .joined_report import Joins
-from .joined_take import JoinedTake, joined_take
+from .joined_report import Joins, hands_of_pieces, joined_report
+from .joined_take import JoinedTake
+from .joints_file import JointsFile, joints_file
+from .judged_hand import judge_hand
 from .parts import Parts
 from .piece import PIECE_FRAMES, Piece, cut, overlap_s
 from .pool import PieceWorkers, workers_of
-from .solve_piece import LongTake, PieceResult
+from .solve_piece import LongTake, PieceResult, solve_piece
+
+Result = TypeVar("Result")
 
 SAME_POSE, SAME_SMOOTHED_POSE = 1e-6, 0.02
 """rad and m, difference of two pieces in a frame from which the later one is solved again, without and with smoothing:
@@ -52,6 +58,17 @@ def opened_as_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCaptu
     return capture if len(capture) > longer_than else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """All pieces of a take."""
+
+    results: Sequence[PieceResult]
+    again: int
+    """Pieces that were solved again: see SAME_POSE."""
+    greatest: float
+    """Greatest difference of two pieces where they meet; see Joins."""
+
+
 class LongSolve:
     """Solve a long capture. Iterate `steps()` to the end, then read `joined`."""
 
@@ -75,54 +92,60 @@ class LongSolve:
         pieces = cut(len(self.capture), int(np.ceil(over * self.capture.clock.rate)), self.length)
         recipe = replace(self.recipe, start=None, end=None)
         long = LongTake(recipe, self.capture, prepared, Parts(self.folder, len(pieces)))
-        same = SAME_POSE if self.recipe.smoothing == "off" else SAME_SMOOTHED_POSE
+        joints = self.folder / "joints.npz"
+        times = self.capture.clock.times
+        frames = len(times if self.recipe.fps is None else resampled_times(times, self.recipe.fps))
         with workers_of(long, min(self.processes, len(pieces))) as workers:
-            results, again = yield from part_of(0.1, 0.95, "", _solve_all(workers, pieces, same))
-        seconds["solve"] = time.perf_counter() - started - seconds["read"]
-        yield Progress(0.95, "Judging the take")
-        joins = Joins(len(pieces), over, again, max(map(_difference, results, results[1:]), default=0.0))
-        self.joined = joined_take(replace(long, recipe=self.recipe), results, joins, seconds)
+            with joints_file(joints, long.parts, frames) as file:
+                solved = yield from part_of(0.1, 0.95, "", self._solve_all(workers, pieces, file))
+            seconds["solve"] = time.perf_counter() - started - seconds["read"]
+            hands = hands_of_pieces(solved.results)
+            waiting = {side: workers.submit(judge_hand, own) for side, own in hands.items()}
+            judged = {}
+            for side in hands:
+                judged[side] = yield from part_of(0.95, 0.95, "", _result(waiting[side], 0.0, "Judging the take"))
+        joins = Joins(len(pieces), over, solved.again, solved.greatest)
+        report, problems = joined_report(replace(long, recipe=self.recipe), solved.results, judged, joins, seconds)
+        models = tuple(hand.hand for hand in solved.results[0].hands)
+        self.joined = JoinedTake(long.parts, joints, report, problems, models)
         return True
 
+    def _solve_all(self, workers: PieceWorkers, pieces: Sequence[Piece], joints: JointsFile) -> Steps[_Solved]:
+        """Solve all pieces, and add each to the joints."""
+        same = SAME_POSE if self.recipe.smoothing == "off" else SAME_SMOOTHED_POSE
+        waiting = [] if workers.in_order else [workers.submit(solve_piece, piece, {}) for piece in pieces]
+        results, again, greatest = list[PieceResult](), 0, 0.0
+        for piece in pieces:
+            done = max(len(results), sum(future.done() for future in waiting)) / len(pieces)
+            before = results[-1] if results else None
+            # In order, each piece starts from the state of the one before.
+            states = before.states if before is not None else {}
+            future = waiting[piece.number] if waiting else workers.submit(solve_piece, piece, states)
+            result = yield from _result(future, done, f"Solving {len(pieces)} pieces")
+            if before is not None and waiting and _difference(before, result) > same:
+                again += 1
+                future = workers.submit(solve_piece, piece, states)
+                result = yield from _result(future, done, "Solving a piece again")
+            if before is not None:
+                greatest = max(greatest, _difference(before, result))
+            joints.add(result)
+            results.append(result)
+        return _Solved(results, again, greatest)
 
-def _solve_all(workers: PieceWorkers, pieces: Sequence[Piece], same: float) -> Steps[tuple[list[PieceResult], int]]:
-    """Solve all pieces; return the results in order, and how many pieces were solved again: see SAME_POSE."""
-    results: dict[int, PieceResult] = {}
-    waiting: set[Future[PieceResult]] = set()
-    description = f"Solving {len(pieces)} pieces"
-    for piece in pieces:
-        before = results.get(piece.number - 1)
-        # In order, so that each piece starts from the state of the one before.
-        waiting.add(workers.submit(piece, before.states if before is not None else {}))
-        if workers.in_order:
-            yield from _collected(waiting, results, len(pieces), description)
-    yield from _collected(waiting, results, len(pieces), description)
-    again = 0
-    for number in range(1, len(pieces) if not workers.in_order else 0):
-        if _difference(results[number - 1], results[number]) > same:
-            again += 1
-            waiting.add(workers.submit(pieces[number], results[number - 1].states))
-            yield from _collected(waiting, results, len(pieces), "Solving a piece again")
-    return [results[piece.number] for piece in pieces], again
 
-
-def _collected(
-    waiting: set["Future[PieceResult]"], results: dict[int, PieceResult], count: int, description: str
-) -> Steps[None]:
-    """Wait for all that is being solved."""
-    while waiting:
-        yield Progress(min(len(results) / count, 1.0), description)
-        done, _ = wait(waiting, timeout=TICK, return_when=FIRST_COMPLETED)
-        for future in done:
-            try:
-                result = future.result()
-            except BrokenExecutor as error:
-                raise KnuckleError(
-                    "a worker process was ended while it solved a piece, perhaps for want of memory, expected 1 GB for "
-                    "each core: fewer cores need less (taskset)"
-                ) from error
-            results[result.piece.number] = result
-        waiting -= done
+def _result(future: Future[Result], fraction: float, description: str) -> Steps[Result]:
+    """Wait for the result of a task."""
+    yield Progress(fraction, description)
+    while not future.done():
+        wait([future], timeout=TICK)
+        yield Progress(fraction, description)
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        raise KnuckleError(
+            "a worker process was ended while it solved a piece, perhaps for want of memory, expected 1 GB for "
+            "each core: fewer cores need less (taskset)"
+        ) from error
 
 
 def _difference(before: PieceResult, after: PieceResult) -> float:

@@ -1,20 +1,21 @@
-"""Worker processes for the pieces of a take: as many as there are cores, each with one thread of its own."""
+"""Worker processes for a long take: as many as there are cores, each with one thread of its own."""
 
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
-from ...hand.joints import Side
 from ..blas_threads import one_thread_in_new_processes
-from .piece import Piece
-from .solve_piece import LongTake, PieceResult, solve_piece
+from .solve_piece import LongTake
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
+
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 PACKAGE = "knuckle"
 MAX_PROCESSES = 61
@@ -35,44 +36,44 @@ def usual_processes() -> int:
 
 
 class PieceWorkers(Protocol):
-    """Where pieces are solved."""
+    """Where pieces are solved, and hands are judged."""
 
     @property
     def in_order(self) -> bool:
-        """Whether a piece is solved before the next one is requested."""
+        """Whether a task is done before the next one is submitted."""
         ...
 
-    def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
-        """Begin to solve a piece."""
+    def submit(self, task: Callable[[LongTake, *Arguments], Result], *arguments: *Arguments) -> "Future[Result]":
+        """Begin a task on the take."""
         ...
 
 
 class OwnProcess:
-    """Solves each piece immediately, in this process."""
+    """Does each task immediately, in this process."""
 
     in_order = True
 
     def __init__(self, long: LongTake) -> None:
         self._long = long
 
-    def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
+    def submit(self, task: Callable[[LongTake, *Arguments], Result], *arguments: *Arguments) -> "Future[Result]":
         """See PieceWorkers."""
-        done: Future[PieceResult] = Future()
-        done.set_result(solve_piece(self._long, piece, states))
+        done: Future[Result] = Future()
+        done.set_result(task(self._long, *arguments))
         return done
 
 
 class _Pool:
-    """Solves pieces in other processes."""
+    """Does tasks in other processes."""
 
     in_order = False
 
     def __init__(self, executor: "ProcessPoolExecutor") -> None:
         self._executor = executor
 
-    def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
+    def submit(self, task: Callable[[LongTake, *Arguments], Result], *arguments: *Arguments) -> "Future[Result]":
         """See PieceWorkers."""
-        return self._executor.submit(_solve, piece, states)
+        return self._executor.submit(_on_take, task, *arguments)
 
 
 _long: LongTake | None = None
@@ -96,9 +97,9 @@ def _end_with_the_command() -> None:
         os._exit(1)
 
 
-def _solve(piece: Piece, states: Mapping[Side, Any]) -> PieceResult:
+def _on_take(task: Callable[..., Result], *arguments: Any) -> Result:
     assert _long is not None
-    return solve_piece(_long, piece, states)
+    return task(_long, *arguments)
 
 
 @contextmanager

@@ -95,7 +95,9 @@ def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> Pie
     job = SolveJob(long.recipe, markers=markers, prepared=long.prepared, piece=context)
     solved = run_to_end(job.solve())
     labelled, cleaned, solved_times = solved.labelled, solved.cleaned, solved.markers.times
-    first, stop = np.searchsorted(solved_times, [times[piece.first], times[piece.stop]]).tolist()
+    # The first of resampled frames may be a rounding before the first recorded one.
+    begin = times[piece.first] if piece.first else -np.inf
+    first, stop = np.searchsorted(solved_times, [begin, times[piece.stop]]).tolist()
     rows, recorded = slice(first, stop), slice(piece.first - piece.start, piece.stop - piece.start)
     joints = joint_arrays(solved_times, solved.hands)
     arrays = {name: array[rows] for name, array in joints.items() if not name.endswith("_names")}

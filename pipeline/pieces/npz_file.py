@@ -1,0 +1,116 @@
+"""An .npz file that is written a few rows of any of its arrays at a time, each where it stays.
+
+zipfile and NumPy end an array before they begin the next one, so that rows that come for all arrays at once would be
+written twice. Here the shapes are known beforehand. Nothing is compressed. The records are those of a stored ZIP64
+archive: PKWARE, .ZIP File Format Specification 6.3.10, 4.3 and 4.5.3.
+"""
+
+import io
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+LOCAL_HEADER = struct.Struct("<4s5H3L2H2H2Q")
+"""With the field of long sizes, which follows the name."""
+DIRECTORY_HEADER = struct.Struct("<4s6H3L5H2L")
+LONG_SIZES = struct.Struct("<2H3Q")
+END_OF_DIRECTORY = struct.Struct("<4sQ2H2L4Q" + "4sLQL" + "4s4H2LH")
+"""That of ZIP64, its locator, and the short one, which refers to them."""
+NEEDED, JANUARY_1980, ELSEWHERE_LONG, ELSEWHERE_SHORT = 45, 0x21, 0xFFFFFFFF, 0xFFFF
+"""The version that reads ZIP64; a date; sizes and counts that are in the fields of ZIP64."""
+CRC_POSITION = 14
+"""Bytes from the beginning of a local header."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayShape:
+    """The shape and type of an array whose rows are written."""
+
+    shape: tuple[int, ...]
+    """Of all rows."""
+    dtype: np.dtype[Any]
+
+
+@dataclass(slots=True)
+class _Member:
+    name: bytes
+    start: int
+    """Byte of the file at which its local header begins."""
+    head: bytes
+    """The array's own header."""
+    size: int
+    """Bytes, with that header."""
+    written: int = 0
+    crc: int = 0
+
+    @property
+    def content(self) -> int:
+        """Byte of the file at which the array's own header begins."""
+        return self.start + LOCAL_HEADER.size + len(self.name)
+
+    @property
+    def local_header(self) -> bytes:
+        fixed, name = LOCAL_HEADER.size - 20, len(self.name)
+        record = LOCAL_HEADER.pack(
+            *(b"PK\3\4", NEEDED, 0, 0, 0, JANUARY_1980, self.crc, ELSEWHERE_LONG, ELSEWHERE_LONG, name, 20),
+            *(1, 16, self.size, self.size),
+        )
+        return record[:fixed] + self.name + record[fixed:]
+
+    @property
+    def directory_header(self) -> bytes:
+        fixed = (b"PK\1\2", NEEDED, NEEDED, 0, 0, 0, JANUARY_1980, self.crc, ELSEWHERE_LONG, ELSEWHERE_LONG)
+        record = DIRECTORY_HEADER.pack(*fixed, len(self.name), LONG_SIZES.size, 0, 0, 0, 0, ELSEWHERE_LONG)
+        return record + self.name + LONG_SIZES.pack(1, 24, self.size, self.size, self.start)
+
+
+class NpzFile:
+    """Writes arrays to a file that is open for writing; the file is complete after `finish`."""
+
+    def __init__(self, file: BinaryIO, arrays: Mapping[str, ArrayShape]) -> None:
+        self._file, self._members, start = file, dict[str, _Member](), 0
+        for name, array in arrays.items():
+            head = io.BytesIO()
+            described = {"descr": npy.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
+            npy.write_array_header_1_0(head, described)
+            content = array.dtype.itemsize * int(np.prod(array.shape, dtype=np.int64))
+            member = _Member(f"{name}.npy".encode(), start, head.getvalue(), len(head.getvalue()) + content)
+            self._members[name] = member
+            self._write(member, member.head)
+            start = member.content + member.size
+        self._end = start
+
+    def append(self, name: str, rows: NDArray[Any]) -> None:
+        """Write the next rows of an array."""
+        self._write(self._members[name], np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data)
+
+    def finish(self) -> None:
+        """Write what depends on all rows. Raises ValueError if some were not written."""
+        for member in self._members.values():
+            if member.written != member.size:
+                raise ValueError(f"{member.name.decode()}: {member.written} bytes of {member.size} were written")
+            self._file.seek(member.start)
+            self._file.write(member.local_header)
+        self._file.seek(self._end)
+        directory = b"".join(member.directory_header for member in self._members.values())
+        count, size, end = len(self._members), len(directory), self._end + len(directory)
+        self._file.write(
+            directory
+            + END_OF_DIRECTORY.pack(
+                *(b"PK\6\6", 44, NEEDED, NEEDED, 0, 0, count, count, size, self._end),
+                *(b"PK\6\7", 0, end, 1),
+                *(b"PK\5\6", 0, 0, ELSEWHERE_SHORT, ELSEWHERE_SHORT, ELSEWHERE_LONG, ELSEWHERE_LONG, 0),
+            )
+        )
+
+    def _write(self, member: _Member, content: bytes | memoryview) -> None:
+        self._file.seek(member.content + member.written)
+        self._file.write(content)
+        member.written += len(content)
+        member.crc = zlib.crc32(content, member.crc)
