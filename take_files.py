@@ -147,6 +147,8 @@ class SolveChoices:
     conditions: tuple[Condition, ...] = ()
     html: bool = False
     """Whether a report page is made."""
+    joints: bool = True
+    """Whether joints are written."""
     review: bool = False
     """Whether the data of the report page is returned; the evidence of a long take is then read into memory."""
 
@@ -172,7 +174,7 @@ def solve_content(recipe: Recipe, choices: SolveChoices, beside: Path, held: Exi
     capture = opened_as_long(recipe)
     if capture is not None:
         folder = held.enter_context(temporary_folder(beside))
-        long = LongSolve(recipe, capture, folder, choices.processes)
+        long = LongSolve(recipe, capture, folder, choices.processes, joints=choices.joints)
         if (yield from long.steps()) and long.joined is not None:
             return _long_content(long.joined, choices)
     job = SolveJob(recipe, reader=api.reader(recipe))

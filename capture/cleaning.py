@@ -21,6 +21,8 @@ SPLINE_NEIGHBOURS = 3
 """Positions on each side of a gap that its spline passes through."""
 WINDOW = 7
 """Consecutive positions from which a marker's path is extrapolated."""
+SUSPECTS_AT_ONCE = 5000
+"""Positions that are tested in one batch, of some 3 kB each."""
 MAD_TO_SIGMA = 1.4826
 """Standard deviation of normal noise divided by its median absolute deviation."""
 MIN_CUTOFF = 1e-4
@@ -190,7 +192,7 @@ class _Suspects:
 def _off_their_lines(suspects: list[_Suspects], factor: float) -> list[Bools]:
     """Return which positions of each marker are also far from the line through the seven around them.
 
-    In one batch for all markers: most have a few.
+    In batches over all markers, since most have a few.
     """
     if not suspects:
         return []
@@ -198,9 +200,12 @@ def _off_their_lines(suspects: list[_Suspects], factor: float) -> list[Bools]:
         np.concatenate([each.windows.positions for each in suspects]),
         np.concatenate([each.windows.times for each in suspects]),
     )
-    expected, scale = _expected(windows)
     positions, bounds = (np.concatenate([getattr(each, name) for each in suspects]) for name in ("positions", "bounds"))
-    off_line = np.linalg.norm(positions - expected, axis=1) > np.maximum(bounds, factor * scale)
+    off_line = np.zeros(len(bounds), bool)
+    for start in range(0, len(bounds), SUSPECTS_AT_ONCE):
+        rows = slice(start, start + SUSPECTS_AT_ONCE)
+        expected, scale = _expected(_Windows(windows.positions[rows], windows.times[rows]))
+        off_line[rows] = lengths(positions[rows] - expected) > np.maximum(bounds[rows], factor * scale)
     return np.split(off_line, np.cumsum([len(each.indices) for each in suspects])[:-1])
 
 
@@ -311,7 +316,7 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
         )
     if last < first:
         return replace(markers.select(slice(0, 1)), rate=rate_hz)
-    grid = resampled_times(times, rate_hz)
+    grid = np.arange(first, last + 1) / rate_hz
     before = np.clip(np.searchsorted(times, grid, "right") - 1, 0, len(times) - 2)
     step = (times[before + 1] - times[before])[:, None]
     fraction = np.clip((grid - times[before])[:, None] / step, 0.0, 1.0)
@@ -338,11 +343,10 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
     return replace(markers, times=grid, positions=resampled, predicted=predicted, rotations=rotations, rate=rate_hz)
 
 
-def resampled_times(times: Floats, rate_hz: float) -> Floats:
-    """Return the whole multiples of 1/rate_hz s, in s, from the first to the last of times (F,) s."""
+def resampled_count(times: Floats, rate_hz: float) -> int:
+    """Return how many whole multiples of 1/rate_hz s are between the first and the last of times (F,) s."""
     first, last = _first_and_last_sample(times, rate_hz)
-    grid: Floats = np.arange(first, last + 1) / rate_hz
-    return grid
+    return int(last - first) + 1
 
 
 def _first_and_last_sample(times: Floats, rate_hz: float) -> tuple[float, float]:

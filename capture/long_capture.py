@@ -48,7 +48,10 @@ class LongCapture:
         for run in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(rows) != 1) + 1):
             for part in np.split(run, range(MAX_ROWS, len(run), MAX_ROWS)):
                 if len(part):
-                    recording = self.reader.read(int(rows[part[0]]), int(rows[part[-1]]) + 1)
+                    try:
+                        recording = self.reader.read(int(rows[part[0]]), int(rows[part[-1]]) + 1)
+                    except OSError as error:
+                        raise CaptureError(f"{self.source}: cannot be read any more ({error.strerror})") from None
                     positions[part] = convert(recording, self.source, self.unit, self.up).positions
         return Markers(
             names=head.names,

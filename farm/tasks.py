@@ -245,7 +245,7 @@ def _solved(recipe: Recipe, settings: FarmSettings, name: str, held: ExitStack) 
     """Solve a take, with a .blend file also key it in Blender's module; files on the disk exist as long as `held`."""
     html = "html" in settings.outputs
     if "blend" not in settings.outputs and recipe.rig == "default":
-        choices = SolveChoices(name, html=html, review=True)
+        choices = SolveChoices(name, html=html, joints="joints" in settings.outputs, review=True)
         solved = run_to_end(solve_content(recipe, choices, Path(settings.out, name.rpartition("/")[2]), held))
         _end_without_blender()
         return solved

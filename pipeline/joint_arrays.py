@@ -15,7 +15,7 @@ from .take import SolvedHand
 Floats = NDArray[np.float64]
 
 
-JOINT_ARRAYS = ("positions", "rotations", "predicted", "angles")
+FRAME_ARRAYS = ("positions", "rotations", "predicted", "angles")
 """The arrays of a hand that have a row for each frame; their names follow the side."""
 
 

@@ -183,6 +183,7 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
     severity = severities(hand)
     by_part = severity.max(axis=2)
     yield from _problems(hand, severity, _spans_of_parts(by_part >= 1.0, times, JOIN_S), times)
+    del severity  # a long take's is as large as its evidence
     lasting = _lasting_severities(hand)
     np.copyto(lasting, 0.0, where=(by_part >= 1.0)[..., None])
     bad = lasting.max(axis=2) >= 1.0

@@ -35,7 +35,7 @@ def joined_report(
     seconds: Mapping[str, float],
 ) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     """Return the report of a take, JSON-ready, and its problems, the worst first."""
-    hands = hands_of_pieces(results)
+    hands = _hands(results)
     swaps, fragments = Counter[str](), Counter[str]()
     for result in results:
         swaps.update(result.swaps)
@@ -73,7 +73,7 @@ def joined_report(
     return report, problems
 
 
-def hands_of_pieces(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
+def _hands(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
     """Return each hand in all pieces."""
     found: dict[Side, list[HandOfPiece]] = {}
     for result in results:

@@ -1,5 +1,6 @@
 """A take that was solved in pieces, whose rows are on the disk."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from ...hand.model import HandModel
 from ..evidence.angle_curves import AngleCurves
 from ..evidence.evidence import Evidence, HandEvidence
 from ..evidence.ranking import Problem
-from .npz_file import ArrayShape, NpzFile
+from .npz_file import NpzFile, RowsShape
 from .parts import Parts
 
 
@@ -21,30 +22,27 @@ class JoinedTake:
     parts: Parts
     """All but the positions and rotations of each hand."""
     joints: Path
-    """The file of the joints, beside the parts."""
+    """The file of the joints, in the folder of the parts; there is none if it was not asked for."""
     report: dict[str, Any]
     problems: tuple[Problem, ...]
     """The worst first."""
     hands: tuple[HandModel, ...]
 
     def write_joints(self, path: Path) -> None:
-        """Write the arrays that `knuckle.joints` describes as .npz, once: the file is moved. path: on the same disk."""
-        self.joints.replace(path)
+        """Write the arrays that `knuckle.joints` describes as .npz, once: the file is moved."""
+        shutil.move(self.joints, path)
 
     def write_evidence(self, path: Path) -> None:
         """Write the arrays of the evidence as .npz."""
-        none = Evidence(np.empty(0), ()).arrays()
-        whole = {name: array for name, array in none.items() if name != "times"}
+        whole = Evidence(np.empty(0), ()).arrays()
+        del whole["times"]
         names = ("times", *(_evidence(hand) for hand in self.hands))
-        shapes = {name: ArrayShape(self.parts.shape(name), self.parts.dtype(name)) for name in names}
-        shapes |= {name: ArrayShape(array.shape, array.dtype) for name, array in whole.items()}
+        shapes = {name: RowsShape(self.parts.shape(name), self.parts.dtype(name)) for name in names}
         with path.open("wb") as file:
-            npz = NpzFile(file, shapes)
+            npz = NpzFile(file, shapes, whole)
             for name in names:
                 for rows in self.parts.rows(name):
                     npz.append(name, rows)
-            for name, array in whole.items():
-                npz.append(name, array)
             npz.finish()
 
     def judged(self) -> Evidence:

@@ -1,20 +1,20 @@
 """The joints of a long take as .npz, to which each piece's rows are added once it is solved."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.joints import Side
-from ..joint_arrays import JOINT_ARRAYS, angle_names, rotations_name
-from .npz_file import ArrayShape, NpzFile
+from ..joint_arrays import FRAME_ARRAYS, angle_names, rotations_name
+from .npz_file import NpzFile, RowsShape
 from .parts import Parts, disk_errors
-from .solve_piece import PieceResult
+from .solve_piece import HandOfPiece, PieceResult
 
 Floats = NDArray[np.float64]
 
@@ -23,73 +23,82 @@ ONLY_WRITTEN = ("positions", "rotations")
 
 
 class JointsFile:
-    """Writes the arrays that `knuckle.joints` describes, a piece after the other; see `joints_file`."""
+    """Writes the arrays that `knuckle.joints` describes, piece after piece; see `joints_file`."""
 
     def __init__(self, file: BinaryIO, disk: ThreadPoolExecutor, parts: Parts, frames: int) -> None:
         self._file, self._disk, self._parts, self._frames = file, disk, parts, frames
         self._npz: NpzFile | None = None
-        self._signs: dict[Side, Floats] = {}
-        """(J, 1) of each hand: the factor by which its rotations do not flip where the piece begins."""
         self._last_rotations: dict[Side, Floats] = {}
         """(J, 4) of each hand in the last frame that was written."""
         self._flushing: Future[None] | None = None
 
     def add(self, result: PieceResult) -> None:
-        """Write the rows of the next piece, and delete from the parts those that nothing else reads."""
-        if self._npz is None:
-            self._npz = self._begin(result)
-        for hand in result.hands:
-            first, last = hand.rotations
-            before = self._last_rotations.get(hand.side, first)
-            sign = np.where((before * first).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
-            self._signs[hand.side], self._last_rotations[hand.side] = sign, sign * last
-        signs = {rotations_name(side): sign for side, sign in self._signs.items()}
-        piece = result.piece.number
-        self._npz.append("times", self._parts.read(piece, "times"))
-        for name in _names(result):
-            rows = self._parts.read(piece, name)
-            self._npz.append(name, rows * signs[name] if name in signs else rows)
-        for hand in result.hands:
-            for name in ONLY_WRITTEN:
-                self._parts.delete(piece, f"{hand.side}_{name}")
-        # The disk writes while the next pieces are solved; otherwise gigabytes would wait for the end.
-        self._file.flush()
-        if self._flushing is None or self._flushing.done():
-            self._flushing = self._disk.submit(os.fsync, self._file.fileno())
+        """Write the rows of the next piece, and delete from the parts those that nothing else reads.
 
-    def _begin(self, result: PieceResult) -> NpzFile:
-        """Write the heads of all arrays, and those that have no rows for frames."""
-        arrays: dict[str, ArrayShape] = {}
-        for name in ("times", *_names(result)):
-            rows = self._parts.read(0, name)
-            arrays[name] = ArrayShape((self._frames, *rows.shape[1:]), rows.dtype)
-        whole: Mapping[str, NDArray[Any]] = {
-            name: array for hand in result.hands for name, array in angle_names(hand.hand).items()
-        }
-        arrays |= {name: ArrayShape(array.shape, array.dtype) for name, array in whole.items()}
-        npz = NpzFile(self._file, arrays)
-        for name, array in whole.items():
-            npz.append(name, array)
-        return npz
+        Raises FileError if there is no room for them.
+        """
+        with disk_errors(self._parts.folder):
+            if self._npz is None:
+                self._npz = self._begun(result)
+            signs = {rotations_name(hand.side): self._sign(hand) for hand in result.hands}
+            piece = result.piece.number
+            for name in ("times", *_names(result)):
+                rows = self._parts.read(piece, name)
+                self._npz.append(name, rows * signs[name] if name in signs else rows)
+            for hand in result.hands:
+                for name in ONLY_WRITTEN:
+                    self._parts.delete(piece, f"{hand.side}_{name}")
+            self._flush()
 
     def finish(self) -> None:
-        """Complete the file after all pieces."""
+        """Complete the file after all pieces. Raises FileError if the disk has not taken all of it."""
         assert self._npz is not None
-        self._npz.finish()
+        with disk_errors(self._parts.folder):
+            self._npz.finish()
+            self._file.flush()
+            if self._flushing is not None:
+                self._flushing.result()
+
+    def _begun(self, result: PieceResult) -> NpzFile:
+        """Begin the file with the heads of all arrays, and with the names of the angles."""
+        shapes: dict[str, RowsShape] = {}
+        for name in ("times", *_names(result)):
+            rows = self._parts.read(result.piece.number, name)
+            shapes[name] = RowsShape((self._frames, *rows.shape[1:]), rows.dtype)
+        whole = {name: array for hand in result.hands for name, array in angle_names(hand.hand).items()}
+        return NpzFile(self._file, shapes, whole)
+
+    def _sign(self, hand: HandOfPiece) -> Floats:
+        """Return the factor (J, 1) by which a hand's rotations do not flip where the piece begins."""
+        first, last = hand.rotations
+        before = self._last_rotations.get(hand.side, first)
+        sign = np.where((before * first).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+        self._last_rotations[hand.side] = sign * last
+        return sign
+
+    def _flush(self) -> None:
+        """Have the disk write while the next pieces are solved; otherwise gigabytes would wait for the end."""
+        self._file.flush()
+        if self._flushing is not None and self._flushing.done():
+            # The system reports an error of the disk once.
+            self._flushing.result()
+            self._flushing = None
+        if self._flushing is None:
+            self._flushing = self._disk.submit(os.fsync, self._file.fileno())
 
 
 def _names(result: PieceResult) -> list[str]:
     """Return the names of the arrays of a piece's hands."""
-    return [f"{hand.side}_{name}" for hand in result.hands for name in JOINT_ARRAYS]
+    return [f"{hand.side}_{name}" for hand in result.hands for name in FRAME_ARRAYS]
 
 
 @contextmanager
 def joints_file(path: Path, parts: Parts, frames: int) -> Iterator[JointsFile]:
-    """Yield the joints of a take of so many solved frames, whose pieces are to be added in order.
+    """Yield the joints of a take of so many solved frames: add its pieces in order, and finish.
 
-    Raises FileError if there is no room for them.
+    Raises FileError if the file cannot be made.
     """
-    with disk_errors(path.parent), path.open("wb") as file, ThreadPoolExecutor(1) as disk:
-        joints = JointsFile(file, disk, parts, frames)
-        yield joints
-        joints.finish()
+    with ExitStack() as held:
+        with disk_errors(parts.folder):
+            file = held.enter_context(path.open("wb"))
+        yield JointsFile(file, held.enter_context(ThreadPoolExecutor(1)), parts, frames)

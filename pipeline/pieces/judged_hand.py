@@ -1,6 +1,5 @@
 """Judge one hand of a long take by all of its frames: the task of a worker process."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,8 @@ class JudgedHand:
     problems: tuple[Problem, ...]
 
 
-def judge_hand(long: LongTake, pieces: Sequence[HandOfPiece]) -> JudgedHand:
-    """Judge a hand whose rows are in the parts of a take. pieces: the hand in all of them."""
-    first = pieces[0]
+def judge_hand(long: LongTake, first: HandOfPiece) -> JudgedHand:
+    """Judge a hand whose rows are in the parts of a take. first: the hand in the first piece."""
     arrays = {name: long.parts.joined(f"{first.side}_{name}") for name in FRAME_INPUTS}
     figures = hand_report(HandReportInputs(first.hand, first.sites, first.labels, **arrays))
     del arrays

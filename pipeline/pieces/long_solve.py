@@ -7,8 +7,10 @@ solver's state that the earlier one left there.
 """
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Future, wait
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -16,19 +18,19 @@ from typing import TypeVar
 import numpy as np
 
 from ...capture import LongCapture, open_long
-from ...capture.cleaning import resampled_times
+from ...capture.cleaning import resampled_count
 from ...capture.scene_files import needs_blender
 from ...errors import KnuckleError
 from ...hand.generators import Progress, Steps, part_of
 from ..assignment import chosen_frames, label_markers_stepwise
 from ..prepared import MAX_MEASURED, Prepared, measured_frames, prepare
 from ..recipe import Recipe
-from .joined_report import Joins, hands_of_pieces, joined_report
+from .joined_report import Joins, joined_report
 from .joined_take import JoinedTake
 from .joints_file import JointsFile, joints_file
 from .judged_hand import judge_hand
 from .parts import Parts
-from .piece import PIECE_FRAMES, Piece, cut, overlap_s
+from .piece import CONTEXT_S, PIECE_FRAMES, Piece, cut, overlap_s
 from .pool import PieceWorkers, workers_of
 from .solve_piece import LongTake, PieceResult, solve_piece
 
@@ -37,6 +39,8 @@ Result = TypeVar("Result")
 SAME_POSE, SAME_SMOOTHED_POSE = 1e-6, 0.02
 """rad and m, difference of two pieces in a frame from which the later one is solved again, without and with smoothing:
 each piece estimates the noise of its own markers."""
+MIN_FPS = 2 / CONTEXT_S
+"""Hz; frames of a lower rate are too few to solve in pieces: each must have one."""
 TICK = 0.5
 """s between two reports of progress."""
 
@@ -50,6 +54,8 @@ def opened_as_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCaptu
     if needs_blender(recipe.capture):
         return None
     if recipe.rig != "default" or recipe.corrections or recipe.align != "off" or recipe.labels == "shape":
+        return None
+    if recipe.fps is not None and recipe.fps < MIN_FPS:
         return None
     capture = open_long(recipe.capture, recipe.unit, recipe.up, recipe.rate, min_frames=longer_than + 1)
     if capture is None:
@@ -73,10 +79,18 @@ class LongSolve:
     """Solve a long capture. Iterate `steps()` to the end, then read `joined`."""
 
     def __init__(
-        self, recipe: Recipe, capture: LongCapture, folder: Path, processes: int, length: int = PIECE_FRAMES
+        self,
+        recipe: Recipe,
+        capture: LongCapture,
+        folder: Path,
+        processes: int,
+        length: int = PIECE_FRAMES,
+        *,
+        joints: bool = True,
     ) -> None:
         self.recipe, self.capture, self.folder = recipe, capture, folder
         self.processes, self.length = processes, length
+        self.writes_joints = joints
         self.joined: JoinedTake | None = None
 
     def steps(self) -> Steps[bool]:
@@ -92,59 +106,59 @@ class LongSolve:
         pieces = cut(len(self.capture), int(np.ceil(over * self.capture.clock.rate)), self.length)
         recipe = replace(self.recipe, start=None, end=None)
         long = LongTake(recipe, self.capture, prepared, Parts(self.folder, len(pieces)))
-        joints = self.folder / "joints.npz"
-        times = self.capture.clock.times
-        frames = len(times if self.recipe.fps is None else resampled_times(times, self.recipe.fps))
+        joints, times = self.folder / "joints.npz", self.capture.clock.times
+        frames = len(times) if self.recipe.fps is None else resampled_count(times, self.recipe.fps)
         with workers_of(long, min(self.processes, len(pieces))) as workers:
-            with joints_file(joints, long.parts, frames) as file:
+            with joints_file(joints, long.parts, frames) if self.writes_joints else nullcontext() as file:
                 solved = yield from part_of(0.1, 0.95, "", self._solve_all(workers, pieces, file))
             seconds["solve"] = time.perf_counter() - started - seconds["read"]
-            hands = hands_of_pieces(solved.results)
-            waiting = {side: workers.submit(judge_hand, own) for side, own in hands.items()}
+            yield Progress(0.95, "Judging the take")
+            waiting = {hand.side: workers.submit(judge_hand, hand) for hand in solved.results[0].hands}
             judged = {}
-            for side in hands:
-                judged[side] = yield from part_of(0.95, 0.95, "", _result(waiting[side], 0.0, "Judging the take"))
+            for side, future in waiting.items():
+                judged[side] = yield from _result(future, Progress(0.95))
         joins = Joins(len(pieces), over, solved.again, solved.greatest)
         report, problems = joined_report(replace(long, recipe=self.recipe), solved.results, judged, joins, seconds)
         models = tuple(hand.hand for hand in solved.results[0].hands)
         self.joined = JoinedTake(long.parts, joints, report, problems, models)
         return True
 
-    def _solve_all(self, workers: PieceWorkers, pieces: Sequence[Piece], joints: JointsFile) -> Steps[_Solved]:
+    def _solve_all(self, workers: PieceWorkers, pieces: Sequence[Piece], joints: JointsFile | None) -> Steps[_Solved]:
         """Solve all pieces, and add each to the joints."""
         same = SAME_POSE if self.recipe.smoothing == "off" else SAME_SMOOTHED_POSE
-        waiting = [] if workers.in_order else [workers.submit(solve_piece, piece, {}) for piece in pieces]
-        results, again, greatest = list[PieceResult](), 0, 0.0
+        results, waiting, again, greatest = list[PieceResult](), deque[Future[PieceResult]](), 0, 0.0
         for piece in pieces:
-            done = max(len(results), sum(future.done() for future in waiting)) / len(pieces)
-            before = results[-1] if results else None
-            # In order, each piece starts from the state of the one before.
+            before, progress = results[-1] if results else None, len(results) / len(pieces)
             states = before.states if before is not None else {}
-            future = waiting[piece.number] if waiting else workers.submit(solve_piece, piece, states)
-            result = yield from _result(future, done, f"Solving {len(pieces)} pieces")
-            if before is not None and waiting and _difference(before, result) > same:
+            for further in pieces[piece.number + len(waiting) : piece.number + workers.ahead]:
+                waiting.append(workers.submit(solve_piece, further, states if workers.ahead == 1 else {}))
+            result = yield from _result(waiting.popleft(), Progress(progress, f"Solving {len(pieces)} pieces"))
+            if before is not None and workers.ahead > 1 and _difference(before, result) > same:
                 again += 1
                 future = workers.submit(solve_piece, piece, states)
-                result = yield from _result(future, done, "Solving a piece again")
+                result = yield from _result(future, Progress(progress, "Solving a piece again"))
             if before is not None:
                 greatest = max(greatest, _difference(before, result))
-            joints.add(result)
+            if joints is not None:
+                joints.add(result)
             results.append(result)
+        if joints is not None:
+            joints.finish()
         return _Solved(results, again, greatest)
 
 
-def _result(future: Future[Result], fraction: float, description: str) -> Steps[Result]:
+def _result(future: Future[Result], progress: Progress) -> Steps[Result]:
     """Wait for the result of a task."""
-    yield Progress(fraction, description)
+    yield progress
     while not future.done():
         wait([future], timeout=TICK)
-        yield Progress(fraction, description)
+        yield progress
     try:
         return future.result()
     except BrokenExecutor as error:
         raise KnuckleError(
-            "a worker process was ended while it solved a piece, perhaps for want of memory, expected 1 GB for "
-            "each core: fewer cores need less (taskset)"
+            "a worker process was ended while it solved or judged the take, perhaps for want of memory, expected 1 GB "
+            "for each core: fewer cores need less (taskset)"
         ) from error
 
 

@@ -16,21 +16,19 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-LOCAL_HEADER = struct.Struct("<4s5H3L2H2H2Q")
-"""With the field of long sizes, which follows the name."""
-DIRECTORY_HEADER = struct.Struct("<4s6H3L5H2L")
-LONG_SIZES = struct.Struct("<2H3Q")
+LOCAL_HEADER, LOCAL_SIZES = struct.Struct("<4s5H3L2H"), struct.Struct("<2H2Q")
+"""The record before an array, and its field of ZIP64, which follows the name: the size, twice."""
+DIRECTORY_HEADER, DIRECTORY_FIELD = struct.Struct("<4s6H3L5H2L"), struct.Struct("<2H3Q")
+"""The record of an array in the directory, and its field of ZIP64: the size, twice, and where the array begins."""
 END_OF_DIRECTORY = struct.Struct("<4sQ2H2L4Q" + "4sLQL" + "4s4H2LH")
 """That of ZIP64, its locator, and the short one, which refers to them."""
 NEEDED, JANUARY_1980, ELSEWHERE_LONG, ELSEWHERE_SHORT = 45, 0x21, 0xFFFFFFFF, 0xFFFF
 """The version that reads ZIP64; a date; sizes and counts that are in the fields of ZIP64."""
-CRC_POSITION = 14
-"""Bytes from the beginning of a local header."""
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayShape:
-    """The shape and type of an array whose rows are written."""
+class RowsShape:
+    """The shape and type of an array whose rows are appended."""
 
     shape: tuple[int, ...]
     """Of all rows."""
@@ -40,55 +38,70 @@ class ArrayShape:
 @dataclass(slots=True)
 class _Member:
     name: bytes
+    rows: RowsShape
     start: int
-    """Byte of the file at which its local header begins."""
+    """Byte of the file at which its record begins."""
     head: bytes
     """The array's own header."""
-    size: int
-    """Bytes, with that header."""
     written: int = 0
+    """Bytes, with that header."""
     crc: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.head) + self.rows.dtype.itemsize * int(np.prod(self.rows.shape, dtype=np.int64))
 
     @property
     def content(self) -> int:
         """Byte of the file at which the array's own header begins."""
-        return self.start + LOCAL_HEADER.size + len(self.name)
+        return self.start + LOCAL_HEADER.size + len(self.name) + LOCAL_SIZES.size
 
     @property
     def local_header(self) -> bytes:
-        fixed, name = LOCAL_HEADER.size - 20, len(self.name)
-        record = LOCAL_HEADER.pack(
-            *(b"PK\3\4", NEEDED, 0, 0, 0, JANUARY_1980, self.crc, ELSEWHERE_LONG, ELSEWHERE_LONG, name, 20),
-            *(1, 16, self.size, self.size),
-        )
-        return record[:fixed] + self.name + record[fixed:]
+        fixed = (b"PK\3\4", NEEDED, 0, 0, 0, JANUARY_1980, self.crc, ELSEWHERE_LONG, ELSEWHERE_LONG)
+        record = LOCAL_HEADER.pack(*fixed, len(self.name), LOCAL_SIZES.size)
+        return record + self.name + LOCAL_SIZES.pack(1, LOCAL_SIZES.size - 4, self.size, self.size)
 
     @property
     def directory_header(self) -> bytes:
         fixed = (b"PK\1\2", NEEDED, NEEDED, 0, 0, 0, JANUARY_1980, self.crc, ELSEWHERE_LONG, ELSEWHERE_LONG)
-        record = DIRECTORY_HEADER.pack(*fixed, len(self.name), LONG_SIZES.size, 0, 0, 0, 0, ELSEWHERE_LONG)
-        return record + self.name + LONG_SIZES.pack(1, 24, self.size, self.size, self.start)
+        record = DIRECTORY_HEADER.pack(*fixed, len(self.name), DIRECTORY_FIELD.size, 0, 0, 0, 0, ELSEWHERE_LONG)
+        field = DIRECTORY_FIELD.pack(1, DIRECTORY_FIELD.size - 4, self.size, self.size, self.start)
+        return record + self.name + field
 
 
 class NpzFile:
-    """Writes arrays to a file that is open for writing; the file is complete after `finish`."""
+    """Writes arrays to a file that is open for writing; the file is complete after `finish`.
 
-    def __init__(self, file: BinaryIO, arrays: Mapping[str, ArrayShape]) -> None:
+    appended: name -> the array of which `append` writes rows. whole: name -> an array that is written at once.
+    """
+
+    def __init__(
+        self, file: BinaryIO, appended: Mapping[str, RowsShape], whole: Mapping[str, NDArray[Any]] | None = None
+    ) -> None:
+        whole = whole or {}
         self._file, self._members, start = file, dict[str, _Member](), 0
-        for name, array in arrays.items():
+        for name, rows in [*appended.items(), *((name, RowsShape(a.shape, a.dtype)) for name, a in whole.items())]:
             head = io.BytesIO()
-            described = {"descr": npy.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
+            described = {"descr": npy.dtype_to_descr(rows.dtype), "fortran_order": False, "shape": rows.shape}
             npy.write_array_header_1_0(head, described)
-            content = array.dtype.itemsize * int(np.prod(array.shape, dtype=np.int64))
-            member = _Member(f"{name}.npy".encode(), start, head.getvalue(), len(head.getvalue()) + content)
+            member = _Member(f"{name}.npy".encode(), rows, start, head.getvalue())
             self._members[name] = member
             self._write(member, member.head)
             start = member.content + member.size
         self._end = start
+        for name, array in whole.items():
+            self.append(name, array)
 
     def append(self, name: str, rows: NDArray[Any]) -> None:
-        """Write the next rows of an array."""
-        self._write(self._members[name], np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data)
+        """Write the next rows of an array. Raises ValueError for those of another shape or type."""
+        member = self._members[name]
+        expected = member.rows
+        if rows.dtype != expected.dtype or rows.shape[1:] != expected.shape[1:] or rows.dtype.hasobject:
+            raise ValueError(
+                f"{name}: rows of {rows.shape[1:]} {rows.dtype}, expected {expected.shape[1:]} {expected.dtype}"
+            )
+        self._write(member, np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data)
 
     def finish(self) -> None:
         """Write what depends on all rows. Raises ValueError if some were not written."""

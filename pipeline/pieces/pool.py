@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
@@ -18,6 +18,8 @@ Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 PACKAGE = "knuckle"
+WAITING_TASKS = 2
+"""Tasks that wait for a worker: a piece that is solved again waits for them, and the disk holds their rows."""
 MAX_PROCESSES = 61
 """Maximum worker processes; Windows cannot wait for more."""
 
@@ -39,8 +41,8 @@ class PieceWorkers(Protocol):
     """Where pieces are solved, and hands are judged."""
 
     @property
-    def in_order(self) -> bool:
-        """Whether a task is done before the next one is submitted."""
+    def ahead(self) -> int:
+        """How many tasks are worth submitting before the first is done; with 1 each can start from the one before."""
         ...
 
     def submit(self, task: Callable[[LongTake, *Arguments], Result], *arguments: *Arguments) -> "Future[Result]":
@@ -51,7 +53,7 @@ class PieceWorkers(Protocol):
 class OwnProcess:
     """Does each task immediately, in this process."""
 
-    in_order = True
+    ahead = 1
 
     def __init__(self, long: LongTake) -> None:
         self._long = long
@@ -66,14 +68,18 @@ class OwnProcess:
 class _Pool:
     """Does tasks in other processes."""
 
-    in_order = False
-
-    def __init__(self, executor: "ProcessPoolExecutor") -> None:
+    def __init__(self, executor: "ProcessPoolExecutor", processes: int) -> None:
         self._executor = executor
+        self.ahead = processes + WAITING_TASKS
 
     def submit(self, task: Callable[[LongTake, *Arguments], Result], *arguments: *Arguments) -> "Future[Result]":
         """See PieceWorkers."""
-        return self._executor.submit(_on_take, task, *arguments)
+        try:
+            return self._executor.submit(_on_take, task, *arguments)
+        except BrokenExecutor as error:
+            broken: Future[Result] = Future()
+            broken.set_exception(error)
+            return broken
 
 
 _long: LongTake | None = None
@@ -115,7 +121,7 @@ def workers_of(long: LongTake, processes: int) -> Iterator[PieceWorkers]:
     with one_thread_in_new_processes():
         executor = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (long,))
         try:
-            yield _Pool(executor)
+            yield _Pool(executor, processes)
         except BaseException:
             # Their current tasks are no longer needed, and may take minutes.
             for worker in active_children():

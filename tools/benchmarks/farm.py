@@ -2,15 +2,18 @@
 
     python tools/benchmarks/farm.py [--takes 60] [--frames 60000] [--write]
 
-Runs the command over made-up takes with one worker and with two, counts the processor time of all its processes, hands
-out empty tasks, and simulates larger farms from what was measured. --write fills docs/reference/farm.md.
+Runs the command over made-up takes with one worker and with two, counts the processor time of all its processes, kills
+ten of them at random in a further run, hands out empty tasks, and simulates larger farms from what was measured.
+--write fills docs/reference/farm.md.
 """
 
 import argparse
 import csv
 import os
 import pickle
+import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +42,9 @@ from knuckle.farm.take_orders import TakeOrder  # noqa: E402
 PAGE = ROOT / "docs" / "reference" / "farm.md"
 PICTURES = ROOT / "docs" / "pictures"
 COMMAND = "import sys; from knuckle.cli.main import main; sys.exit(main())"
-EMPTY = (1000, 10_000)
+KILLS, SEED = 10, 18
+GAVE_UP = 1
+"""What the command returns that could not begin."""
 MANY_TAKES = 100_000
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 100, 200, 400, 800)
 MILLION = 1_000_000
@@ -62,20 +68,79 @@ class Run:
         return sum(int(row["frames"]) for row in self.takes)
 
 
-def run_farm(captures: Path, workers: int) -> Run:
+def started_farm(captures: Path, out: Path, workers: int) -> "subprocess.Popen[bytes]":
+    """Start the command over a folder of captures."""
+    arguments = ["farm", str(captures), "--out", str(out), "--workers", str(workers)]
+    command = [sys.executable, "-c", COMMAND, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def solved_rows(out: Path) -> list[dict[str, str]]:
+    """Return the rows of the takes that a run has solved."""
+    with (out / "takes.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["state"] in ("solved", "unchanged")]
+
+
+def run_farm(captures: Path, out: Path, workers: int) -> Run:
     """Run the command over a folder of captures."""
-    with tempfile.TemporaryDirectory(prefix="knuckle-farm-bench-") as folder:
-        out = Path(folder, "out")
-        before = os.times()
-        started, load = time.perf_counter(), os.getloadavg()[0]
-        command = [sys.executable, "-c", COMMAND, "farm", str(captures), "--out", str(out), "--workers", str(workers)]
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        seconds, after = time.perf_counter() - started, os.times()
-        spent = (after.children_user + after.children_system) - (before.children_user + before.children_system)
-        with (out / "takes.csv").open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["state"] == "solved"]
+    before, started, load = os.times(), time.perf_counter(), os.getloadavg()[0]
+    started_farm(captures, out, workers).wait()
+    seconds, after = time.perf_counter() - started, os.times()
+    spent = (after.children_user + after.children_system) - (before.children_user + before.children_system)
+    rows = solved_rows(out)
     print(f"{workers} workers: {len(rows)} takes in {seconds:.0f} s, {spent:.0f} s of processor time", flush=True)
     return Run(workers, seconds, spent, rows, load)
+
+
+@dataclass(frozen=True, slots=True)
+class KilledRun:
+    """A run whose processes were ended at random, by kill -9."""
+
+    seconds: float
+    workers: int
+    """How often a worker was ended."""
+    commands: int
+    """How often the command was ended, with its scheduler; it was started again."""
+    given_up: int
+    """How often the command ended with a sentence, since a worker was ended while it started; it was started again."""
+    takes: int
+
+
+def run_with_kills(captures: Path, out: Path, workers: int, expected: float) -> KilledRun:
+    """Run the command, and end its processes. expected: s of a run without kills, over which they are spread."""
+    rng, started, killed, given_up = random.Random(SEED), time.perf_counter(), list[bool](), 0
+    process = started_farm(captures, out, workers)
+    for _ in range(KILLS):
+        time.sleep(rng.uniform(0.5, 1.5) * expected / KILLS)
+        if process.poll() == GAVE_UP:
+            process, given_up = started_farm(captures, out, workers), given_up + 1
+            continue
+        if process.poll() is not None:
+            break
+        children = psutil.Process(process.pid).children(recursive=True)
+        victims = [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+        victim = rng.choice([process.pid, *victims])
+        os.kill(victim, signal.SIGKILL)
+        killed.append(victim == process.pid)
+        if killed[-1]:
+            process.wait()
+            process = started_farm(captures, out, workers)
+    while process.wait() == GAVE_UP:
+        process, given_up = started_farm(captures, out, workers), given_up + 1
+    seconds, commands = time.perf_counter() - started, sum(killed)
+    print(f"{len(killed)} kills, {commands} of them of the command: {seconds:.0f} s", flush=True)
+    return KilledRun(seconds, len(killed) - commands, commands, given_up, len(solved_rows(out)))
+
+
+def same_results(first: Path, second: Path) -> tuple[int, int]:
+    """Return how many takes of two runs have the same joints, bit by bit, and how many files are no results."""
+    same = 0
+    for path in sorted(first.glob("takes/**/joints.npz")):
+        with np.load(path) as ours, np.load(second / path.relative_to(first)) as theirs:
+            same += all(
+                np.array_equal(ours[name], theirs[name], equal_nan=ours[name].dtype.kind == "f") for name in ours
+            )
+    return same, len(list(second.rglob(".knuckle-*")))
 
 
 def start_cost() -> float:
@@ -84,7 +149,7 @@ def start_cost() -> float:
         bad = Path(folder, "captures", "bad.json")
         bad.parent.mkdir()
         bad.write_text("{")
-        return run_farm(bad.parent, 1).processor
+        return run_farm(bad.parent, Path(folder, "out"), 1).processor
 
 
 def empty_tasks(count: int) -> tuple[float, float]:
@@ -122,6 +187,25 @@ def speed_table(runs: list[Run]) -> str:
         more = (f"{run.frames / minutes:,.0f}", f"{run.processor:.0f}", f"{run.frames / run.processor:.0f}")
         rows.append((run.workers, *figures, *more, f"{run.load:.1f}"))
     return table((*heads, "Frames in 1 s of it", "Load before"), rows)
+
+
+def kill_table(found: KilledRun, undisturbed: Run, outs: Sequence[Path]) -> str:
+    """Return what a run under kills took and left, beside one without them."""
+    same, halves = same_results(outs[1], outs[2])
+    heads = (
+        "Killed",
+        "Took, s",
+        "Without kills, s",
+        "Takes",
+        "Without kills",
+        "Same joints",
+        "Files that are no results",
+    )
+    killed = f"a worker {found.workers} times, the command with its scheduler {found.commands} times"
+    if found.given_up:
+        killed += f"; started again {found.given_up} times more, a worker having been killed while it started"
+    figures = (f"{found.seconds:.0f}", f"{undisturbed.seconds:.0f}", found.takes, len(undisturbed.takes))
+    return table(heads, [(killed, *figures, same, halves)])
 
 
 def task_table(empty: dict[int, tuple[float, float]], sizes: dict[str, int]) -> str:
@@ -188,15 +272,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure knuckle farm.")
     parser.add_argument("--takes", type=int, default=60)
     parser.add_argument("--frames", type=int, default=60_000)
+    parser.add_argument("--empty", type=int, nargs="*", default=[1000, 10_000, 100_000], help="numbers of empty tasks")
     parser.add_argument("--write", action="store_true", help="fill docs/reference/farm.md")
     options = parser.parse_args()
     folder = ROOT / "build" / "farm-bench"
     shutil.rmtree(folder, ignore_errors=True)
     write_all(folder, made_takes(options.takes, options.frames))
     (folder / "captures" / "damaged.csv").unlink()
-    empty = {count: empty_tasks(count) for count in EMPTY}
+    empty = {count: empty_tasks(count) for count in options.empty}
     start = start_cost()
-    runs = [run_farm(folder / "captures", workers) for workers in (1, 2)]
+    outs = [folder / "out" / name for name in ("one", "two", "killed")]
+    runs = [run_farm(folder / "captures", out, workers) for out, workers in zip(outs, (1, 2), strict=False)]
+    kills = kill_table(run_with_kills(folder / "captures", outs[2], 2, runs[1].seconds), runs[1], outs)
     takes = measured_takes(runs[0], start, folder)
     overhead = max(spent for spent, _ in empty.values())
     many = resampled(takes, MANY_TAKES)
@@ -204,6 +291,7 @@ def main() -> None:
     million = simulate(resampled(takes, MILLION), 100, overhead, start)
     parts = {
         "speed": speed_table(runs),
+        "kills": kills,
         "tasks": task_table(empty, sizes_of(runs[0])),
         "courses": course_table(courses, MANY_TAKES),
         "million": course_table([million], MILLION),

@@ -1,6 +1,8 @@
 """A long take that is solved in pieces is the take that is solved at once: joints, evidence and report."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -141,7 +143,7 @@ def test_worker_processes_give_the_same(tmp_path: Path, monkeypatch: pytest.Monk
 class _OutOfOrder(pool.OwnProcess):
     """Solves pieces as processes do, without what the one before left."""
 
-    in_order = False
+    ahead = 3
 
 
 def test_a_digit_hidden_for_longer_than_the_overlap_stays_as_it_was(
@@ -216,19 +218,52 @@ def test_a_long_take_is_written_as_a_short_one_and_leaves_nothing_else(
     )
 
 
-def test_a_piece_that_cannot_be_read_ends_the_solve_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:-20_000]), "has become shorter"),
+        (lambda path: path.unlink(), "take.c3d: cannot be read any more"),
+    ],
+)
+def test_a_piece_that_cannot_be_read_ends_the_solve_and_leaves_nothing(
+    damage: Callable[[Path], object], sentence: str, tmp_path: Path
+) -> None:
     path = written_take(tmp_path / "take.c3d", ("right",))
     recipe = Recipe(str(path))
     long = opened_as_long(recipe, longer_than=0)
     assert long is not None
-    with pytest.raises(KnuckleError, match="has become shorter"), temporary_folder(tmp_path / "out.npz") as folder:
+    with pytest.raises(KnuckleError, match=sentence), temporary_folder(tmp_path / "out.npz") as folder:
         job = LongSolve(recipe, long, folder, 1, 100)
         steps = job.steps()
         while next(steps).description != "Solving 4 pieces":
             pass
-        path.write_bytes(path.read_bytes()[:-20_000])
+        damage(path)
         run_to_end(steps)
-    assert [each.name for each in tmp_path.iterdir()] == ["take.c3d"]
+    assert {each.name for each in tmp_path.iterdir()} <= {"take.c3d"}
+
+
+def test_a_worker_that_is_ended_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        ahead = 1
+
+        def submit(self, *_arguments: Any) -> Any:
+            broken: Future[Any] = Future()
+            broken.set_exception(BrokenProcessPool())
+            return broken
+
+    @contextmanager
+    def workers_of(_long: Any, _processes: int) -> Iterator[Broken]:
+        yield Broken()
+
+    monkeypatch.setattr(long_solve, "workers_of", workers_of)
+    with pytest.raises(KnuckleError, match="a worker process was ended"):
+        in_pieces(Recipe(str(written_take(tmp_path / "take.c3d", ("right",)))), tmp_path / "out.npz")
+
+
+def test_a_rate_of_less_than_a_frame_for_each_piece_is_solved_at_once(tmp_path: Path) -> None:
+    recipe = Recipe(str(written_take(tmp_path / "take.c3d", ("right",))))
+    assert opened_as_long(replace(recipe, fps=0.5), longer_than=0) is None
+    assert opened_as_long(replace(recipe, fps=1.0), longer_than=0) is not None
 
 
 @pytest.mark.parametrize("choices", [{"labels": "shape"}, {"align": "rest"}, {"rig": "body.blend"}])
