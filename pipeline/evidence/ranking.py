@@ -48,7 +48,7 @@ THRESHOLDS = (
 """Tuned on other takes than those that the documentation reports on."""
 ERRORS = ("tip_error", "marker_error")
 """Measures of how far the hand is from its markers."""
-LASTING = Threshold("", 10.0, 8.0)
+TYPICAL = Threshold("", 10.0, 8.0)
 """Threshold of an error that lasts: the floor, and spreads of its changes from frame to frame."""
 LASTING_S, LASTING_JOIN_S = 0.5, 1.0
 """s: minimum duration of an error above that, and maximum gap between two such spans of a part that are joined."""
@@ -193,7 +193,7 @@ def _lasting_severities(hand: HandEvidence) -> Floats:
             changes = np.abs(np.diff(values))
             changes = changes[np.isfinite(changes)]
             noise = MAD_TO_SIGMA * np.median(changes) / np.sqrt(2) if len(changes) else 0.0
-            found[:, part, column] = np.nan_to_num(values / (LASTING.floor + LASTING.spreads * noise))
+            found[:, part, column] = np.nan_to_num(values / (TYPICAL.floor + TYPICAL.spreads * noise))
     return found
 
 
