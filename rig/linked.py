@@ -129,8 +129,8 @@ def _override(armature: "Object", scene: "Scene", layer: "ViewLayer", undo: Exit
     override: Object | None = overrides.get(armature)
     if override is None:
         raise RigError(
-            f"armature '{armature.name}' of {library_of(armature)}: Blender cannot make a library override of it, append "
-            "it instead of linking it"
+            f"armature '{armature.name}' of {library_of(armature)}: Blender cannot make a library override of it, "
+            "append it instead of linking it"
         )
     override.override_library.is_system_override = False
     if instance_collection is not None:

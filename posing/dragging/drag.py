@@ -21,16 +21,16 @@ from .hook import unhooked
 
 Floats = NDArray[np.float64]
 
-FARTHEST = 0.9999
+REACH_FRACTION = 0.9999
 """Parts of a digit's reach beyond which goals are brought nearer. The farther a goal, the more a digit would bend to
 come only a little nearer to it."""
-AT_GOAL = 1e-9
+AT_GOAL_TOLERANCE = 1e-9
 """m on a hand of the usual length: a point so near to its goal has not been dragged."""
-SAME_ANGLES = 1e-3
+SAME_ANGLE_TOLERANCE = 1e-3
 """rad between two searches with the same result."""
-CHEAPER = 0.8
+ALTERNATIVE_COST_RATIO = 0.8
 """Ratio of costs below which the result of another search is taken."""
-BUCKLED = np.deg2rad(6.0)
+MIN_START_FLEXION = np.deg2rad(6.0)
 """rad, the least flexion of middle and last joints where a search starts: a straight digit buckles towards the palm."""
 WEIGHT = 10.0
 """Weight of a goal without pins: preferences keep the point off it by some micrometres."""
@@ -168,20 +168,20 @@ class Drag:
         if along is not None:
             away = away - (away @ along) * along
             length = float(np.linalg.norm(away))
-            return goal if length <= FARTHEST * self.reach else self.base + away * (FARTHEST * self.reach / length)
+            return goal if length <= REACH_FRACTION * self.reach else self.base + away * (REACH_FRACTION * self.reach / length)
         length = float(np.linalg.norm(away))
-        if self.joint == WRIST or (self.joint not in KNUCKLES and length <= FARTHEST * self.reach):
+        if self.joint == WRIST or (self.joint not in KNUCKLES and length <= REACH_FRACTION * self.reach):
             return goal
         if length <= PIN_MET * self.reach:
             return self.position
-        nearer: Floats = self.base + away * ((1.0 if self.joint in KNUCKLES else FARTHEST) * self.reach / length)
+        nearer: Floats = self.base + away * ((1.0 if self.joint in KNUCKLES else REACH_FRACTION) * self.reach / length)
         return nearer
 
 
 def _search(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
     """Return the pose with a point at its goal, and whether the next step needs the other searches too."""
     start = problem.start
-    if _off(problem, start) <= AT_GOAL * problem.scale:
+    if _off(problem, start) <= AT_GOAL_TOLERANCE * problem.scale:
         return start, False
     found = solve(problem, _buckled(problem, last.pose if last else start))
     strayed = bool(found.strayed[0])
@@ -189,7 +189,7 @@ def _search(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
         angles = np.concatenate([start.angles, half_closed(problem)])
         twice = problem.select(np.zeros(2, np.int64))
         alternatives = solve(twice, Pose(start.hand, twice.start.root, angles))
-        strayed = strayed or bool(np.abs(alternatives.pose.angles[0] - found.pose.angles[0]).max() > SAME_ANGLES)
+        strayed = strayed or bool(np.abs(alternatives.pose.angles[0] - found.pose.angles[0]).max() > SAME_ANGLE_TOLERANCE)
         found = _cheapest(found, alternatives)
     missed, near = _off(problem, found.pose), MISSED * problem.scale
     if missed > near:
@@ -210,7 +210,7 @@ def _search_with_pins(problem: PoseProblem, last: DragStep | None) -> tuple[Pose
     strayed = last is not None and bool(last.state)
     if strayed:
         alternative = solve(problem, patient=False)
-        strayed = bool(np.abs(alternative.pose.angles - found.pose.angles).max() > SAME_ANGLES)
+        strayed = bool(np.abs(alternative.pose.angles - found.pose.angles).max() > SAME_ANGLE_TOLERANCE)
         found = alternative if alternative.cost[0] < found.cost[0] else found
     return found.pose, strayed or bool(found.strayed[0])
 
@@ -218,7 +218,7 @@ def _search_with_pins(problem: PoseProblem, last: DragStep | None) -> tuple[Pose
 def _cheapest(found: Solution, alternatives: Solution) -> Solution:
     """Return the solution of one frame, or an alternative that is far cheaper."""
     best = int(np.argmin(alternatives.cost))
-    if alternatives.cost[best] >= CHEAPER * found.cost[0]:
+    if alternatives.cost[best] >= ALTERNATIVE_COST_RATIO * found.cost[0]:
         return found
     pose = Pose(alternatives.pose.hand, alternatives.pose.root[[best]], alternatives.pose.angles[[best]])
     return Solution(pose, alternatives.cost[[best]], alternatives.strayed[[best]])
@@ -226,7 +226,7 @@ def _cheapest(found: Solution, alternatives: Solution) -> Solution:
 
 def _buckled(problem: PoseProblem, pose: Pose) -> Pose:
     """Return the pose with its middle and last joints bent at least a little, as far as they can."""
-    least = np.minimum(BUCKLED, pose.hand.limits[:, 1])
+    least = np.minimum(MIN_START_FLEXION, pose.hand.limits[:, 1])
     bends = problem.bending & (pose.angles < least)
     return Pose(pose.hand, pose.root, np.where(bends, least, pose.angles)) if bends.any() else pose
 
