@@ -64,7 +64,9 @@ def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:
     armature = add_hand(measures, "Hand", scene.collection)
     hand_pictures.pose_hand(armature, pose.rotations[len(pose) // 2])
     points = hand_pictures.skin_points(armature.children[0])
-    return np.concatenate([hand_pictures.shoot(scene, points, view, PIXELS, np.eye(3)) for view in ("thumb", "tips")])
+    return np.concatenate(
+        [hand_pictures.render_view(scene, points, view, PIXELS, np.eye(3)) for view in ("thumb", "tips")]
+    )
 
 
 if __name__ == "__main__":

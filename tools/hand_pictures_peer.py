@@ -137,7 +137,7 @@ def main() -> None:
         for mesh, axes in ((ours.children[0], np.eye(3)), (cut, frame)):
             for other in (ours.children[0], cut):
                 other.hide_render = other is not mesh
-            rows.append(hand_pictures.sheet(scene, mesh, options.pixels, axes))
+            rows.append(hand_pictures.view_sheet(scene, mesh, options.pixels, axes))
         hand_pictures.write_picture(root / f"build/pictures/peer-{name}.png", np.concatenate(rows))
 
 

@@ -51,7 +51,7 @@ def shots(view: str, pixels: int, names: tuple[str, ...]) -> list[Floats]:
     for name in names:
         hand_pictures.pose_hand(armature, joint_rotations(hand, angles(hand, name)[None])[0])
         points = hand_pictures.skin_points(armature.children[0])
-        taken.append(hand_pictures.shoot(scene, points, view, pixels, np.eye(3)))
+        taken.append(hand_pictures.render_view(scene, points, view, pixels, np.eye(3)))
     bpy.data.objects.remove(armature.children[0])
     bpy.data.objects.remove(armature)
     return taken

@@ -50,7 +50,7 @@ class Tracer:
         self._states: dict[tuple[int, ...], PlanarState] = {}
 
     def digit(self, pose: Pose, name: str, goal: Floats | None = None, seen: Floats | None = None) -> Trace:
-        """Solve a digit from a pose (one frame) for its tip at a goal (3,) m in the world, and return the shapes.
+        """Solve a digit of a pose (one frame) for a goal (3,) m in the world of its tip, and return the shapes.
 
         Without a goal, it is solved for its joints' present positions: those `seen` (J, 3) m, which may be impossible
         for a hand, and the pose's where these are NaN. Raises HandError for a hand that is not five flexing digits on

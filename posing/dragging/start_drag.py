@@ -23,9 +23,8 @@ def start_drag(
     Args:
         start: the hand, one frame.
         joint: one of DRAGGABLE.
-        pins: of fingertips; that of the dragged tip itself is ignored.
-        coupled: whether a finger's last joint follows its middle one.
-        solver: bends the digits, see DRAG_SOLVERS; Nearest by default.
+        pins: pins of fingertips; a pin of the dragged tip itself is ignored. coupled: whether a finger's last joint
+            follows its middle one. solver: bends the digits, see DRAG_SOLVERS; Nearest by default.
     """
     hand = start.hand
     whole = joint == WRIST or joint in KNUCKLES

@@ -45,7 +45,7 @@ def shell_of(hand: HandModel, digit: PlanarDigit) -> Shell:
 def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Touch:
     """Return which goals (F, 3) m in the wrist's frame a digit at angles (D,) rad can touch.
 
-    Only its bone lengths decide, not its limits; its last bone is the last phalanx. Raises HandError as digit_of_hand.
+    Its bone lengths decide, not its limits; its last bone is the last phalanx. Raises HandError as digit_of_hand does.
     """
     digit = digit_of_hand(hand, name)
     last = joint_position(Pose.at_origin(hand, angles[None]), hand.joints[digit.joints[2]])
@@ -56,7 +56,8 @@ def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> To
 def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floats:
     """Return angles (F, D) rad that bring a digit's tip as near as possible to goals (F, 3) m in the wrist's frame.
 
-    Within its limits, and as near as possible to the present angles (D,), which are kept for goals that are not finite.
+    The result is within limits and as near as possible to the present angles (D,), which are kept for goals that are
+    not finite.
     """
     tip, free, known = hand.site_index(CHAIN_JOINTS[name][-1]), angles_of(hand, [name]), np.isfinite(goals).all(axis=-1)
     start = Pose(hand, np.tile(np.eye(4), (len(goals), 1, 1)), np.repeat(angles[None], len(goals), 0))
@@ -74,8 +75,8 @@ def extend_digit(hand: HandModel, name: str, angles: Floats, lengths: Floats) ->
 
     Starts from angles (D,), which are also returned for shorter lengths. The hand is longest if the tip, the first
     joint and the wrist are in line; this is found by repeatedly pointing at a distant goal in the tip's present
-    direction, which about halves the deviation each time. In between, direction and length of the tip are interpolated
-    together.
+    direction, which about halves the deviation each time. For lengths in between, the tip's direction and length are
+    interpolated together.
     """
     joint = CHAIN_JOINTS[name][-1]
     tip = joint_position(Pose.at_origin(hand, angles[None]), joint)

@@ -41,7 +41,7 @@ REACHED: frozenset[Case] = frozenset(("inside", "circle", "tangent"))
 class Shell:
     """The distances from a chain's base at which the joint before its last bone can be.
 
-    Raises SolverError unless 0 <= least <= most, and finite.
+    Raises SolverError unless 0 <= least <= most < infinity.
     """
 
     least: float
@@ -50,7 +50,9 @@ class Shell:
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.most < np.inf:
-            raise SolverError(f"reach: from {self.least} to {self.most} m, expected less to more, from 0 on")
+            raise SolverError(
+                f"the reach is from {self.least} to {self.most} m, expected an increasing range of at least 0"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

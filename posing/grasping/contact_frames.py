@@ -14,7 +14,7 @@ from .skin_samples import LINKS, SkinPoints
 
 Floats = NDArray[np.float64]
 
-HALF_SLICE = 0.022
+SPOT_HALF_LENGTH = 0.022
 """Hand lengths along the bone to either side of a spot within which its skin is searched."""
 
 
@@ -109,7 +109,7 @@ def _skin(hand: HandModel, flesh: SkinPoints, frames: Floats, spot: SkinSpot) ->
     facing = np.array(spot.facing) * [-1.0 if hand.side == "left" else 1.0, 1.0, 1.0]
     on_phalanx = (flesh.digit == spot.digit) & (flesh.link == spot.link)
     local = flesh.local()[on_phalanx]
-    local = local[np.abs(local[:, 1] - along) < HALF_SLICE * hand_length(hand)]
+    local = local[np.abs(local[:, 1] - along) < SPOT_HALF_LENGTH * hand_length(hand)]
     position = np.array([0.0, along, 0.0])
     if len(local):
         position = position + max(0.0, float((local @ facing).max())) * facing

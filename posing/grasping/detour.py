@@ -29,8 +29,8 @@ CLEARANCE = 0.6
 def route(holder: GraspingHand, thing: GraspedObject, angles: Floats, hold: Grasp, steps: int) -> Floats:
     """Return wrist poses (N + 1, 4, 4) from the hand's present one, with angles (D,) rad, to the start of its approach.
 
-    A screw motion, or two by a point beside the object if the skin would penetrate it. If all paths penetrate the
-    object, the one with the least penetration.
+    The path is a screw motion, or two screw motions through a point beside the object if the skin would penetrate it.
+    If all paths penetrate the object, it is the one with the least penetration.
     """
     best: Floats | None = None
     best_clearance = -np.inf
@@ -55,7 +55,7 @@ def _paths(holder: GraspingHand, thing: GraspedObject, hold: Grasp, steps: int) 
         0.5 * float(np.linalg.norm(high - low)) + CLEARANCE * contact_frames.hand_length(holder.hand),
     )
     direction = rot.unit_vector(hold.approach_start[:3, 3] - holder.root[:3, 3])
-    # First the side on which the direct path passes the middle.
+    # Try the side first on which the direct path passes the object's centre.
     side = half[:3, 3] - middle
     side = rot.unit_vector(side - (side @ direction) * direction)
     if not side.any():

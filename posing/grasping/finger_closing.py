@@ -25,13 +25,14 @@ EXACT_DISTANCE_M = 1e-3
 """m, distances below this are computed exactly."""
 MAX_STEPS = 80
 """Greatest number of steps."""
-STEP_SHARE = 0.9
-"""Fraction of the free distance that a step uses, because lever arms grow a little while other joints bend."""
+STEP_FRACTION = 0.9
+"""Fraction of the free distance that a step uses. It is below 1 because lever arms grow a little while other joints
+bend."""
 PAD_DEPTH_M = 0.3e-3
 """m, greatest depth to which skin may be pressed in where it touches."""
 CREASE_DEPTH_M = 0.8e-3
-"""m, the same at the base of a phalanx, where skin folds."""
-CREASE_SHARE = 0.4
+"""m, greatest depth to which skin may be pressed in at the base of a phalanx, where it folds."""
+CREASE_FRACTION = 0.4
 """Fraction of a phalanx that is its crease."""
 
 
@@ -86,7 +87,7 @@ def press_depths(skin: SkinPoints, hand: HandModel) -> Floats:
     along = skin.local()[:, 1]
     lengths = np.array([[np.linalg.norm(hand.rest[joint + 1, :3, 3]) for joint in joints] for joints in LINKS])
     digit, link = skin.digit, skin.link
-    crease = (digit < 0) | (along < CREASE_SHARE * lengths[digit, link])
+    crease = (digit < 0) | (along < CREASE_FRACTION * lengths[digit, link])
     return np.where(crease, CREASE_DEPTH_M, PAD_DEPTH_M)
 
 
@@ -249,7 +250,7 @@ class _Progress:
                     arms = points[:, rows] - frames[:, None, LINKS[digit][k], :3, 3]
                     path_lengths += speed[:, None] * np.linalg.norm(arms, axis=-1)
             allowed = (np.maximum(free[:, rows], 0.0) / np.maximum(path_lengths, 1e-12)).min(axis=1)
-            step[:, digit] = np.minimum(step[:, digit], STEP_SHARE * allowed)
+            step[:, digit] = np.minimum(step[:, digit], STEP_FRACTION * allowed)
         advance_by = np.where(np.isfinite(step), step, 0.0)[..., None] * self.joint_speeds[:, None]
         self.bent = np.minimum(self.bent + np.where(self.stopped, 0.0, advance_by), 1.0)
 
