@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from ..pipeline.evidence.heat import LEVEL_HEIGHTS, NEAR
+from ..pipeline.evidence.heat import LEVEL_HEIGHTS, NEAR_LEVEL
 from ..pipeline.report_page.html import Html, cut, document, element, joined
 from ..pipeline.report_page.page import ASSETS
 from ..pipeline.report_page.problem_list import level_of
@@ -151,13 +151,13 @@ def _strip(row: TakeRow) -> Html:
     """Return a take's heat over time as a small drawing, its columns as wide as the others'."""
     count = max(len(row.heat), 1)
     bars = []
-    for level in range(NEAR, len(LEVEL_HEIGHTS)):
+    for level in range(NEAR_LEVEL, len(LEVEL_HEIGHTS)):
         high = BAR_HEIGHTS[level]
         path = "".join(
             f"M{column} {BASE}v{-high}h1v{high}z" for column, cell in enumerate(row.heat) if cell == str(level)
         )
         bars.append(element("path", d=path, class_=f"level{level}") if path else None)
-    bad = sum(int(cell) > NEAR for cell in row.heat) / count
+    bad = sum(int(cell) > NEAR_LEVEL for cell in row.heat) / count
     return element(
         "svg",
         joined(*bars),

@@ -9,9 +9,9 @@ from .contact_surface import ContactSurface
 
 Floats = NDArray[np.float64]
 
-BEHIND = -0.5
+FAR_SIDE_COSINE = -0.5
 """Cosine between the outward direction and up, below which a side is the far one. Edges are above it."""
-LIFTS = np.arange(0.005, 0.1025, 0.005)
+LIFT_DISTANCES = np.arange(0.005, 0.1025, 0.005)
 """m by which points are lifted until the nearest side is the one that faces up."""
 
 
@@ -24,13 +24,12 @@ class FacedSurface:
     """(3,) unit, from the surface to the hand."""
 
     def nearest(self, points: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the same as ContactSurface.nearest, but with the near side for points inside that are nearer to the
-        far
-        side.
+        """Return the same as ContactSurface.nearest, but with the near side also for points inside that are closer to
+        the far side.
         """
         feet, outwards, distances = self.surface.nearest(points)
-        wrong_rows = np.flatnonzero((distances < 0.0) & (outwards @ self.up < BEHIND))
-        for lift in LIFTS:
+        wrong_rows = np.flatnonzero((distances < 0.0) & (outwards @ self.up < FAR_SIDE_COSINE))
+        for lift in LIFT_DISTANCES:
             if not len(wrong_rows):
                 break
             foot, out, _ = self.surface.nearest(points[wrong_rows] + lift * self.up)

@@ -1,10 +1,10 @@
 """Choose the contacts of a performer that a hand can hold.
 
 Some contacts cannot be held together, such as a thumb on palm and finger, on a hand with other proportions, or even on
-the performer's, whose skin is measured to some millimetres. Contacts are tried together on some of their frames. Of
-those that conflict, the one with the largest gap or depth in the performer's skin is dropped until the others hold.
-Dropped contacts are then tried again beside these: first at their points, then with points that slide, in all contacts
-that move the same digits at the same time. A contact is not held if a joint would leap.
+the performer's, whose skin is measured to some millimetres. Contacts are tried together on some of their frames. While
+contacts conflict, the one with the largest gap or depth in the performer's skin is dropped. Dropped contacts are then
+tried again together with the others: first at their own points, then with sliding points in all contacts that move the
+same digits at the same time. A contact is not held if a joint would rotate too fast.
 """
 
 from collections.abc import Sequence
@@ -33,18 +33,19 @@ ContactPoints = tuple[Contact, Points]
 """A contact, and the points of the hand's skin that meet in it."""
 
 CandidateContact = tuple[Contact, Points | None]
-"""A contact, and the points that would meet; None where the hand does not reach these."""
+"""A contact, and the points that would meet; None if the hand does not reach them."""
 
 SAMPLE_FRAMES = 9
 """Number of frames of each contact on which it is tried."""
 MAX_STRAIN = 0.5e-3
 """m of a hand of the usual length: maximum gap between the points, or excess depth of flesh, in these frames."""
-AROUND_SECONDS = 1.0
-"""s before and after sliding contacts in which the hand must not leap."""
-MAX_LEAP, LEAP_FACTOR = np.deg2rad(4.5), 1.5
-"""rad, maximum rotation of a joint in a frame beyond a multiple of that without contacts: 5° are promised."""
-TRIES = 2
-"""Number of times that they are posed, each from where the last one ended."""
+CHECKED_SECONDS = 1.0
+"""s before and after sliding contacts in which rotations are checked."""
+MAX_ROTATION, ROTATION_FACTOR = np.deg2rad(4.5), 1.5
+"""Maximum rotation of a joint per frame: MAX_ROTATION rad beyond ROTATION_FACTOR times the rotation without contacts.
+The documentation promises 5°."""
+MAX_TRIALS = 2
+"""Number of times that contacts are posed, each time starting from the last result."""
 
 
 def hold_contacts(
@@ -61,12 +62,9 @@ def hold_contacts(
     Contacts are left out if the hand lacks one of the digits, cannot reach them, or cannot hold them with others.
 
     Args:
-        pose: the hand's, without the contacts.
-        times: (F,) s.
-        flesh: of the hand.
-        free: the angles that may change, as in hand.jacobians.
-        contacts: the performer's, found by find_contacts.
-        blends: frames before and after each, at least; BLEND_SECONDS by default.
+        pose: pose of the hand without the contacts. times: (F,) s. flesh: flesh of the hand. free: the angles that may
+            change, as in hand.jacobians. contacts: the performer's contacts, found by find_contacts. blends: minimum
+            frames before and after each contact; BLEND_SECONDS by default.
     """
     pairs = {tuple(pair) for pair in np.sort(flesh.pairs.T, axis=1).tolist()}
     possible = (candidate for candidate in contacts if tuple(sorted(candidate.capsules)) in pairs)
@@ -110,7 +108,7 @@ class _Trial:
         rows = np.unique(np.concatenate(spans))
         angles = pose.angles[rows]
         without = problem.excess(pair_depths(problem.flesh, pose.hand, angles))
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIALS):
             deep = pair_depths(problem.flesh, pose.hand, angles)
             angles = problem.solve(angles, rows, deep, problem.excess(deep), patient=True)
         trial_pose, excess = (
@@ -127,13 +125,13 @@ class _Trial:
         return bool(self.strains(meetings).max(initial=0.0) <= MAX_STRAIN)
 
     def leaps(self, meetings: Sequence[ContactPoints]) -> bool:
-        """Whether a joint rotates more in a frame than MAX_LEAP beyond 1.5 times what it does without the contacts.
+        """Return whether a joint rotates too far in a frame, see MAX_ROTATION.
 
-        One that a correction holds was asked for: its blends give it the frames that its way takes.
+        A contact held by a correction is not checked: its blends are as long as its motion needs.
         """
         if not meetings or self.blends is not None:
             return False
-        around = window_frames(self.times, AROUND_SECONDS)
+        around = window_frames(self.times, CHECKED_SECONDS)
         first = max(min(contact.first for contact, _ in meetings) - around, 0)
         part = slice(first, max(contact.last for contact, _ in meetings) + 1 + around)
         shifted = [
@@ -147,7 +145,7 @@ class _Trial:
             rot.angles_between(rotations[1:], rotations[:-1])
             for rotations in (before.rotations, run_to_end(work).rotations)
         ]
-        return bool((angles[1] - LEAP_FACTOR * angles[0]).max(initial=0.0) > MAX_LEAP)
+        return bool((angles[1] - ROTATION_FACTOR * angles[0]).max(initial=0.0) > MAX_ROTATION)
 
 
 def _at_once(meetings: Sequence[CandidateContact]) -> list[list[CandidateContact]]:
@@ -162,7 +160,7 @@ def _at_once(meetings: Sequence[CandidateContact]) -> list[list[CandidateContact
 
 
 def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[ContactPoints]:
-    """Return which contacts can be held together, of some that have frames in common."""
+    """Return those contacts that can be held together, of contacts that have frames in common."""
     meetings = [(contact, points) for contact, points in candidates if points is not None]
     rejected: list[CandidateContact] = [candidate for candidate in candidates if candidate[1] is None]
     while (strains := trial.strains(meetings)).max(initial=0.0) > MAX_STRAIN:
@@ -170,9 +168,9 @@ def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[Con
         rivals = [row for row, (candidate, _) in enumerate(meetings) if candidate is worst or _hinder(candidate, worst)]
         rejected.append(meetings.pop(max(rivals, key=lambda row: abs(meetings[row][0].gap))))
     if trial.leaps(meetings):
-        # They are tried again one beside the other, and those that let a joint leap stay out.
+        # Try the others again one by one, and leave out those with which a joint rotates too far.
         meetings, rejected = [], [*meetings, *rejected]
-    # What one was left out for may itself have been left out later.
+    # A contact may have been dropped because of another that was dropped later.
     for try_candidate in (_with_own_points, _with_slid_points):
         for candidate in sorted(rejected, key=lambda rejected_candidate: abs(rejected_candidate[0].gap)):
             extended = try_candidate(trial, meetings, candidate)
@@ -231,8 +229,8 @@ def _strain(
 ) -> float:
     """Return the maximum error or excess depth of a contact in m.
 
-    excess: (R, K) m, by how much pairs are too deep without it, and with it. Fingers beside each other, which a take
-    may press into each other, only count where the contact makes them deeper.
+    excess: (R, K) m, excess depth of pairs without the contact, and with it. Adjacent fingers, which a take may press
+    into each other, count only where the contact makes them deeper.
     """
     own = (rows >= held_contact.contact.first) & (rows <= held_contact.contact.last)
     digits = [part for part in held_contact.contact.parts if part != PALM]

@@ -45,8 +45,8 @@ def nearest_meeting(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> M
     second_skin = Site("second skin", int(STARTS[second]), _triple(axes[1] + sum(radii) * contact.direction))
     hand, count = pose.hand.with_sites((tip, second_skin)), len(pose.hand.sites)
     goal = Objective(count, np.zeros(3), relative=count + 1)
-    # Axes that come nearest elsewhere, as those of crossed tips do, would be in each other, and a way there through
-    # other flesh leads to points that cannot meet.
+    # If the axes come nearest elsewhere, as those of crossed tips do, the digits would penetrate each other there; and
+    # if other flesh is in between, the points cannot meet.
     pairs = contact_pairs(flesh, contact)
     allowed = np.tile(np.where(own_pairs(flesh, contact), MAX_DEPTH * relative_size(hand), np.inf), (len(rows), 1))
     allowed[:, pairs] = 0.0

@@ -1,4 +1,4 @@
-"""Long series in few columns, each with its lowest and highest value, so that no single frame is lost in a plot."""
+"""Reduce long series to few columns with their lowest and highest values, so that no frame is lost in a plot."""
 
 import numpy as np
 from numpy.typing import NDArray

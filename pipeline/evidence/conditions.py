@@ -85,11 +85,12 @@ class Outcome:
 
     condition: Condition
     found: float | None
-    """None if it is not known, which fails, too: a take without fingertips has not shown that they are met."""
+    """None if unknown, which fails, too: a take without fingertips does not prove that a limit on their errors is kept.
+    """
 
     @property
     def failed(self) -> bool:
-        """Whether the take fails in it."""
+        """Whether the take fails because of this condition."""
         compare = OPERATORS[self.condition.comparison]
         return self.found is None or compare(self.found, self.condition.limit)
 

@@ -264,7 +264,7 @@ class CameraHands:
         seen_side, requested = costs.side, self._recipe.hand
         sides = [side for side in costs.sides if requested not in SIDES or side == requested]
         if not sides:
-            raise HandError(f"a {seen_side} hand is seen, not the {requested} one that was asked for")
+            raise HandError(f"a {seen_side} hand is seen, not the requested {requested} one")
         for side in sides:
             other_track = self._known_hand(side, track)
             if other_track is None or not other_track.near(self._time):

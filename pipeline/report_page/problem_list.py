@@ -3,7 +3,7 @@
 import base64
 
 from ...hand.joints import digit_label
-from ..evidence.heat import LEVEL_SEVERITIES, PROBLEM
+from ..evidence.heat import LEVEL_SEVERITIES, PROBLEM_LEVEL
 from ..evidence.ranking import MAX_REPORTED, Problem
 from .content import Pictures, ReviewedTake
 from .html import Html, cut, element, joined
@@ -71,7 +71,7 @@ def _row(axis: TimeAxis, number: int, rank: int, problem: Problem, other: Review
 
 def level_of(severity: float) -> int:
     """Return the level of heat of a problem's severity."""
-    return max(sum(severity >= least for least in LEVEL_SEVERITIES), PROBLEM)
+    return max(sum(severity >= least for least in LEVEL_SEVERITIES), PROBLEM_LEVEL)
 
 
 def _shared(axis: TimeAxis, number: int, problem: Problem) -> str:

@@ -7,7 +7,7 @@ from ...capture.cleaning import runs
 from ...hand.joints import Side, digit_title
 from ..evidence.columns import column_starts, highest
 from ..evidence.evidence import PARTS, HandEvidence
-from ..evidence.heat import LEVEL_HEIGHTS, LEVEL_NAMES, NEAR, PROBLEM, heat
+from ..evidence.heat import LEVEL_HEIGHTS, LEVEL_NAMES, NEAR_LEVEL, PROBLEM_LEVEL, heat
 from .content import ReviewedTake
 from .html import Html, element, joined
 from .time_axis import UNITS, TimeAxis
@@ -56,7 +56,7 @@ class _Columns:
         found = self.highest[:, part]
         bars = [
             element("path", d=_bars(found == level, self.edges, BAR_HEIGHTS[level]), class_=f"level{level}")
-            for level in range(NEAR, len(BAR_HEIGHTS))
+            for level in range(NEAR_LEVEL, len(BAR_HEIGHTS))
             if (found == level).any()
         ]
         guessed = self.predicted[:, part]
@@ -82,7 +82,7 @@ def predicted(hand: HandEvidence) -> NDArray[np.float64]:
 def legend(*, predicted_lane: bool = True) -> Html:
     """Return the legend of the levels and of predicted frames."""
     items = []
-    for level in range(NEAR, len(LEVEL_NAMES)):
+    for level in range(NEAR_LEVEL, len(LEVEL_NAMES)):
         high = BAR_HEIGHTS[level]
         bar = element("rect", y=BASE - high, width=14, height=high, class_=f"level{level}")
         items.append(_item(bar, LEVEL_NAMES[level]))
@@ -99,7 +99,7 @@ def _item(drawn: Html, description: str) -> Html:
 def _description(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool_]) -> str:
     """Return a description of a strip in words."""
     worst = int(levels.max())
-    share = float((levels >= PROBLEM).mean())
+    share = float((levels >= PROBLEM_LEVEL).mean())
     said = (
         f"{label}: a problem in {share:.1%} of frames, at worst {LEVEL_NAMES[worst]}"
         if share

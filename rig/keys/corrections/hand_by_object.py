@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ....hand import rotations as rot
 from ....hand.joints import DIGITS, JOINT_INDEX, KNUCKLES
 from ....hand.kinematics import Pose, joint_frames
-from ....pipeline.contacts.faced_surface import LIFTS
+from ....pipeline.contacts.faced_surface import LIFT_DISTANCES
 from ....pipeline.contacts.held_on_surface import SkinBySurface
 from ....posing.grasping.skin_samples import SkinPoints
 from ...solid_mesh import Solid
@@ -80,7 +80,7 @@ def hand_by_object(
     tips = posed[[JOINT_INDEX[f"{digit}-tip"] for digit in digits]]
     knuckles = posed[[JOINT_INDEX[joint] for joint in KNUCKLES], :3, 3].mean(axis=0)
     backs = (
-        (posed[0, :3, 3] + knuckles) / 2 + LIFTS[-1] * posed[0, :3, 2]
+        (posed[0, :3, 3] + knuckles) / 2 + LIFT_DISTANCES[-1] * posed[0, :3, 2]
         if palm
         else (tips[:, :3, 3] + BEHIND * tips[:, :3, 2]).mean(axis=0)
     )
