@@ -9,7 +9,7 @@ MIN_DEPTH = 1e-6
 """Points nearer to the eye than this fraction of the farthest depth count as behind it."""
 PIXEL_TOLERANCE = 1.5
 """pixels; of bones whose distances from the mouse differ by less than this, the one in front is picked."""
-COINCIDENT = 0.15
+COINCIDENCE_TOLERANCE = 0.15
 """Bones coincide if they are nearer to the front bone than this fraction of its length."""
 
 
@@ -36,7 +36,7 @@ def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, w
     lengths = np.linalg.norm(bone_ends[1] - bone_ends[0], axis=1)
     front = int(np.argmin(points[:, 2] / points[:, 3]))
     # A control of a whole finger lies on the finger's bones: of coincident bones the shortest is the most specific.
-    coincident = np.linalg.norm(points - points[front], axis=1) <= COINCIDENT * lengths[front]
+    coincident = np.linalg.norm(points - points[front], axis=1) <= COINCIDENCE_TOLERANCE * lengths[front]
     return int(nearest[np.argmin(np.where(coincident, lengths, np.inf))])
 
 

@@ -35,11 +35,11 @@ Floats = NDArray[np.float64]
 
 MAX_COST = 0.32
 """Maximum cost of a hand's palm. Feet cost 0.5, faces more."""
-FEW_COST = 0.22
+MAX_COST_OF_FEW = 0.22
 """Maximum cost of the palm of a thumb and one or two fingers, which more structures resemble."""
 MARGIN = 0.1
 """Labels that cost this much less than the next best are unambiguous."""
-OTHER_NAMES_COST = 0.4
+NON_HAND_NAMES_COST = 0.4
 """The cost if at least half of the bones have names of feet or hair."""
 MIN_THUMB_CONFIDENCE = 0.1
 """Minimum confidence in a hand's thumb. Paws, fins and the legs of a spider have less."""
@@ -126,7 +126,7 @@ def _labelled_hands(skeleton: Skeleton) -> list[_LabelledHand]:
         for labels in label_digits(skeleton, candidate, name_hints):
             left_out = tuple(chain[0] for chain in candidate.chains if chain not in labels.digits.values())
             labelled = _LabelledHand(
-                replace(labels, cost=labels.cost + OTHER_NAMES_COST * min(2 * other_names_share, 1.0)),
+                replace(labels, cost=labels.cost + NON_HAND_NAMES_COST * min(2 * other_names_share, 1.0)),
                 name_hints,
                 left_out,
             )
@@ -150,7 +150,7 @@ def _is_hand(skeleton: Skeleton, candidate: Candidate, labelled: _LabelledHand) 
     """Return whether a candidate is similar to a hand, not symmetric, and its thumb (or fingers) is distinct."""
     labels, few = labelled.labels, _has_few(labelled)
     if (
-        labels.cost >= (FEW_COST if few else MAX_COST)
+        labels.cost >= (MAX_COST_OF_FEW if few else MAX_COST)
         or _confidence(skeleton, labelled, next(iter(labels.digits))) < MIN_THUMB_CONFIDENCE
     ):
         return False

@@ -14,16 +14,16 @@ Floats = NDArray[np.float64]
 
 
 def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, rows: HeldRows, clock: TakeClock) -> str:
-    """Return a clause that says in which frames a contact is held, why so few, and which range holds it in all.
+    """Return a clause that says in which frames a contact is held, why no more, and which range would hold it in all of
+    them.
 
     Empty if it is held in all frames of the range.
 
     Args:
         span: the range of its correction.
         of_take: (T,) scene frames of the take.
-        frames: (F,) those of them in the range.
-        rows: in which of these it is held.
-        clock: of the take.
+        frames: (F,) scene frames in the range. rows: the rows of `frames` in which it is held. clock: clock of the
+            take.
     """
     continues = bool(of_take[0] < frames[0]), bool(frames[-1] < of_take[-1])
     start, end = clock.frames([span.full_start, span.full_end]).tolist()
@@ -60,16 +60,16 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, rows: HeldRow
 def _enough(
     wanted: tuple[int, int], of_take: Floats, frames: Floats, rows: HeldRows, continues: tuple[bool, bool]
 ) -> str:
-    """Return the range, within the take, and the blends that hold a contact from a first to a last scene frame.
+    """Return a range within the take, and blends, with which a contact is held from a first to a last scene frame.
 
-    The poses at these two decide how long the motions there and back take, whatever range is around them.
+    The poses on these two frames decide how long approach and release take, whatever the range around them.
     """
     step = float(np.median(np.diff(of_take))) if len(of_take) > 1 else 1.0
     blend = ceil(max(rows.blends) * step - SAME_FRAME)
     take_first, take_last = ceil(of_take[0]), floor(of_take[-1])
     first = max(wanted[0] - blend, take_first) if continues[0] else take_first
     last = min(wanted[1] + blend, take_last) if continues[1] else take_last
-    # At an end of the take the hand need not come from anywhere: the range stays as it is.
+    # No approach or release is needed at an end of the take: the range stays as it is there.
     before, after = max(wanted[0] - first, 0), max(last - wanted[1], 0)
     blends = _frames(before) if before == after else f"{before} and {_frames(after)}"
     return f"frames {first} to {last} and blends of {blends}"
