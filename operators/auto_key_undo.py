@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rig.keys.fcurves import SAME_FRAME, curves_on, key_on, key_values
+from ..rig.keys.fcurves import FRAME_TOLERANCE, curves_on, key_on, key_values
 
 if TYPE_CHECKING:
     from bpy.types import Context, FCurve, Keyframe, Object
@@ -116,7 +116,7 @@ def _restore_curve(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
         bag.fcurves.remove(curve)
         return
     values, points, left, right = before.keys[channel]
-    for key in [key for key in curve.keyframe_points if np.abs(points[::2] - key.co[0]).min(initial=1.0) > SAME_FRAME]:
+    for key in [key for key in curve.keyframe_points if np.abs(points[::2] - key.co[0]).min(initial=1.0) > FRAME_TOLERANCE]:
         curve.keyframe_points.remove(key)
     key = key_on(curve, before.frame)
     if key is not None and values is not None:

@@ -23,7 +23,7 @@ from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
 from ..rig.keys.corrections.object_motion import PlayedFrames
 from ..rig.keys.corrections.place_on_object import chosen_on_object
-from ..rig.keys.fcurves import SAME_FRAME
+from ..rig.keys.fcurves import FRAME_TOLERANCE
 from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
 from ..rig.markers_object import is_markers
 from ..rig.skin_bones import is_skin
@@ -271,7 +271,7 @@ def _between_blends(take: ShownTake, span: TimeRange) -> tuple[int, int]:
     """Return the first and the last scene frame in which a contact is to be held."""
     first, last = take.clock.frames([span.full_start, span.full_end]).tolist()
     # Blends that meet between two frames leave none between them.
-    return floor(first + SAME_FRAME), ceil(last - SAME_FRAME)
+    return floor(first + FRAME_TOLERANCE), ceil(last - FRAME_TOLERANCE)
 
 
 def _hand(take: ShownTake, side: str) -> HandOfTake:

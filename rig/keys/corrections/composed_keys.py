@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fcurves import SAME_FRAME, key_settings, key_values
+from ..fcurves import FRAME_TOLERANCE, key_settings, key_values
 from ..spliced_keys import KEY_SETTINGS, replace_keys
 from .composing import Composed, ComposedChannels, runs_with_ends
 from .hand_of_take import HandOfTake
@@ -123,7 +123,7 @@ def _has_keys(curve: "FCurve", frames: Floats) -> Bools:
     keyed = np.sort(key_values(curve, "co")[::2].astype(float))
     after = np.clip(np.searchsorted(keyed, frames), 1, len(keyed)) - 1
     nearest = np.minimum(np.abs(keyed[after] - frames), np.abs(keyed[np.minimum(after + 1, len(keyed) - 1)] - frames))
-    return np.asarray(nearest < SAME_FRAME)
+    return np.asarray(nearest < FRAME_TOLERANCE)
 
 
 def edited_frames(bag: Any, expected: Any, hands: "Sequence[HandOfTake]") -> Floats:
