@@ -116,7 +116,9 @@ def _restore_curve(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
         bag.fcurves.remove(curve)
         return
     values, points, left, right = before.keys[channel]
-    for key in [key for key in curve.keyframe_points if np.abs(points[::2] - key.co[0]).min(initial=1.0) > FRAME_TOLERANCE]:
+    for key in [
+        key for key in curve.keyframe_points if np.abs(points[::2] - key.co[0]).min(initial=1.0) > FRAME_TOLERANCE
+    ]:
         curve.keyframe_points.remove(key)
     key = key_on(curve, before.frame)
     if key is not None and values is not None:

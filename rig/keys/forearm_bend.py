@@ -100,7 +100,8 @@ def _across(hands: Forearms) -> Floats:
 
 
 def against_forearms(roots: Mapping[Side, Floats], captured: Forearms, character: Forearms) -> dict[Side, Floats]:
-    """Return wrists (F, 4, 4) that bend against a character's forearms as captured ones did; they stay in place.
+    """Return wrists (F, 4, 4) that bend against a character's forearms as the captured ones did, at unchanged
+    positions.
 
     roots: T_world_wrist (F, 4, 4) as captured.
     """

@@ -1,8 +1,8 @@
 """Pronation: the part of a hand's rotation about its forearm that the forearm's bones take, as radius and ulna do.
 
-The ulna stays and the radius rotates about it, so that the skin's rotation grows linearly from zero at the elbow to
-all of it at the wrist (Kapandji, The Physiology of the Joints, vol. 1). Each bone takes the rotation at its middle: a
-single bone takes a half, two of the same length take a quarter and three quarters.
+The ulna stays and the radius rotates about it, so that the skin's rotation grows linearly from zero at the elbow to the
+full rotation at the wrist (Kapandji, The Physiology of the Joints, vol. 1). Each bone takes the rotation at its middle:
+a single bone takes a half, two of the same length take a quarter and three quarters.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ Floats = NDArray[np.float64]
 SUPINATION, PRONATION = np.deg2rad(170.0), np.deg2rad(100.0)
 """rad from rest, where palms face down or to the front, up to which a forearm follows the hand. Beyond, as in a capture
 that is not aligned, its twist decreases linearly, so that it is a continuous function of the angle."""
-MIN_SHARE = 0.02
+MIN_BONE_FRACTION = 0.02
 """Bones shorter than this fraction of the forearm are not rotated."""
-ASIDE = 0.15
+MAX_OFF_AXIS = 0.15
 """Maximum distance of a twist bone without children from the line of elbow and wrist, in forearm lengths."""
 TWIST_WORDS = ("twist", "roll")
 """Parts of the names of such bones."""
@@ -55,7 +55,8 @@ class ForearmMotion:
     rotations: Mapping[str, Floats]
     """Bone -> (F, 4) unit quaternions wxyz relative to its rest."""
     moved: Floats
-    """(F, 4, 4) how the children of the chain's last bone moved in armature space against the untouched forearm."""
+    """(F, 4, 4) motion in armature space of the children of the chain's last bone, relative to the untouched
+    forearm."""
     beyond: Floats
     """(F,) rad by which the hand rotates beyond the forearm's range."""
 
@@ -103,7 +104,7 @@ def twist_forearm(
 
     With S a bone's rotation from rest without its twist, and T(a) a twist by a about its axis, which goes to the wrist:
         basis = S · T(share · angle − share above · angle)
-    The wrist stays where it is, because all axes go through it.
+    The wrist does not move, because all axes go through it.
     """
     rest = {name: np.array(armature.data.bones[name].matrix_local) for name in (*forearm.chain, *forearm.beside)}
     swings = _untwisted(forearm, rest, carried)
@@ -224,11 +225,11 @@ def _twist_bones(armature: "Object", chain: tuple[str, ...], overridden: set[str
 
 
 def _is_on_forearm(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> bool:
-    place, aside = _place(armature, chain, bone)
-    return -MIN_SHARE < place < 1 - MIN_SHARE and aside < ASIDE
+    place, aside = _position_on_forearm(armature, chain, bone)
+    return -MIN_BONE_FRACTION < place < 1 - MIN_BONE_FRACTION and aside < MAX_OFF_AXIS
 
 
-def _place(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> tuple[float, float]:
+def _position_on_forearm(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> tuple[float, float]:
     """Return a bone's head along the line from elbow (0) to wrist (1), and its distance from it, in forearm lengths."""
     start, end, head = (
         np.array(each.head_local) for each in (armature.data.bones[chain[0]], armature.data.bones[chain[-1]], bone)
@@ -245,11 +246,13 @@ def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str
     """
     bones = armature.data.bones
     names = [*chain[:-1], *beside]
-    places = sorted((max(_place(armature, chain, bones[name])[0], 0.0), row, name) for row, name in enumerate(names))
+    places = sorted(
+        (max(_position_on_forearm(armature, chain, bones[name])[0], 0.0), row, name) for row, name in enumerate(names)
+    )
     starts = [place for place, _, _ in places]
     shares = {}
     for (start, _, name), end in zip(places, [*starts[1:], 1.0], strict=True):
-        if end - start > MIN_SHARE:
+        if end - start > MIN_BONE_FRACTION:
             shares[name] = (start + end) / 2
     return shares
 

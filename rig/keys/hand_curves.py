@@ -34,7 +34,7 @@ Curves = dict[str, "dict[int, FCurve]"]
 MAX_SAMPLES = 200_000
 """Maximum frames of an action that is sampled."""
 MIN_JITTER_KEYS = 3
-"""Minimum consecutive keys of type Jitter of which the first and the last are kept."""
+"""Minimum number of consecutive keys of type Jitter whose first and last are kept."""
 WRIST_GROUP = "wrist"
 """Group of the wrist and the arm's bones."""
 KEPT_TYPES = ("EXTREME", "BREAKDOWN")
@@ -296,5 +296,5 @@ def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
 
 
 def _keep_nearest(mask: Bools, frames: Floats, kept: Floats) -> None:
-    """Set a mask (F,) where the sampled frames (F,) are nearest to those that are kept (N,)."""
+    """Set a mask (F,) at the sampled frames (F,) nearest to the kept frames (N,)."""
     mask[np.minimum(np.searchsorted(frames, kept - SAME_FRAME), len(frames) - 1)] = True

@@ -1,4 +1,4 @@
-"""Where a take's markers are on a frame, and the points of the posed hand that they belong to."""
+"""A take's markers on a frame, with the points of the posed hand that they belong to."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MAX_MARKERS = 500
-"""Markers of a hand that are drawn, at most."""
+"""Maximum number of markers of a hand that are drawn."""
 MAX_OFFSET = 1.0
-"""m, of a marker from its joint; more is damage."""
+"""m, maximum distance of a marker from its joint; a larger one means a damaged report."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkerLines:
-    """N markers of one hand that are seen. Positions in m in the world."""
+    """The N visible markers of one hand. Positions in m in the world."""
 
     markers: Floats
     """(N, 3)"""

@@ -1,4 +1,4 @@
-"""A part of a take that is keyed again: its range of frames is replaced and blended in and out; all other keys stay."""
+"""Key a part of a take again: its range of frames is replaced and blended in and out; all other keys stay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-SAME_VALUES = 0.05
-"""Channel values that differ by less are the same values of the same rotation."""
+VALUE_TOLERANCE = 0.05
+"""Maximum difference of channel values that count as equal."""
 BISECTIONS = 50
-"""Enough for the precision of numbers."""
+"""Number of bisections, enough for double precision."""
 KEY_SETTINGS = {
     "handle_left": (2, np.float32),
     "handle_right": (2, np.float32),
@@ -44,13 +44,14 @@ KEY_SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """Over how many frames the new keys take over from the old ones, and these from them."""
+    """The number of frames over which new keys replace the old ones, and over which the old ones return."""
 
     frames_in: int = 0
     frames_out: int = 0
 
     def weights(self, frames: Floats, before: bool, after: bool) -> Floats:
-        """Return the weight (F,) 0..1 of the new keys; before, after: whether there are old ones before and after."""
+        """Return the weight (F,) 0..1 of the new keys; before, after: whether there are old keys before and after
+        them."""
         weights = np.ones(len(frames))
         if before and self.frames_in:
             weights = np.minimum(weights, (frames - frames[0]) / self.frames_in)
@@ -75,8 +76,8 @@ def played_take(armature: "Object") -> "Action":
 def splice_keys(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, blend: Blend) -> "Action":
     """Key the hands of one armature at scene frames (F,) in the take that it plays, and return that.
 
-    The take's keys between the first and the last of the frames are replaced, of the bones that are keyed; the others
-    stay as they are. If it raises RigError, nothing has changed.
+    The keyed bones' keys between the first and the last of the frames are replaced; all others stay. If it raises
+    RigError, nothing has changed.
     """
     action = played_take(armature)
     pieces = list(motion_of_hands(armature, hands, frames))
@@ -98,8 +99,8 @@ def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Float
         old, weights = evaluated_channels(curves, frames), _weights(curves, frames, blend)
         mixed = rot.slerp(rotation_channels.rotations(old, mode), values.rotations, weights[:, None])
         near = near_channels(mixed, mode, old[0])
-        # Where the old keys count alone they stay as they are: those of a quaternion need not be of unit length.
-        kept = (weights == 0) & (np.abs(near - old).max(axis=1) < SAME_VALUES)
+        # Where only the old keys have weight, they stay unchanged: quaternion keys need not have unit length.
+        kept = (weights == 0) & (np.abs(near - old).max(axis=1) < VALUE_TOLERANCE)
         _replace(curves, frames, np.where(kept[:, None], old, near))
     if values.locations is None:
         return
@@ -112,7 +113,7 @@ def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Float
 
 
 def _curves(bag: Any, path: str, count: int) -> "list[FCurve] | None":
-    """Return the curves of a property, None unless all are there and have keys."""
+    """Return the curves of a property; None unless all exist and have keys."""
     found = [bag.fcurves.find(path, index=index) for index in range(count)]
     if all(curve is not None and len(curve.keyframe_points) for curve in found):
         return found
@@ -128,7 +129,8 @@ def evaluated_channels(curves: "list[FCurve]", frames: Floats) -> Floats:
 
 
 def _evaluated(curve: "FCurve", frames: Floats) -> Floats:
-    """Return the values (F,) of a curve, those of its keys where it has some: most takes have one on each frame."""
+    """Return the values (F,) of a curve, taken from its keys where possible, since most takes have one on each
+    frame."""
     keyed, values = key_values(curve, "co").reshape(-1, 2).astype(float).T
     rows = np.clip(np.searchsorted(keyed, frames), 0, len(keyed) - 1)
     found = values[rows]
@@ -147,7 +149,7 @@ def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
 
 
 def near_channels(rotations: Floats, mode: str, before: Floats) -> Floats:
-    """Return channel values (F, C) of rotations (F, 4), each the nearest to that of the frame before."""
+    """Return channel values (F, C) of rotations (F, 4), each nearest to that of the previous frame."""
     if mode == "QUATERNION":
         return rot.continuous(np.concatenate([before[None], rotations]))[1:]
     values = []
@@ -164,15 +166,14 @@ def _replace(curves: "list[FCurve]", frames: Floats, values: Floats) -> None:
 
 
 def replace_keys(curve: "FCurve", *ranges: NDArray[np.float32]) -> None:
-    """Replace the keys of a curve in one or more ranges of frames, apart and in order, by new ones (N, 2) of each.
+    """Replace the keys of a curve in one or more disjoint ranges of frames, in order, each by new keys (N, 2).
 
-    The new ones are linear. What the curve does beyond the ranges stays, also where it has no keys at their ends, as
-    one with few keys.
+    The new keys are linear. The curve does not change outside the ranges, even if it has no keys at their ends.
     """
     for frame in [frame for new in ranges for frame in new[[0, -1], 0].tolist()]:
         _split(curve, frame)
     points, count, new = curve.keyframe_points, len(curve.keyframe_points), np.concatenate(ranges)
-    # Added before anything is read, so that they come with the settings of new keys.
+    # Add keys before reading anything, so that they have the settings of new keys.
     points.add(len(new))
     settings = {name: _read(points, name, *kind) for name, kind in KEY_SETTINGS.items()}
     co = _read(points, "co", 2, np.float32)
@@ -199,14 +200,14 @@ def replace_keys(curve: "FCurve", *ranges: NDArray[np.float32]) -> None:
 
 
 def _split(curve: "FCurve", frame: float) -> None:
-    """Add a key where a curve has none between two others; its shape stays, of an easing that on whole frames."""
+    """Insert a key without changing the curve's shape; an easing keeps its shape on whole frames only."""
     keyed = key_values(curve, "co")[::2]
     if not keyed[0] < frame < keyed[-1] or np.abs(keyed - frame).min() < SAME_FRAME:
         return
     row = int(np.searchsorted(keyed, frame))
     before, after = curve.keyframe_points[row - 1], curve.keyframe_points[row]
     for neighbour in (before, after):
-        # Handles that Blender works out would change with the key beside them.
+        # Handles that Blender computes would change with the neighbouring key.
         neighbour.handle_left_type = neighbour.handle_right_type = "FREE"
     if before.interpolation in ("LINEAR", "CONSTANT"):
         added = curve.keyframe_points.insert(frame, curve.evaluate(frame), options={"FAST"})
@@ -219,19 +220,20 @@ def _split(curve: "FCurve", frame: float) -> None:
 
 
 def _split_bezier(curve: "FCurve", row: int, parts: tuple[Floats, Floats]) -> None:
-    """Add a key as number `row`, between two parts (4, 2) of a Bézier curve."""
+    """Insert a key at index `row`, between two parts (4, 2) of a Bézier curve."""
     left, right = parts
     key = curve.keyframe_points.insert(*left[3].tolist(), options={"FAST"})
     key.interpolation = "BEZIER"
     key.handle_left_type = key.handle_right_type = "FREE"
     key.handle_left, key.handle_right = left[2], right[1]
-    # The neighbours are looked up again: a new key moves them in memory.
+    # Look up the neighbours again, since a new key moves them in memory.
     curve.keyframe_points[row - 1].handle_right = left[1]
     curve.keyframe_points[row + 1].handle_left = right[2]
 
 
 def _bake(curve: "FCurve", row: int, frame: float) -> None:
-    """Add linear keys on a frame and the whole ones from key `row - 1` to `row`, as a part of an easing is none."""
+    """Insert linear keys on a frame and on all whole frames from key `row - 1` to `row`, since part of an easing is not
+    an easing."""
     points = curve.keyframe_points
     first, last = points[row - 1].co[0], points[row].co[0]
     whole = np.arange(np.ceil(first + SAME_FRAME), last - SAME_FRAME)
@@ -243,9 +245,10 @@ def _bake(curve: "FCurve", row: int, frame: float) -> None:
 
 
 def subdivided(corners: Floats, frame: float) -> tuple[Floats, Floats]:
-    """Return the corners (4, 2) of a Bézier curve (4, 2) up to a frame and from it on, by de Casteljau's construction.
+    """Split a Bézier curve with corners (4, 2) at a frame by de Casteljau's construction; return the corners of both
+    parts.
 
-    Each corner is frame and value. The curve's parameter is found by bisection, as its frames increase.
+    Each corner is a frame and a value. The curve's parameter is found by bisection, since its frames increase.
     """
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
@@ -260,7 +263,8 @@ def subdivided(corners: Floats, frame: float) -> tuple[Floats, Floats]:
 def _keep_handle(
     settings: dict[str, NDArray[Any]], moved: NDArray[np.float32], rows: tuple[int, int], side: str
 ) -> None:
-    """Give a new key the handle that leads out of the range, of the key that it replaces; rows: of the old and the new.
+    """Copy the handle that points out of the range from the replaced key to the new one; rows: of the old key and the
+    new one.
 
     moved: (2,) from the old key to the new one.
     """

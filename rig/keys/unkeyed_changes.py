@@ -16,7 +16,7 @@ Value = float | str | tuple[Any, ...]
 
 @contextmanager
 def unkeyed_changes_restored() -> Iterator[None]:
-    """Restore the values of all animated properties afterwards; the body may change frames."""
+    """Within the context, frames may change; afterwards the values of all animated properties are restored."""
     saved = [(block, path, value) for block, path in _animated_properties() for value in _value(block, path)]
     try:
         yield

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 
 from ....pipeline.corrections.correction import Correction
-from ..fcurves import SAME_FRAME
+from ..fcurves import FRAME_TOLERANCE
 from .armature_slot import channelbag_of
 from .composed_keys import copy_keys, edited_frames, has_other_keys, keys_id, write_hand
 from .composing import compose, of_hand
@@ -56,4 +56,4 @@ class ComposedAction:
             frames = edited_frames(channelbag_of(self.action, self.armature), as_composed, self.before)
         finally:
             bpy.data.actions.remove(expected)
-        return bool((np.abs(frames - posed_at) > SAME_FRAME).any())
+        return bool((np.abs(frames - posed_at) > FRAME_TOLERANCE).any())

@@ -12,7 +12,7 @@ from ....hand import rotations as rot
 from ....hand.joints import JOINTS
 from ....pipeline.corrections.correction import Correction, HeldOnObject
 from ... import rotation_channels
-from ..fcurves import SAME_FRAME, key_values
+from ..fcurves import FRAME_TOLERANCE, key_values
 from .hand_to_correct import HandToCorrect
 from .keyed_channels import Curves, KeyedBone, KeyedLocation, keyed_bone
 from .keyed_wrist import NO_WRIST_KEYS, HandKeys, KeyedWrist, keyed_wrist
@@ -78,7 +78,7 @@ class HandOfTake:
 
     def rows_between(self, first: float, last: float) -> Bools:
         """Return (F,) whether each frame is between two scene frames, ends included."""
-        return np.asarray((self.frames > first - SAME_FRAME) & (self.frames < last + SAME_FRAME))
+        return np.asarray((self.frames > first - FRAME_TOLERANCE) & (self.frames < last + FRAME_TOLERANCE))
 
     def expected_rows(self, first: float, last: float) -> Bools:
         """Return the same as rows_between. Raises RigError if no frame is between them."""
@@ -113,7 +113,7 @@ def _frames(curves: "Sequence[FCurve]") -> Floats:
     keyed = np.unique(np.concatenate([np.empty(0), *(key_values(curve, "co")[::2].astype(float) for curve in curves)]))
     if len(keyed) < 2:
         return keyed
-    keyed = keyed[np.concatenate([[True], np.diff(keyed) > SAME_FRAME])]
-    gaps = np.flatnonzero(np.diff(keyed) > 1 + SAME_FRAME)
-    whole = [np.arange(np.floor(keyed[row] + SAME_FRAME) + 1, keyed[row + 1] - SAME_FRAME) for row in gaps]
+    keyed = keyed[np.concatenate([[True], np.diff(keyed) > FRAME_TOLERANCE])]
+    gaps = np.flatnonzero(np.diff(keyed) > 1 + FRAME_TOLERANCE)
+    whole = [np.arange(np.floor(keyed[row] + FRAME_TOLERANCE) + 1, keyed[row + 1] - FRAME_TOLERANCE) for row in gaps]
     return np.sort(np.concatenate([keyed, *whole]))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ....pipeline.contacts.hold_in_range import HeldRows
 from ....pipeline.corrections.correction import TimeRange
-from ..fcurves import SAME_FRAME
+from ..fcurves import FRAME_TOLERANCE
 from .take_clock import TakeClock
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, rows: HeldRow
     """
     continues = bool(of_take[0] < frames[0]), bool(frames[-1] < of_take[-1])
     start, end = clock.frames([span.full_start, span.full_end]).tolist()
-    wanted = ceil(start - SAME_FRAME), floor(end + SAME_FRAME)
+    wanted = ceil(start - FRAME_TOLERANCE), floor(end + FRAME_TOLERANCE)
     first, last = float(frames[rows.first]), float(frames[rows.last])
     late, early = first - wanted[0], wanted[1] - last
     if wanted[1] < wanted[0]:
@@ -41,19 +41,21 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, rows: HeldRow
     if rows.lacks_frames:
         own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
         return f"its {own} too few to move there and back: give it {enough}"
-    if max(late, early) < 1 - SAME_FRAME:
+    if max(late, early) < 1 - FRAME_TOLERANCE:
         return ""
     reasons = [
         f"the motion {way} takes {_frames(round(short))} more than its blend" if beyond else f"the take {limit} there"
         for way, limit, short, beyond in zip(
             ("there", "back"), ("begins", "ends"), (late, early), continues, strict=True
         )
-        if short >= 1 - SAME_FRAME
+        if short >= 1 - FRAME_TOLERANCE
     ]
     sentence = (
         f"it is held from frame {first:g} to {last:g}, not {wanted[0]} to {wanted[1]}, because {' and '.join(reasons)}"
     )
-    by_blends = any(beyond and short >= 1 - SAME_FRAME for short, beyond in zip((late, early), continues, strict=True))
+    by_blends = any(
+        beyond and short >= 1 - FRAME_TOLERANCE for short, beyond in zip((late, early), continues, strict=True)
+    )
     return f"{sentence}: for all of them give it {enough}" if by_blends else sentence
 
 
@@ -65,7 +67,7 @@ def _enough(
     The poses on these two frames decide how long approach and release take, whatever the range around them.
     """
     step = float(np.median(np.diff(of_take))) if len(of_take) > 1 else 1.0
-    blend = ceil(max(rows.blends) * step - SAME_FRAME)
+    blend = ceil(max(rows.blends) * step - FRAME_TOLERANCE)
     take_first, take_last = ceil(of_take[0]), floor(of_take[-1])
     first = max(wanted[0] - blend, take_first) if continues[0] else take_first
     last = min(wanted[1] + blend, take_last) if continues[1] else take_last

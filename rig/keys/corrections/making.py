@@ -11,7 +11,7 @@ from ....errors import RigError
 from ....hand.joints import DIGITS, JOINTS, Side, digit_of
 from ....pipeline.corrections.correction import Correction, PoseDifference, TakenMotion
 from ....pipeline.corrections.correction_json import MAX_SAMPLES
-from ..fcurves import SAME_FRAME, curves_of
+from ..fcurves import FRAME_TOLERANCE, curves_of
 from .composing import compose
 from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import HandToCorrect
@@ -43,7 +43,7 @@ def posed_hands(
     """
     posed = []
     for take_hand in hands:
-        if not take_hand.frames[0] - SAME_FRAME < frame < take_hand.frames[-1] + SAME_FRAME:
+        if not take_hand.frames[0] - FRAME_TOLERANCE < frame < take_hand.frames[-1] + FRAME_TOLERANCE:
             raise RigError(
                 f"frame {frame:g} is not in the take of armature '{armature.name}', which has "
                 f"{take_hand.frames[0]:.0f} to {take_hand.frames[-1]:.0f}"
@@ -64,7 +64,7 @@ def posed_hands(
 
 def _composed_at(take_hand: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, frame: float) -> Floats:
     """Return the rotations (J, 4) of a hand's bones on a scene frame, with corrections on them."""
-    frames = take_hand.frames[np.abs(take_hand.frames - frame) > SAME_FRAME]
+    frames = take_hand.frames[np.abs(take_hand.frames - frame) > FRAME_TOLERANCE]
     take_at_frame = replace(take_hand, frames=np.sort(np.append(frames, frame)))
     counting = [
         correction for correction in corrections if correction.hand == take_hand.hand.side and not correction.muted

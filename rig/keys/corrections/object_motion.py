@@ -17,7 +17,7 @@ from ...markers_object import is_markers
 from ...skin_bones import is_skin
 from ...solid_mesh import Solid, solid_of
 from ..arm_keys import ArmBones, rest_arm
-from ..parent_motion import FLAT, on_frames
+from ..parent_motion import FLAT_SCALE_RATIO, on_frames
 from .carried_object import is_carried
 from .deforming_surface import DeformedShape, Shapes, positions_about, shapes_of
 from .keyed_wrist import NO_ARM, ArmChain, WristKeys
@@ -250,7 +250,7 @@ def _check_shape(name: str, worlds: Floats) -> None:
     if not np.isfinite(worlds).all():
         raise RigError(f"'{name}' has a transform in these frames that is not finite")
     stretch = np.linalg.svd(worlds[:, :3, :3], compute_uv=False)
-    if not (stretch[:, -1] > FLAT * stretch[:, 0]).all():
+    if not (stretch[:, -1] > FLAT_SCALE_RATIO * stretch[:, 0]).all():
         raise RigError(f"'{name}' is scaled to zero along an axis in these frames, give it a size along all axes")
     gram = np.einsum("fji,fjk->fik", worlds[:, :3, :3], worlds[:, :3, :3])
     size = float(np.abs(gram).max())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fcurves import SAME_FRAME, key_values
+from ..fcurves import FRAME_TOLERANCE, key_values
 
 if TYPE_CHECKING:
     from bpy.types import Action, FCurve
@@ -54,12 +54,12 @@ def edited_frames(action: "Action") -> Floats:
     both = np.full((2, len(all_frames)), NO_KEYS)
     for row, (frames, numbers) in zip(both, (current, known), strict=True):
         row[np.searchsorted(all_frames, _steps(frames))] = numbers
-    return np.asarray(all_frames[both[0] != both[1]] * SAME_FRAME)
+    return np.asarray(all_frames[both[0] != both[1]] * FRAME_TOLERANCE)
 
 
 def edits_in(frames: Floats, ranges: Sequence[tuple[float, float]]) -> str:
     """Describe which of the edited frames (F,) are in ranges; empty if there is none."""
-    inside = [frames[(frames > first - SAME_FRAME) & (frames < last + SAME_FRAME)] for first, last in ranges]
+    inside = [frames[(frames > first - FRAME_TOLERANCE) & (frames < last + FRAME_TOLERANCE)] for first, last in ranges]
     found = np.unique(np.concatenate([np.empty(0), *inside]))
     if len(found) < 2:
         return f"frame {found[0]:.0f}" if len(found) else ""
@@ -78,12 +78,12 @@ def keep_edits(base: "Action", ranges: Sequence[tuple[float, float]]) -> list[st
 
 
 def _outside(frames: Floats, part: tuple[float, float]) -> NDArray[np.bool_]:
-    return np.asarray((frames < part[0] - SAME_FRAME) | (frames > part[1] + SAME_FRAME))
+    return np.asarray((frames < part[0] - FRAME_TOLERANCE) | (frames > part[1] + FRAME_TOLERANCE))
 
 
 def _steps(frames: Floats) -> Numbers:
     """Return frames (F,) as integers that are equal for frames that Blender merges."""
-    return np.round(frames / SAME_FRAME).astype(np.int64)
+    return np.round(frames / FRAME_TOLERANCE).astype(np.int64)
 
 
 def _curves(action: "Action") -> "list[FCurve]":
@@ -126,4 +126,4 @@ def _numbers(action: "Action", paths: set[str]) -> tuple[Floats, Numbers]:
     found, rows = np.unique(_steps(np.concatenate(frames)), return_inverse=True)
     sums = np.bincount(rows, np.concatenate(numbers), len(found)).astype(np.int64)
     # Use 24 bits of each key, so that sums stay exact in floating point and fit into a custom property's 32 bits.
-    return np.asarray(found * SAME_FRAME, float), sums % (1 << 31)
+    return np.asarray(found * FRAME_TOLERANCE, float), sums % (1 << 31)
