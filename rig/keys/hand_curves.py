@@ -17,7 +17,7 @@ from ..binding import joint_points
 from . import parent_motion
 from .arm_keys import arm_of
 from .bone_paths import bone_path, bones_with_paths
-from .fcurves import SAME_FRAME, curves_of, key_enum, key_settings, key_values
+from .fcurves import FRAME_TOLERANCE, curves_of, key_enum, key_settings, key_values
 from .nla_layers import TAKE_PROPERTY
 from .predicted_keys import MARKER_SUFFIX
 from .reduction.keyed_hand import MeasuredPoint, SampledBone, SampledHand
@@ -187,7 +187,7 @@ def _frames(armature: "Object", curves: "list[FCurve]") -> Floats:
             f"{MAX_SAMPLES} frames"
         )
     frames = np.sort(np.concatenate([keyed, np.arange(np.ceil(keyed.min()), keyed.max() + 1e-6)]))
-    distinct: Floats = frames[np.concatenate([[True], np.diff(frames) > SAME_FRAME])]
+    distinct: Floats = frames[np.concatenate([[True], np.diff(frames) > FRAME_TOLERANCE])]
     return distinct
 
 
@@ -297,4 +297,4 @@ def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
 
 def _keep_nearest(mask: Bools, frames: Floats, kept: Floats) -> None:
     """Set a mask (F,) at the sampled frames (F,) nearest to the kept frames (N,)."""
-    mask[np.minimum(np.searchsorted(frames, kept - SAME_FRAME), len(frames) - 1)] = True
+    mask[np.minimum(np.searchsorted(frames, kept - FRAME_TOLERANCE), len(frames) - 1)] = True

@@ -15,7 +15,7 @@ from ...errors import RigError
 from ...hand.generators import Steps, part_of, run_to_end
 from ..armature_hands import find_hands
 from ..data_reference import DataReference
-from .fcurves import SAME_FRAME, curves_of, curves_on, key_enum, key_values
+from .fcurves import FRAME_TOLERANCE, curves_of, curves_on, key_enum, key_values
 from .hand_curves import HandCurves, key_types, read_hand_curves
 from .keyframes import check_changeable
 from .played_action import play, played_action
@@ -259,8 +259,8 @@ def _write_curve(curve: "FCurve", spline: Spline, column: int) -> None:
     """Replace a curve's keys by those of a channel of a spline: Bézier keys whose handles are in line."""
     frames, values = spline.frames, spline.values[:, column]
     keyed, kinds = key_types(curve)
-    nearest = np.clip(np.searchsorted(keyed, frames - SAME_FRAME), 0, len(keyed) - 1)
-    types = np.where(np.abs(keyed[nearest] - frames) < SAME_FRAME, kinds[nearest], key_enum("type", "KEYFRAME"))
+    nearest = np.clip(np.searchsorted(keyed, frames - FRAME_TOLERANCE), 0, len(keyed) - 1)
+    types = np.where(np.abs(keyed[nearest] - frames) < FRAME_TOLERANCE, kinds[nearest], key_enum("type", "KEYFRAME"))
     reach = np.diff(frames) / 3 if len(frames) > 1 else np.empty(0)
     points = curve.keyframe_points
     points.clear()

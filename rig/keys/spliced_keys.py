@@ -12,7 +12,7 @@ from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
 from .. import rotation_channels
 from .bone_paths import bone_path
-from .fcurves import SAME_FRAME, key_enum, key_values
+from .fcurves import FRAME_TOLERANCE, key_enum, key_values
 from .hand_motion import BoneValues, KeyedHand, concatenated, motion_of_hands
 from .keyframes import BoneCurves, write_curves
 from .nla_layers import TAKE_PROPERTY
@@ -143,8 +143,8 @@ def _evaluated(curve: "FCurve", frames: Floats) -> Floats:
 
 def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
     keyed = [key_values(curve, "co")[::2] for curve in curves]
-    before = any(of_curve.min() < frames[0] - SAME_FRAME for of_curve in keyed)
-    after = any(of_curve.max() > frames[-1] + SAME_FRAME for of_curve in keyed)
+    before = any(of_curve.min() < frames[0] - FRAME_TOLERANCE for of_curve in keyed)
+    after = any(of_curve.max() > frames[-1] + FRAME_TOLERANCE for of_curve in keyed)
     return blend.weights(frames, before, after)
 
 
@@ -185,9 +185,10 @@ def replace_keys(curve: "FCurve", *ranges: NDArray[np.float32]) -> None:
     for of_range in ranges:
         for row, side in ((start, "left"), (start + len(of_range) - 1, "right")):
             before = int(np.argmin(np.abs(co[:count, 0] - co[row, 0])))
-            if abs(co[before, 0] - co[row, 0]) < SAME_FRAME:
+            if abs(co[before, 0] - co[row, 0]) < FRAME_TOLERANCE:
                 _keep_handle(settings, co[row] - co[before], (before, row), side)
-        outside &= (co[:count, 0] < of_range[0, 0] - SAME_FRAME) | (co[:count, 0] > of_range[-1, 0] + SAME_FRAME)
+        first, last = of_range[0, 0] - FRAME_TOLERANCE, of_range[-1, 0] + FRAME_TOLERANCE
+        outside &= (co[:count, 0] < first) | (co[:count, 0] > last)
         start += len(of_range)
     rows = np.concatenate([np.flatnonzero(outside), np.arange(count, len(co))])
     rows = rows[np.argsort(co[rows, 0], kind="stable")]
@@ -202,7 +203,7 @@ def replace_keys(curve: "FCurve", *ranges: NDArray[np.float32]) -> None:
 def _split(curve: "FCurve", frame: float) -> None:
     """Insert a key without changing the curve's shape; an easing keeps its shape on whole frames only."""
     keyed = key_values(curve, "co")[::2]
-    if not keyed[0] < frame < keyed[-1] or np.abs(keyed - frame).min() < SAME_FRAME:
+    if not keyed[0] < frame < keyed[-1] or np.abs(keyed - frame).min() < FRAME_TOLERANCE:
         return
     row = int(np.searchsorted(keyed, frame))
     before, after = curve.keyframe_points[row - 1], curve.keyframe_points[row]
@@ -236,8 +237,8 @@ def _bake(curve: "FCurve", row: int, frame: float) -> None:
     an easing."""
     points = curve.keyframe_points
     first, last = points[row - 1].co[0], points[row].co[0]
-    whole = np.arange(np.ceil(first + SAME_FRAME), last - SAME_FRAME)
-    frames = np.append(whole[np.abs(whole - frame) > SAME_FRAME], frame).tolist()
+    whole = np.arange(np.ceil(first + FRAME_TOLERANCE), last - FRAME_TOLERANCE)
+    frames = np.append(whole[np.abs(whole - frame) > FRAME_TOLERANCE], frame).tolist()
     values = [curve.evaluate(each) for each in frames]
     points[row - 1].interpolation = "LINEAR"
     for each, value in zip(frames, values, strict=True):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ...errors import RigError
-from ..keys.fcurves import SAME_FRAME, key_on
+from ..keys.fcurves import FRAME_TOLERANCE, key_on
 from ..object_ancestors import ancestors
 from ..rotation_channels import channel
 from .following import HandArm
@@ -153,7 +153,7 @@ def _keep_before(obj: "Object", path: str, frame: float) -> None:
             obj.keyframe_insert(path, index=index, frame=frame - 1)
             continue
         points = curves[index].keyframe_points
-        earlier = [key for key in points if key.co[0] < frame - SAME_FRAME]
+        earlier = [key for key in points if key.co[0] < frame - FRAME_TOLERANCE]
         if len(earlier) < len(points) or not earlier:
             # The only key is on this frame, or the curve has none before it.
             points.insert(frame - 1, curves[index].evaluate(frame - 1))
