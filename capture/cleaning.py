@@ -63,7 +63,8 @@ def clean(markers: Markers, settings: Cleaning) -> Markers:
 
 
 def runs(mask: Bools) -> tuple[Ints, Ints, Ints]:
-    """Columns (R,), start rows (R,) and stop rows (R,), exclusive, of the runs of True in each column of (F, M)."""
+    """Return columns (R,), start rows (R,) and stop rows (R,), exclusive, of the runs of True in each column of
+    (F, M)."""
     edges = np.zeros((mask.shape[1], mask.shape[0] + 2), np.int8)
     edges[:, 1:-1] = mask.T
     change = np.diff(edges, axis=1)
@@ -98,7 +99,8 @@ def fill_gaps(markers: Markers, limit_s: float) -> Markers:
 
 
 def _slopes_around(markers: Markers, column: Ints, start: Ints) -> tuple[Floats, Floats]:
-    """Slopes (G, 3) and (G, 3) of each gap's spline at its last position before and first position after, in m/s."""
+    """Return slopes (G, 3) and (G, 3) of each gap's spline at its last position before and first position after, in
+    m/s."""
     owner, frames = np.nonzero(markers.seen.T)
     first = np.searchsorted(owner, column, "left")
     last = np.searchsorted(owner, column, "right")
@@ -287,7 +289,8 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
 
 
 def _slopes(markers: Markers) -> Floats:
-    """(F, M, 3) slopes in m/s of the parabola through each position and its neighbours; next to a gap, of the chord."""
+    """Return (F, M, 3) slopes in m/s of the parabola through each position and its neighbours; next to a gap, of the
+    chord."""
     steps = np.diff(markers.times)[:, None, None]
     chords = np.diff(markers.positions, axis=0) / steps
     nothing = np.full_like(chords[:1], np.nan)

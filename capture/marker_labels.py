@@ -18,7 +18,7 @@ _SEGMENTS = ("metacarpal", "proximal", "intermediate", "distal", "tip")
 
 
 def unique(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels made unique: the second with the same spelling gets the suffix `#2`, the third `#3`."""
+    """Return labels made unique: the second with the same spelling gets the suffix `#2`, the third `#3`."""
     used: set[str] = set()
     count: dict[str, int] = {}
     names = []
@@ -39,13 +39,14 @@ def duplicate_warning(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def quoted(text: str) -> str:
-    """Text from a file, quoted for a message: printable and at most 40 characters long."""
+    """Return the text from a file, quoted for a message: printable and at most 40 characters long."""
     text = "".join(character if character.isprintable() else "?" for character in text[:80]).strip()
     return f"'{text[:37]}...'" if len(text) > 40 else f"'{text}'"
 
 
 def parse_joint(text: str) -> str | None:
-    """The WebXR joint that `text` spells (`XR_HAND_JOINT_INDEX_TIP_EXT`, `index_finger_tip`, `indexTip`), or None."""
+    """Return the WebXR joint that `text` spells (`XR_HAND_JOINT_INDEX_TIP_EXT`, `index_finger_tip`, `indexTip`), or
+    None."""
     if text in OPENXR_JOINTS:
         return text
     if len(text) > 60:
@@ -68,6 +69,7 @@ def wrist_and_elbow(labels: Iterable[str], names: Collection[str]) -> tuple[str,
 
 
 def elbow_beside(label: str) -> str | None:
-    """The label of the elbow of a hand from that of its wrist, 'Anna left:elbow' from 'Anna left:wrist', else None."""
+    """Return the label of the elbow of a hand from that of its wrist, 'Anna left:elbow' from 'Anna left:wrist', else
+    None."""
     hand, colon, joint = label.rpartition(":")
     return f"{hand}:{ELBOW}" if colon and joint == JOINTS[0] else None

@@ -124,7 +124,8 @@ def convert(recording: Recording, source: str, unit: str = "auto", up: str = "au
 
 
 def _in_metres(recording: Recording, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
-    """Positions (F, M, 3) in m, NaN in all three where a coordinate is missing or damaged; the unit; warnings."""
+    """Return positions (F, M, 3) in m, NaN in all three where a coordinate is missing or damaged; the unit;
+    warnings."""
     notes: tuple[str, ...] = ()
     raw = recording.positions
     finite = finite_points(raw)

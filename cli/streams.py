@@ -154,7 +154,7 @@ def _print_state(receiver: Receiver, points: bool) -> None:
 
 
 def _frame_lines(frame: Frame, points: bool) -> list[str]:
-    """Lines that describe a frame; `points` adds all positions."""
+    """Return lines that describe a frame; `points` adds all positions."""
     seen = np.all(np.isfinite(frame.positions), axis=1)
     hands = dict.fromkeys(name.rpartition(":")[0] for name in frame.names)
     lines = [f"  timecode {frame.timecode}"] if frame.timecode else []

@@ -69,7 +69,7 @@ def fit_inner_points(
 
 
 def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
-    """Abduction and twist of the plane through a digit's end, as far as the limits allow.
+    """Return abduction and twist of the plane through a digit's end, as far as the limits allow.
 
     Twist accounts for as much of the lateral offset as in real fingers, and for more where abduction is at its limit.
     """
@@ -110,7 +110,7 @@ def likely_twist(m: NumberFunctions[N], tip: Point[N], limits: Bounds) -> N:
 def nearest_plane(
     m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
-    """Abduction and twist of the plane nearest to all points of a digit, within the limits.
+    """Return abduction and twist of the plane nearest to all points of a digit, within the limits.
 
     The first point is the digit's end and has a larger weight than the others. Regularisation draws the plane towards
     upright and straight ahead where the points leave it open.
@@ -167,7 +167,7 @@ def _unreached(end: Point[N], beyond: N) -> N:
 
 
 def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N]:
-    """Weighted second moments of the points, with the regularisation towards upright and straight ahead."""
+    """Return weighted second moments of the points, with the regularisation towards upright and straight ahead."""
     zero = 0.0 * weights[0]
     xx, xy, xz, yy, yz, zz = (
         zero,
@@ -186,7 +186,7 @@ def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N
 
 
 def fit_planes(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) -> tuple[Floats, Floats]:
-    """Abduction and twist (N,) rad of a digit's plane in N frames.
+    """Return abduction and twist (N,) rad of a digit's plane in N frames.
 
     Args:
         points: (N, S, 3) m, the digit's end first.
@@ -198,7 +198,8 @@ def fit_planes(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) -
 
 
 def plane_axes(abduction: Floats, twist: Floats) -> Floats:
-    """(N, 3, 3) axes of digit planes as rows: along the straight digit, towards the palm, and the plane's normal."""
+    """Return (N, 3, 3) axes of digit planes as rows: along the straight digit, towards the palm, and the plane's
+    normal."""
     ca, sa, ct, st = np.cos(abduction), np.sin(abduction), np.cos(twist), np.sin(twist)
     along = np.stack([-sa, ca, np.zeros_like(ca)], -1)
     palmwards = -np.stack([ca * st, sa * st, ct], -1)

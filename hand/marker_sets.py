@@ -408,7 +408,7 @@ def on_palm(spot: Spot) -> bool:
 
 
 def palm_visible(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Frames (F,) in which at least three palm markers are seen.
+    """Return frames (F,) in which at least three palm markers are seen.
 
     Args:
         spots: where the M markers sit.

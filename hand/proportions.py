@@ -88,7 +88,7 @@ class Proportions(ValueEquality):
 
 
 def _rotation_zxy(z: float, x: float, y: float) -> Floats:
-    """Quaternion of Rz · Rx · Ry, angles in degrees: spread, then droop, then roll."""
+    """Return the quaternion of Rz · Rx · Ry, angles in degrees: spread, then droop, then roll."""
     about_z, about_x, about_y = (
         rot.from_axis_angle(axis, np.deg2rad(angle))
         for axis, angle in zip(np.eye(3)[[2, 0, 1]], (z, x, y), strict=True)

@@ -211,7 +211,7 @@ def _follow(
 
 
 def _wrists_at(tool: Tool, positions: Floats) -> Floats:
-    """Poses of the wrist (N, 4, 4) that keep its rotation while the tool's tip is at positions (N, 3)."""
+    """Return poses of the wrist (N, 4, 4) that keep its rotation while the tool's tip is at positions (N, 3)."""
     wrists = np.tile(tool.wrist, (len(positions), 1, 1))
     wrists[:, :3, 3] = positions - tool.pointing
     return wrists

@@ -161,7 +161,7 @@ def map_label(side: str, label: str) -> str:
 
 
 def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
-    """Labels (C,) for the markers of a hand, empty for a spot that is never seen.
+    """Return labels (C,) for the markers of a hand, empty for a spot that is never seen.
 
     If the layout's labels are no known marker set, side and joint are used instead.
     """
@@ -222,7 +222,8 @@ def source_map(labels: LabelledMarkers) -> Groups:
 
 
 def describe_labels(facts: Mapping[str, Any]) -> list[str]:
-    """Lines for the panel about hands labelled by shape: 'Right, by shape: 97 % sure', and each doubtful marker."""
+    """Return lines for the panel about hands labelled by shape: 'Right, by shape: 97 % sure', and each doubtful
+    marker."""
     lines: list[str] = []
     for hand in facts.get("hands_found", ()):
         lines.append(f"{hand['side'].capitalize()}, by shape: {hand['sure']:.0%} sure")
@@ -264,7 +265,7 @@ def _relabel(markers: Markers, found: Labelling, labels: list[list[str]]) -> Mar
 
 
 def _label_warnings(found: Labelling, labels: list[list[str]]) -> list[str]:
-    """Sentences about each hand: how certain its labels are, and which of its markers were not found."""
+    """Return sentences about each hand: how certain its labels are, and which of its markers were not found."""
     warnings = []
     for hand, hand_labels in zip(found.hands, labels, strict=True):
         confidence = {label: float(hand.confidence[c]) for c, label in enumerate(hand_labels) if label}

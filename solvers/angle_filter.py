@@ -76,7 +76,7 @@ class _Process:
         return decays
 
     def in_modes(self, state: AngleState) -> tuple[Floats, Floats]:
-        """Mean (D,) and covariance (D, D) of a state in coordinates."""
+        """Return the mean (D,) and covariance (D, D) of a state in coordinates."""
         return self.inverse @ (state.mean - self.mean), self.inverse @ state.covariance @ self.inverse.T
 
 
@@ -156,7 +156,8 @@ def _measured_in_modes(process: _Process, measured: AngleMeasurement) -> tuple[F
 
 
 def predict_angles(prior: PosePrior, state: AngleState, time: float) -> tuple[Floats, Floats]:
-    """Mean (D,) rad and covariance (D, D) rad² of the angles at a time in s, by the state of the filter before it."""
+    """Return the mean (D,) rad and covariance (D, D) rad² of the angles at a time in s, by the state of the filter
+    before it."""
     process = _process_of(prior)
     decay = process.modes * process.decays(np.array([time - state.time])) @ process.inverse
     stationary = process.modes @ process.modes.T
@@ -165,7 +166,7 @@ def predict_angles(prior: PosePrior, state: AngleState, time: float) -> tuple[Fl
 
 
 def smooth_backwards(forward: FilteredAngles) -> Floats:
-    """(F, D) rad: the angles of each frame by all frames of the take (Rauch, Tung and Striebel 1965)."""
+    """Return (F, D) rad: the angles of each frame by all frames of the take (Rauch, Tung and Striebel 1965)."""
     means = forward.means.copy()
     propagated = forward.decays[1:, :, None] * forward.covariances[:-1]
     gains = solve(forward.predicted_covariances[1:], propagated).swapaxes(1, 2)

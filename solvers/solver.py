@@ -72,7 +72,7 @@ def initial_state(solver: Solver[S], measured: MeasuredHand) -> State | None:
 
 
 def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
-    """Distance from each target to its site, by forward kinematics.
+    """Return the distance from each target to its site, by forward kinematics.
 
     Returns:
         (F, T) m, NaN where the target is missing.

@@ -120,7 +120,7 @@ def _rest(skeleton: Skeleton) -> Floats:
 
 
 def _bones(skeleton: Skeleton, points: Floats) -> list[Floats]:
-    """Each bone's ends (2, 2), seen from the front."""
+    """Return each bone's ends (2, 2), seen from the front."""
     return [points[[parent, joint], :2] for joint, parent in enumerate(skeleton.parents) if parent >= 0]
 
 

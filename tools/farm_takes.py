@@ -92,7 +92,7 @@ def write_take(folder: Path, made: MadeTake) -> Path:
 
 
 def _motion(rng: np.random.Generator, hand: HandModel, frames: int) -> Floats:
-    """Angles (F, D) that go from pose to pose, and wait a little in each."""
+    """Return angles (F, D) that go from pose to pose, and wait a little in each."""
     step = int(POSE_SECONDS * RATE)
     stops = frames // step + 2
     chosen = [angles(hand, str(name)) for name in rng.choice([*POSES], stops)]

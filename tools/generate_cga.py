@@ -59,7 +59,7 @@ def blade(name: str) -> MultiVector:
 
 @cache
 def to_null() -> dict[int, list[tuple[str, sympy.Rational]]]:
-    """Each blade of the orthonormal basis as a combination of blades of the null basis."""
+    """Return each blade of the orthonormal basis as a combination of blades of the null basis."""
     names = blades()
     columns = [dict(blade(name).items()) for name in names]
     inverse = sympy.Matrix(32, 32, lambda row, column: columns[column].get(row, 0)).inv()
@@ -92,13 +92,13 @@ def up(x: MultiVector) -> MultiVector:
 
 
 def space(a: MultiVector) -> MultiVector:
-    """Its part in e1, e2 and e3."""
+    """Return its part in e1, e2 and e3."""
     held = dict(a.items())
     return ALGEBRA.multivector(keys=(1, 2, 4), values=[held.get(key, sympy.Integer(0)) for key in (1, 2, 4)])
 
 
 def size(a: MultiVector) -> MultiVector:
-    """Each coefficient with all its terms' signs dropped."""
+    """Return each coefficient with all its terms' signs dropped."""
     return a.map(lambda value: sympy.Add(*map(abs, sympy.expand(value).as_ordered_terms())))
 
 

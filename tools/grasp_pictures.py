@@ -97,7 +97,8 @@ def _grasped(armature: bpy.types.Object, side: Side, thing: bpy.types.Object) ->
 
 
 def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: float = 1.1) -> Floats:
-    """(pixels, pixels, 3) points (V, 3) seen from a direction (3,), with an up vector (3,); occluders are clipped."""
+    """Return (pixels, pixels, 3) points (V, 3) seen from a direction (3,), with an up vector (3,); occluders are
+    clipped."""
     scene = bpy.context.scene
     back, up = view
     back = back / np.linalg.norm(back)

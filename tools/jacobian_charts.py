@@ -35,7 +35,7 @@ LIMIT = 1e-3, 300.0
 
 
 def finger(hand: HandModel, degrees: Floats) -> Floats:
-    """(F, D) rad of hands whose index finger has an abduction and three flexions, (F, 4) degrees."""
+    """Return (F, D) rad of hands whose index finger has an abduction and three flexions, (F, 4) degrees."""
     turns = [hand.dof(FINGER[0], "abduction"), *(hand.dof(joint, "flexion") for joint in FINGER[:3])]
     angles = np.tile(hand.neutral, (len(degrees), 1))
     angles[:, turns] = np.deg2rad(degrees)
@@ -43,14 +43,14 @@ def finger(hand: HandModel, degrees: Floats) -> Floats:
 
 
 def far(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """(F, D) start angles of neutral fingers, and (F, 3) goals: the tips of bent fingers."""
+    """Return (F, D) start angles of neutral fingers, and (F, 3) goals: the tips of bent fingers."""
     pip = rng.uniform(30, 80, COUNT)
     bent = np.stack([rng.uniform(-10, 10, COUNT), rng.uniform(10, 60, COUNT), pip, 2 / 3 * pip], axis=1)
     return np.tile(hand.neutral, (COUNT, 1)), tips(hand, finger(hand, bent))
 
 
 def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """(F, D) start angles of nearly straight fingers, and (F, 3) goals 2 to 8 mm nearer to the knuckle."""
+    """Return (F, D) start angles of nearly straight fingers, and (F, 3) goals 2 to 8 mm nearer to the knuckle."""
     begin = finger(hand, np.stack([rng.uniform(-10, 10, COUNT), *rng.uniform(0.1, 1.0, (3, COUNT))], axis=1))
     at, knuckle = tips(hand, begin), tips(hand, begin, FINGER[0])
     along = (at - knuckle) / np.linalg.norm(at - knuckle, axis=1, keepdims=True)

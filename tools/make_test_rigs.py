@@ -98,7 +98,7 @@ def _mesh(text: str) -> tuple[dict[str, set[int]], Any, list[list[int]]]:
 
 
 def _place(end: dict[str, Any], groups: dict[str, set[int]], points: Any) -> Any:
-    """Position of a bone's end: the centre of a cube, a vertex, or the mean of some vertices."""
+    """Return the position of a bone's end: the centre of a cube, a vertex, or the mean of some vertices."""
     if end["strategy"] == "CUBE":
         return points[sorted(groups[end["cube_name"]])].mean(axis=0)
     return points[end["vertex_index"]] if end["strategy"] == "VERTEX" else points[end["vertex_indices"]].mean(axis=0)

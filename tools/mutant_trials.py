@@ -122,7 +122,8 @@ class Trials:
         self.report(mutant, self.verdicts[-1])
 
     def _reaching(self, mutant: Mutant) -> tuple[list[str], float]:
-        """The tests that reach a mutant, first those that noticed others of its module, then the cheapest; their s."""
+        """Return the tests that reach a mutant, first those that noticed others of its module, then the cheapest; their
+        s."""
         kills = self.kills[mutant.module]
         reaching = [name for name, run in self.runs.items() if run.reaches(mutant.module, mutant.lines)]
         reaching.sort(key=lambda name: (-kills[name], self.runs[name].seconds))
@@ -148,7 +149,8 @@ def try_warm(mutants: list[Mutant], tests: Tests, end: float, each: float, repor
 
 
 def try_cold(mutant: Mutant, stages: Iterable[str], chosen: str, seconds: float) -> str | None:
-    """The first stage of tests that fails where all is imported with the break: files and folders with blanks between.
+    """Return the first stage of tests that fails where all is imported with the break: files and folders with blanks
+    between.
 
     chosen: see Tests; seconds: of the processor, for each stage; ENDLESS where they are used up.
     """

@@ -62,7 +62,7 @@ def paths() -> dict[str, Floats]:
 
 
 def angles() -> dict[str, Floats]:
-    """Abduction in degrees over frames, of a finger whose tip, with 1 mm of noise, passes below its knuckle."""
+    """Return abduction in degrees over frames, of a finger whose tip, with 1 mm of noise, passes below its knuckle."""
     sys.path[:0] = [str(ROOT.parent / "shared" / "bench"), str(ROOT / "tools" / "benchmarks")]
 
     noise = import_module("noise")
@@ -73,7 +73,7 @@ def angles() -> dict[str, Floats]:
 
 
 def chart(title: str, label: str, curves: dict[str, Floats], first: int) -> str:
-    """Curves over frames; the truth is dashed."""
+    """Return curves over frames; the truth is dashed."""
     frames = [float(first + frame) for frame in range(len(next(iter(curves.values()))))]
     series = [svg.Series(name, frames, [float(y) for y in path], name == "truth") for name, path in curves.items()]
     every = [value for each in series for value in each.y]

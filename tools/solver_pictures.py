@@ -78,7 +78,7 @@ SITUATIONS = (
 
 
 def drawn() -> str:
-    """One column for each situation and one row for each solver: truth grey, solution coloured, markers as circles."""
+    """Draw a column for each situation and a row for each solver: truth grey, solution coloured, markers as circles."""
     hand = build(adult("right"))
     left, top = 92, 44
     width, height = left + CELL * len(SITUATIONS), top + CELL * len(SOLVERS)
@@ -113,7 +113,7 @@ def _targets(hand: HandModel, situation: Situation) -> tuple[Pose, Targets]:
 
 
 def _side(hand: HandModel, pose: Pose) -> Floats:
-    """(F, 4, 2) m of the finger's joints, along the hand and out of its back."""
+    """Return (F, 4, 2) m of the finger's joints, along the hand and out of its back."""
     joints = [hand.joints.index(joint) for joint in FINGER]
     places: Floats = kinematics.joint_frames(hand, pose)[:, joints][:, :, 1:3, 3]
     return places

@@ -152,7 +152,7 @@ def _label_and_axis(found: re.Match[str] | None) -> tuple[str, str] | None:
 
 
 def _positions(row: Sequence[str]) -> dict[int, tuple[str, str]]:
-    """Column -> label and axis, of the titles of a row that name a position."""
+    """Return the column -> label and axis, of the titles of a row that name a position."""
     plain = {column: position for column, title in enumerate(row) if (position := _position(title))}
     short = {column: _UNIT_AT_END.sub("", title) for column, title in enumerate(row) if len(title) <= MAX_TITLE}
     glued = {

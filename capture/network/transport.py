@@ -87,7 +87,7 @@ class Transport(Protocol):
         ...
 
     def status(self) -> str:
-        """Its state, for the user: 'listening on UDP 127.0.0.1:39539'."""
+        """Return the transport's state, for the user: 'listening on UDP 127.0.0.1:39539'."""
         ...
 
 

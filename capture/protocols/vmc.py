@@ -102,7 +102,8 @@ class VmcParser(Parser):
         yield with_forearms(Frame(hand_joint_names(*sides), positions, rotations, time), forearms)
 
     def _hand(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> tuple[Floats, Floats]:
-        """Positions (25, 3) in m and rotations (25, 4) wxyz of a hand's joints, NaN where its bones are missing."""
+        """Return positions (25, 3) in m and rotations (25, 4) wxyz of a hand's joints, NaN where its bones are
+        missing."""
         positions, rotations = unseen_hand()
         bones = list(HAND_BONES[side])
         # If a sender sends only fingers, the wrist has the transform of their parent.
@@ -157,7 +158,7 @@ def _first_key(cycle: Mapping[str, bool]) -> str:
 
 
 def _lifetime(bone: str) -> int:
-    """Frames for which a bone keeps its last transform."""
+    """Return the number of frames for which a bone keeps its last transform."""
     return HAND_LIFETIME if any(bone in hand for hand in HAND_BONES.values()) else BODY_LIFETIME
 
 
@@ -232,5 +233,5 @@ def _resting_bone(side: Side, wrist: Floats) -> Floats:
 
 
 def _numbers_of(frame: Floats) -> list[float]:
-    """Position and rotation xyzw of a frame (4, 4) as they are sent."""
+    """Return the position and rotation xyzw of a frame (4, 4) as they are sent."""
     return [*to_unity_points(frame[:3, 3]), *to_unity_rotations(rot.from_matrix(frame[:3, :3]))]

@@ -92,7 +92,8 @@ def _proximal_marker(spots: tuple[Spot, ...], local: Floats, digit: str) -> Floa
 
 
 def _upright_planes(spots: tuple[Spot, ...], local: Floats, digit: str, marker: Floats) -> tuple[Floats, Floats]:
-    """Unit normals (N, 3) of upright planes through a digit's marker and its tip's, and the planes' offsets (N,) m.
+    """Return unit normals (N, 3) of upright planes through a digit's marker and its tip's, and the planes' offsets (N,)
+    m.
 
     Both are divided by the square root of N.
     """
@@ -132,7 +133,7 @@ def realign_palm_spots(hand: Proportions, spots: tuple[Spot, ...], local: Floats
 
 
 def palm_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> list[Measurement]:
-    """Method and uncertainty of a measured hand's palm joints; values are distances to the wrist.
+    """Return the method and uncertainty of a measured hand's palm joints; values are distances to the wrist.
 
     The standard deviation is that of the marker's position for a joint under a marker, and that of the radius for a
     joint about which a finger's marker moves.

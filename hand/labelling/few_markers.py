@@ -72,7 +72,8 @@ def find_few_markers(positions: Floats, labels: tuple[str, ...]) -> tuple[FewMar
 
 
 def _close_groups(positions: Floats) -> list[Ints]:
-    """Groups of markers within a hand's size of each other and farther from all others; none of too many markers."""
+    """Return groups of markers within a hand's size of each other and farther from all others; none of too many
+    markers."""
     if positions.shape[1] > MAX_MARKERS:
         return []
     distances = TrajectorySample.of(_sample_frames(positions)).mean_distances if positions.size else np.zeros((0, 0))
@@ -161,7 +162,8 @@ def _score_assignments(positions: Floats, tips: tuple[str, ...]) -> list[tuple[f
 
 @lru_cache(maxsize=8)
 def _distance_statistics(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
-    """Mean (P,) m and inverse covariance (P, P) of the distances between tips, and the covariance's log determinant.
+    """Return the mean (P,) m and inverse covariance (P, P) of the distances between tips, and the covariance's log
+    determinant.
 
     The covariance is over poses, and over people by their size and by each tip.
     """

@@ -118,7 +118,7 @@ def fitted_frames(sample: TrajectorySample) -> Floats:
 
 
 def confidence_of_side(fit: ShapeFit) -> float:
-    """Confidence 0.5..1 of the side, by how much worse the other hand fits the same markers."""
+    """Return the confidence 0.5..1 of the side, by how much worse the other hand fits the same markers."""
     assigned = np.sort(fit.labels[fit.labels < len(fit.sample.mean_distances)])
     mirrored_fit = fit_shape(fit.sample.only(assigned), mirrored(fit.shape))
     # A mirrored hand must not win by leaving out the markers that do not fit it.
@@ -128,12 +128,13 @@ def confidence_of_side(fit: ShapeFit) -> float:
 
 
 def _filled_share(fit: ShapeFit) -> float:
-    """Fraction of the spots that have a marker."""
+    """Return the fraction of the spots that have a marker."""
     return float((fit.labels < len(fit.sample.mean_distances)).mean())
 
 
 def _ranking_cost(fit: ShapeFit) -> float:
-    """The cost times the fraction of spots that have a marker, so that a larger set does not win by its empty spots."""
+    """Return the cost times the fraction of spots that have a marker, so that a larger set does not win by its empty
+    spots."""
     return fit.cost * _filled_share(fit)
 
 

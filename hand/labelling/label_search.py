@@ -195,7 +195,7 @@ def _best_window(tracks: Trajectories, free: Bools, frames: Bools) -> Window:
 
 
 def _windows(tracks: Trajectories, free: Bools) -> list[Window]:
-    """Trajectories seen together in each third of a capture, without duplicates."""
+    """Return trajectories seen together in each third of a capture, without duplicates."""
     thirds = np.array_split(np.arange(len(tracks.ids)), min(3, len(tracks.ids)))
     found: dict[bytes, Window] = {}
     for third in thirds:
@@ -207,7 +207,7 @@ def _windows(tracks: Trajectories, free: Bools) -> list[Window]:
 
 
 def _measured_shape(tracks: Trajectories, found: MatchedHand) -> HandShape:
-    """Shape of the hand that was found: measured where seen, by its proportions where not.
+    """Return the shape of the hand that was found: measured where seen, by its proportions where not.
 
     Which spots are on the palm, and which are neighbours, stays as in the layout.
     """
@@ -228,7 +228,7 @@ def _measured_shape(tracks: Trajectories, found: MatchedHand) -> HandShape:
 
 
 def _labels_of_hand(tracks: Trajectories, found: MatchedHand) -> TrackLabels:
-    """Assignment and confidence of the trajectories in a window."""
+    """Return the assignment and confidence of the trajectories in a window."""
     return _labels_of_fit(tracks, found.window, found.fit, found.confidences)
 
 

@@ -56,7 +56,7 @@ class Labelling:
 
 
 def spot_columns(tracks: Trajectories, labels: TrackLabels, spots: int) -> Ints:
-    """Column (F, C) of each spot, −1 where none has it."""
+    """Return the column (F, C) of each spot, −1 where none has it."""
     columns = np.full((len(tracks.ids), spots), -1)
     row, column = np.nonzero(tracks.ids >= 0)
     spot = labels.spot[tracks.ids[row, column]]

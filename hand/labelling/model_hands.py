@@ -132,7 +132,7 @@ def _reaches(model: ModelFit, sample: TrajectorySample) -> bool:
 
 
 def _left_over(own: Ints, sample: TrajectorySample) -> int:
-    """Number of trajectories about a hand with these markers that are none of them, and are mostly seen."""
+    """Return the number of trajectories about a hand with these markers that are none of them, and are mostly seen."""
     distances = np.where(np.isnan(sample.mean_distances), np.inf, sample.mean_distances)
     near = distances[:, own].min(axis=1, initial=np.inf) < NEAR_HAND_M
     near[own] = False

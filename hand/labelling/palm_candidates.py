@@ -164,7 +164,7 @@ def fit_shape(sample: TrajectorySample, shape: HandShape) -> ShapeFit | None:
 
 
 def _palm_triples(shape: HandShape) -> list[Ints]:
-    """Triples of palm spots that span the largest area, each without the first spot of those before it."""
+    """Return triples of palm spots that span the largest area, each without the first spot of those before it."""
     spots = np.flatnonzero(shape.palm)
     found: list[Ints] = []
     while len(spots) >= 3 and len(found) < 2:
@@ -181,7 +181,7 @@ def _palm_triples(shape: HandShape) -> list[Ints]:
 
 
 def _similar_triples(sample: TrajectorySample, shape: HandShape, anchors: Ints) -> Ints:
-    """Triples (H, 3) of trajectories with distances like those of three spots, the most similar first."""
+    """Return triples (H, 3) of trajectories with distances like those of three spots, the most similar first."""
     spot_distances = shape.mean_distances[np.ix_(anchors, anchors)]
     edges = ((0, 1), (0, 2), (1, 2))
     max_log_ratio = 0.3 if shape.measured else 0.6
@@ -224,7 +224,8 @@ def _statistics_in_palms(
 def _statistics_in_frames(
     positions: Floats, transforms: Floats, visible: Bools, scale: Floats
 ) -> tuple[Floats, Floats]:
-    """Mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in palms' frames (N, H, 4, 4), in the shape's unit.
+    """Return the mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in palms' frames (N, H, 4, 4), in the
+    shape's unit.
 
     NaN where a trajectory is not seen with the palm.
     """
@@ -269,7 +270,8 @@ def spot_distributions(shape: HandShape) -> SpotDistributions:
 
 
 def _spot_costs(shape: HandShape, means: Floats, covariances: Floats) -> Floats:
-    """Cost (H, C, T) of trajectories with this mean and covariance at each spot, below zero where they fit well.
+    """Return the cost (H, C, T) of trajectories with this mean and covariance at each spot, below zero where they fit
+    well.
 
     Half the negative log likelihoods of the mean under the variation between people, and of the covariance under the
     spot's motion.
@@ -286,7 +288,7 @@ def _spot_costs(shape: HandShape, means: Floats, covariances: Floats) -> Floats:
 
 
 def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floats:
-    """Weighted cost (C, C, T + 1, T + 1) of two trajectories' distance at two spots; zero with 'none'."""
+    """Return the weighted cost (C, C, T + 1, T + 1) of two trajectories' distance at two spots; zero with 'none'."""
     person_variance = (
         PERSON_DISTANCE_SD * shape.mean_distances * (MEASURED_SD_FACTOR if shape.measured else 1.0) + SKIN_SD_M
     ) ** 2
@@ -311,7 +313,7 @@ def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floa
 
 
 def _tip_order(shape: HandShape) -> list[tuple[int, int]]:
-    """Pairs of fingertip spots, the second of which has no marker if the first has none, in sets with only tips.
+    """Return pairs of fingertip spots, the second of which has no marker if the first has none, in sets with only tips.
 
     The ring finger's marker is omitted before the middle finger's, and that before the index finger's.
     """
@@ -353,7 +355,8 @@ def _fit_proposal(
 def _realign(
     shape: HandShape, labels: Ints, means: Floats, covariances: Floats, scale: float
 ) -> tuple[Floats, Floats, float]:
-    """Means and covariances after the similarity transform that brings the assigned markers nearest to their spots."""
+    """Return means and covariances after the similarity transform that brings the assigned markers nearest to their
+    spots."""
     spots = np.flatnonzero(labels < len(means))
     if len(spots) < 3:
         return means, covariances, scale

@@ -201,14 +201,15 @@ def mean_shape(side: Side, spots: tuple[Spot, ...]) -> HandShape:
 
 
 def mutual_distances(positions: Floats) -> Floats:
-    """Mutual distances (N, P) m of markers (N, C, 3)."""
+    """Return mutual distances (N, P) m of markers (N, C, 3)."""
     first, second = np.triu_indices(positions.shape[1], 1)
     distances: Floats = np.linalg.norm(positions[:, first] - positions[:, second], axis=-1)
     return distances
 
 
 def distance_statistics(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
-    """Mean (P,) m and covariance (P, P) m² of the distances between spots of a mean adult's hand, over its poses."""
+    """Return the mean (P,) m and covariance (P, P) m² of the distances between spots of a mean adult's hand, over its
+    poses."""
     distances = mutual_distances(_sampled_positions(build(adult("right")), spots))
     deviation = distances - distances.mean(axis=0)
     mean: Floats = distances.mean(axis=0)
@@ -217,7 +218,7 @@ def distance_statistics(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
 
 
 def _sampled_positions(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
-    """Spot positions (N, C, 3) m in sampled poses; the same poses each time."""
+    """Return spot positions (N, C, 3) m in sampled poses; the same poses each time."""
     rng = np.random.default_rng(0)
     labels = {str(index): spot for index, spot in enumerate(spots)}
     hand, targets = assign(model, labels, np.zeros(1), np.zeros((1, len(spots), 3)))

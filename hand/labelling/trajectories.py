@@ -68,11 +68,12 @@ class Trajectories:
         return result
 
     def positions_at(self, frames: Ints, columns: Ints) -> Floats:
-        """Positions (N, C, 3) m of the columns (N, C) in some frames (N,), NaN where a column is −1 or not seen."""
+        """Return positions (N, C, 3) m of the columns (N, C) in some frames (N,), NaN where a column is −1 or not
+        seen."""
         return np.where((columns >= 0)[..., None], self.positions[frames[:, None], columns], np.nan)
 
     def frames_and_columns(self) -> list[tuple[Ints, Ints]]:
-        """Frames and columns (N,), (N,) of each trajectory, in the order of the frames."""
+        """Return frames and columns (N,), (N,) of each trajectory, in the order of the frames."""
         row, column = np.nonzero(self.ids >= 0)
         owner = self.ids[row, column]
         order = np.argsort(owner, kind="stable")
@@ -264,13 +265,14 @@ def _affordable_gap(ends: _Ends, starts: _Ends) -> float:
 
 
 def _chunks(pairs: Ints) -> list[Ints]:
-    """Rows (N,), each with a number of pairs, in groups of about CHUNK_PAIRS pairs; at least one group."""
+    """Return rows (N,), each with a number of pairs, in groups of about CHUNK_PAIRS pairs; at least one group."""
     group = np.cumsum(pairs) // CHUNK_PAIRS
     return np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(group)) + 1)
 
 
 def _continuations(ends: _Ends, starts: _Ends, earlier: Ints, later: Ints) -> tuple[Ints, Ints, Floats]:
-    """The pairs (earlier, later) in which the later piece may continue the earlier one, and their errors in m."""
+    """Return the pairs (earlier, later) in which the later piece may continue the earlier one, and their errors in
+    m."""
     gap = starts.times[later] - ends.times[earlier]
     velocity_count = np.maximum(ends.has_velocity[earlier] + starts.has_velocity[later], 1)[:, None]
     velocity = (ends.velocities[earlier] + starts.velocities[later]) / velocity_count
@@ -285,7 +287,8 @@ def _continuations(ends: _Ends, starts: _Ends, earlier: Ints, later: Ints) -> tu
 
 
 def _two_best(owner: Ints, errors: Floats, owners: int) -> tuple[Ints, Floats]:
-    """Row (O,) of each owner's least error, −1 for none, and its second least error (O,), infinite for none."""
+    """Return the row (O,) of each owner's least error, −1 for none, and its second least error (O,), infinite for
+    none."""
     order = np.lexsort((errors, owner))
     sorted_owner = owner[order]
     begin = np.searchsorted(sorted_owner, np.arange(owners), "left")

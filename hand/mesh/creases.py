@@ -73,7 +73,7 @@ def vertex_normals(points: Floats, quads: Ints) -> Floats:
 
 
 def distance_to_polyline(points: Floats, line: Floats) -> Floats:
-    """Distance (N,) m from points (N, 3) to a polyline (K, 3)."""
+    """Return the distance (N,) m from points (N, 3) to a polyline (K, 3)."""
     squared = np.full(len(points), np.inf)
     for a, b in pairwise(line):
         share = np.clip((points - a) @ (b - a) / max(float((b - a) @ (b - a)), 1e-18), 0, 1)

@@ -21,7 +21,7 @@ MAX_JOINTS = 4
 
 
 def skin_weights(flesh: FleshVolume, points: Floats) -> Floats:
-    """Skin weights (V, 25) of vertices (V, 3) m; rows sum to 1, with at most MAX_JOINTS joints each."""
+    """Return skin weights (V, 25) of vertices (V, 3) m; rows sum to 1, with at most MAX_JOINTS joints each."""
     top = topology()
     weights = np.zeros((top.count, len(JOINT_INDEX)))
     share = _chain_shares(flesh, points, top)
@@ -41,7 +41,8 @@ def keep_largest(weights: Floats) -> Floats:
 
 
 def _chain_shares(flesh: FleshVolume, points: Floats, top: Topology) -> Floats:
-    """Share (V, 6) of each digit's chain, and of the wrist, in each vertex: by the mesh's columns and tubes."""
+    """Return the share (V, 6) of each digit's chain, and of the wrist, in each vertex: by the mesh's columns and
+    tubes."""
     share = np.zeros((top.count, 6))
     columns = np.arange(COLUMNS + 1)
     column_share = np.zeros((COLUMNS + 1, 6))
@@ -67,7 +68,8 @@ def _chain_shares(flesh: FleshVolume, points: Floats, top: Topology) -> Floats:
 
 
 def _thumb_share(flesh: FleshVolume, points: Floats) -> Floats:
-    """Share (V,) of the thumb's metacarpal in the palm, by the distances to it and to the rest of the palm."""
+    """Return the share (V,) of the thumb's metacarpal in the palm, by the distances to it and to the rest of the
+    palm."""
     base, knuckle = (flesh.joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     to_thumb = distance_to_polyline(points, np.array([base + 0.25 * (knuckle - base), knuckle]))
     palm_bones = [np.array([[0, -0.04, 0], [0, 0.02, 0]]) * flesh.scale]
@@ -79,7 +81,7 @@ def _thumb_share(flesh: FleshVolume, points: Floats) -> Floats:
 
 
 def _chain_weights(flesh: FleshVolume, digit: int, points: Floats) -> Floats:
-    """Weights (V, 25) of one digit's chain, by the vertices' positions along it."""
+    """Return weights (V, 25) of one digit's chain, by the vertices' positions along it."""
     name, joint_y = DIGITS[digit], flesh.joint_y[digit]
     _, y, z = flesh.digits[digit].to_local(points).T
     mm = flesh.scale / 1000

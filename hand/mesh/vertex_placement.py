@@ -93,12 +93,12 @@ def _nail_shift(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
 
 
 def ring_angles(digit: int, around: int) -> Floats:
-    """Angles (N,) rad of a ring's vertices in the digit's section."""
+    """Return angles (N,) rad of a ring's vertices in the digit's section."""
     return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(around) * (2 * np.pi / around))
 
 
 def _rim_slant(digit: int, angles: Floats) -> Floats:
-    """Offset (N,) of the window's rim from its ring's station, in lengths of the first bone."""
+    """Return the offset (N,) of the window's rim from its ring's station, in lengths of the first bone."""
     if digit == 0:
         # The rim is much more distal on the side of the web than on that of the wrist.
         return np.asarray(0.22 * np.cos(angles - THUMB_PHASE + np.pi / 2) + 0.05 * np.cos(angles - THUMB_PHASE))
@@ -140,7 +140,7 @@ def _place_sleeve(points: Floats, flesh: FleshVolume, top: Topology) -> None:
 
 @lru_cache(maxsize=1)
 def neighbours() -> tuple[Ints, Floats]:
-    """Each vertex's neighbours (V, 5), padded with the vertex itself, and their weights (V, 5)."""
+    """Return each vertex's neighbours (V, 5), padded with the vertex itself, and their weights (V, 5)."""
     top = topology()
     edges = np.concatenate([top.quads[:, [i, (i + 1) % 4]] for i in range(4)])
     edges = edges[np.argsort(edges[:, 0], kind="stable")]

@@ -120,7 +120,7 @@ def follow_directions(performance: Pose, limits: Floats, targets: Targets, obser
 
 
 def pose_directions(pose: Pose) -> Floats:
-    """Bone directions (F, 5, 3, 3) of a pose: unit vectors in the wrist's frame."""
+    """Return bone directions (F, 5, 3, 3) of a pose: unit vectors in the wrist's frame."""
     frames = kinematics.joint_frames(pose.hand, replace(pose, root=np.tile(np.eye(4), (len(pose), 1, 1))))
     directions: Floats = frames[..., :3, 1][:, BONES]
     return directions

@@ -155,7 +155,7 @@ class _Pinch:
         return angles, thumb - self.weighted_mean(errors)
 
     def weighted_mean(self, offsets: Floats) -> Floats:
-        """Weighted mean (F, 1, 3) in m of the fingers' offsets e (F, T, 3): Σ w² e / Σ w."""
+        """Return the weighted mean (F, 1, 3) in m of the fingers' offsets e (F, T, 3): Σ w² e / Σ w."""
         total = self.weights.sum(axis=1)[:, None, None]
         mean: Floats = np.einsum("ft,fti->fi", self.weights**2, offsets)[:, None] / np.where(total > 0, total, 1.0)
         return mean

@@ -121,7 +121,7 @@ def elbow_objects(arm: Arm, wrist: Floats, direction: Floats, side: Floats) -> E
 
 
 def _elbow_position(arm: Arm, wrist: Floats, direction: Floats, side: Floats) -> Floats:
-    """Position of the elbow, (N, 3) m: of the two intersections the one on `side` (N, 3)."""
+    """Return the position of the elbow, (N, 3) m: of the two intersections the one on `side` (N, 3)."""
     ends = elbow_objects(arm, wrist, direction, side).ends
     first, second = positions(ends.first), positions(ends.second)
     on_side = ((first - second) * side).sum(-1, keepdims=True) >= 0
@@ -130,7 +130,7 @@ def _elbow_position(arm: Arm, wrist: Floats, direction: Floats, side: Floats) ->
 
 
 def elbow_direction(arm: Arm, pole: Floats, direction: Floats) -> Floats:
-    """Unit vectors (F, 3) perpendicular to the direction (F, 3) to the wrist, towards the pole.
+    """Return unit vectors (F, 3) perpendicular to the direction (F, 3) to the wrist, towards the pole.
 
     A pole too close to the line is replaced by arm.pole, or by a fixed direction.
     """

@@ -44,7 +44,8 @@ def choose_swivel(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
 
 
 def _candidates(joints: Joints, triangle: ArmTriangle) -> Floats:
-    """Swivels (N, 2) rad where the limits start to hold in either direction from 0; twice the least outside if none."""
+    """Return swivels (N, 2) rad where the limits start to hold in either direction from 0; twice the least outside if
+    none."""
     step = 2 * np.pi / SAMPLES
     ring: Floats = np.linspace(0.0, 2 * np.pi, SAMPLES, endpoint=False)
     allowed = _within_limits(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), SAMPLES)))
@@ -71,7 +72,8 @@ def _edge(joints: Joints, triangle: ArmTriangle, inside: Floats, step: float) ->
 
 
 def _least_outside(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Floats:
-    """Swivel (N,) rad of the least cost: a ternary search in the lowest local minima on the ring (SAMPLES,)."""
+    """Return the swivel (N,) rad of the least cost: a ternary search in the lowest local minima on the ring
+    (SAMPLES,)."""
     step = float(ring[1])
     cost = _cost(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), SAMPLES)))
     minima = (cost <= np.roll(cost, 1, axis=1)) & (cost <= np.roll(cost, -1, axis=1))
@@ -96,7 +98,7 @@ def _within_limits(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Boo
 
 
 def _cost(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Floats:
-    """Weighted excess (N, ...) of swivels (N, ...) rad over the limits; 0 inside."""
+    """Return the weighted excess (N, ...) of swivels (N, ...) rad over the limits; 0 inside."""
     upper = triangle.upper_rotation(swivel)
     shoulder, wrist = joints
     return SHOULDER_FIRST * shoulder.excess(upper) + wrist.excess(triangle.wrist_rotation(upper, triangle.elbow))

@@ -145,7 +145,7 @@ def three_marker_palm(
 
 
 def _coordinates(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:
-    """Coordinates of a point in a frame, m."""
+    """Return coordinates of a point in a frame, m."""
     centroid, (along, across, up) = frame
     to_q = subtract(x, centroid)
     return dot(to_q, along), dot(to_q, across), dot(to_q, up)

@@ -203,7 +203,8 @@ def _fit_abduction_and_twist(m: NumberFunctions[N], twists: bool, axes: Any, mea
 
 
 def _fit_heading(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, Any]:
-    """The optimal heading of a bone, e_y and e_z there, its axes, and whether it is less than a right angle off."""
+    """Return the optimal heading of a bone, e_y and e_z there, its axes, and whether it is less than a right angle
+    off."""
     x, y, z = axes
     p, q, r = bone
     along, across = _dot(y, q) + _dot(z, r), _dot(z, q) - _dot(y, r)
@@ -243,7 +244,8 @@ def _joint_step(joint: DirectionJoint, fitted: FittedJoint[Any], rotation: Any, 
 def _last_bone_rotation(
     joint: DirectionJoint, fitted: FittedJoint[Any], child: FittedJoint[Any], child_twists: bool
 ) -> tuple[Any, Any, Any]:
-    """The rotation of a joint's last bone about x, y and z that is best for its own targets and for the child joint.
+    """Return the rotation of a joint's last bone about x, y and z that is best for its own targets and for the child
+    joint.
 
     A child that cannot twist needs ē_y about its own y axis a; the bone's compliance along a is a · a over the weights.
     """

@@ -139,7 +139,7 @@ def _is_later(state: State, targets: Targets) -> bool:
 
 
 def time_steps(targets: Targets, last: State) -> Floats:
-    """(F,) s from the previous frame to each frame, at least 0."""
+    """Return (F,) s from the previous frame to each frame, at least 0."""
     between = np.diff(targets.times)
     if isinstance(last, DynamicalState) and last.time is not None:
         first = float(targets.times[0]) - last.time

@@ -169,7 +169,8 @@ def _moving_targets(
 
 
 def palm_twist(palm: PalmTargets, targets: Targets, root: Floats, frame: int, rotation_weight: float) -> Floats:
-    """(6,) m/s and rad/s of the wrist in the world, by least squares; 0 in directions that no target determines."""
+    """Return (6,) m/s and rad/s of the wrist in the world, by least squares; 0 in directions that no target
+    determines."""
     matrix, right = np.zeros((6, 6)), np.zeros(6)
     for jacobian, velocity, weight in _palm_velocities(palm, targets, root, frame, rotation_weight):
         matrix += weight * jacobian.T @ jacobian

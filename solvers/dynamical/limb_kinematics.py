@@ -254,7 +254,8 @@ def _add_position_target(posed: LimbFrames[Any], moved_by: tuple[int, ...], targ
 
 
 def second_order_term(limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]]) -> Square[N]:
-    """The second-order term of the position errors' Hessian (its lower half), which matters where errors are large.
+    """Return the second-order term of the position errors' Hessian (its lower half), which matters where errors are
+    large.
 
     A rotation about a_i changes the Jacobian column J_j of an axis beyond it by a_i × J_j, so half the squared error
     has the second derivatives J_i · J_j − (p − p̂) · (a_i × J_j).

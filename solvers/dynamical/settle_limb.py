@@ -131,7 +131,7 @@ def _min_step(limb: LimbModel) -> float:
 
 
 def _cost(m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N]) -> Any:
-    """m², of targets and couplings."""
+    """Return m², of targets and couplings."""
     return posed.cost + coupling_cost(m, limb, posed.angles)
 
 
@@ -141,7 +141,7 @@ def damped(program: Any, damping: Any) -> Any:
 
 
 def _predicted_gain(program: tuple[Any, Any], step: list[N]) -> Any:
-    """m², a lower bound of the cost reduction that the quadratic model predicts for a step."""
+    """Return m², a lower bound of the cost reduction that the quadratic model predicts for a step."""
     return sum(right * change for right, change in zip(program[1], step, strict=True))
 
 

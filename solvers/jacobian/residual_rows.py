@@ -151,7 +151,7 @@ class PartsProblem:
     def _positions(
         self, frames: Ints, targets: Ints, current: Floats, axes: Floats, arms: Floats
     ) -> tuple[tuple[Floats, Floats], Floats]:
-        """(N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of positions, and (N, r + n, r + n) their
+        """Return (N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of positions, and (N, r + n, r + n) their
         second-order term."""
         scales = self.targets.position_scales[frames[:, None], targets]
         errors = scales[..., None] * (self.targets.positions[frames[:, None], targets] - current)
@@ -165,7 +165,7 @@ class PartsProblem:
         return (errors.reshape(len(frames), -1), jacobian_t), second_order
 
     def _rotations(self, frames: Ints, targets: Ints, rotations: Floats, axes: Floats) -> tuple[Floats, Floats]:
-        """(N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of rotations."""
+        """Return (N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of rotations."""
         assert self.targets.rotations is not None
         scales = self.weights.rotation * self.targets.rotation_scales[frames[:, None], targets]
         target_rotations = self.targets.rotations[frames[:, None], targets]
@@ -174,7 +174,7 @@ class PartsProblem:
         return errors.reshape(len(frames), -1), jacobian_t.reshape(*jacobian_t.shape[:2], -1)
 
     def _couplings(self, frames: Ints, parts: Ints, angles: Floats) -> tuple[Floats, Floats]:
-        """(N, c) errors and (N, r + n, c) transposed Jacobian of the soft couplings."""
+        """Return (N, c) errors and (N, r + n, c) transposed Jacobian of the soft couplings."""
         coefficients, low, high = self.couplings
         soft = self.parts.soft[parts]
         values = coupling_values(coefficients[soft], angles[frames])

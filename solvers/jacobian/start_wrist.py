@@ -33,8 +33,8 @@ def start_roots(hand: HandModel, targets: Targets, last: Floats, rotation_weight
 
 
 def fit_to_all_targets(hand: HandModel, targets: Targets, roots: Floats) -> Floats:
-    """(F, 4, 4) the given roots; where the palm's targets do not determine them and there are three targets or more in
-    all, those of the neutral hand fitted to all targets."""
+    """Return (F, 4, 4) the given roots; where the palm's targets do not determine them and there are three targets or
+    more in all, those of the neutral hand fitted to all targets."""
     palm = palm_targets(hand, targets.sites.tolist())
     markers = palm.markers
     seen = targets.weights > 0

@@ -57,7 +57,7 @@ class StepBounds:
 
 
 def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) -> tuple[Floats, Floats]:
-    """(N, k, k) the Hessian and (N, k) the gradient of half the sum of squares; posture (N,) is its weight in m.
+    """Return (N, k, k) the Hessian and (N, k) the gradient of half the sum of squares; posture (N,) is its weight in m.
 
     Far from the solution Gauss-Newton's JᵀJ is robust. Near it, where the posture decides or a target is out of reach,
     it converges slowly: the second derivatives that it leaves out are then as large as JᵀJ. So they are added for the
@@ -84,7 +84,7 @@ def unbounded_step(jacobian_t: Floats, errors: Floats, method: str, damping: flo
 
 
 def transpose_step(jacobian_t: Floats, errors: Floats) -> Floats:
-    """(N, k) α Jᵀe, thesis (3.11), with the α that minimises the linearised error (Buss 2004)."""
+    """Return (N, k) α Jᵀe, thesis (3.11), with the α that minimises the linearised error (Buss 2004)."""
     gradient = (jacobian_t @ errors[..., None])[..., 0]
     effect = (gradient[:, None] @ jacobian_t)[:, 0]
     share = (errors * effect).sum(-1) / np.maximum((effect * effect).sum(-1), 1e-300)
@@ -93,7 +93,8 @@ def transpose_step(jacobian_t: Floats, errors: Floats) -> Floats:
 
 
 def singular_value_step(jacobian_t: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
-    """(N, k) thesis (3.9): the step to the targets by a(σ), plus `homing` (N, k) in the Jacobian's null space."""
+    """Return (N, k) thesis (3.9): the step to the targets by a(σ), plus `homing` (N, k) in the Jacobian's null
+    space."""
     v, sigma, u = np.linalg.svd(jacobian_t, full_matrices=False)
     gains = singular_value_gains(sigma, method, damping)
     nonzero = sigma > RANK_TOLERANCE * sigma[:, :1]
@@ -104,7 +105,7 @@ def singular_value_step(jacobian_t: Floats, errors: Floats, method: str, damping
 
 
 def singular_value_gains(sigma: Floats, method: str, damping: float) -> Floats:
-    """(N, r) a(σ) of the singular values (N, r), the largest first."""
+    """Return (N, r) a(σ) of the singular values (N, r), the largest first."""
     damping_squared = np.zeros_like(sigma)
     if method == "damped":
         damping_squared = np.full_like(sigma, damping**2)

@@ -173,7 +173,7 @@ def _project(
 def _plane_coordinates(
     m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers[N], plane: tuple[N, N]
 ) -> list[Point[N]]:
-    """Coordinates of the markers in the plane: along the straight digit, towards the palm, along the normal."""
+    """Return coordinates of the markers in the plane: along the straight digit, towards the palm, along the normal."""
     ca, sa = m.cos_sin(plane[0])
     if not marked.has[1]:
         return [(y * ca - x * sa, -z, x * ca + y * sa) for x, y, z in visible.points]

@@ -171,7 +171,8 @@ class PlanarCcd(CoupledBend):
 
 
 def _nearer(m: NumberFunctions[N], current: Swept[N], alternative: Swept[N], by: float) -> Swept[N]:
-    """The current pose, or the alternative where that is nearer to its goal by more than `by` m; both sweeps count."""
+    """Return the current pose, or the alternative where that is nearer to its goal by more than `by` m; both sweeps
+    count."""
     nearer: Any = alternative.error < current.error - by
     first, middle, last, error = (
         m.where(nearer, new, old) for new, old in zip(alternative[:4], current[:4], strict=True)

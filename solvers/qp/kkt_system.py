@@ -83,20 +83,22 @@ class KktSystem:
         return result
 
     def optimum(self, working: WorkingSet) -> tuple[Floats, Floats]:
-        """(N, m) Cx and (N, m) signed multipliers of the optimum with `working` (N, m) active; NaN where singular."""
+        """Return (N, m) Cx and (N, m) signed multipliers of the optimum with `working` (N, m) active; NaN where
+        singular."""
         bounds = np.where(working > 0, self.high, self.low)
         unknowns = self.solve(working, np.where(working == 0, -self.linear, bounds))
         return self.constraint_values(unknowns, self.linear)
 
     def refined(self, working: WorkingSet, multipliers: Floats) -> tuple[Floats, Floats]:
-        """(N, m) the optimum with rows' bounds shifted to cancel their compliance under `multipliers`."""
+        """Return (N, m) the optimum with rows' bounds shifted to cancel their compliance under `multipliers`."""
         bounds = np.where(working > 0, self.high, self.low)
         bounds[:, self.variables :] -= self.compliance * multipliers[:, self.variables :]
         unknowns = self.solve(working, np.where(working == 0, -self.linear, bounds))
         return self.constraint_values(unknowns, self.linear)
 
     def constraint_values(self, unknowns: Floats, linear: Floats) -> tuple[Floats, Floats]:
-        """(N, m) Cx and multipliers from the unknowns (N, m), with the linear term `linear` (N, m), zero for rows."""
+        """Return (N, m) Cx and multipliers from the unknowns (N, m), with the linear term `linear` (N, m), zero for
+        rows."""
         n = self.variables
         product: Floats = (self.matrix @ unknowns[:, :, None])[:, :, 0] + linear
         if n == len(self.identity):
@@ -112,7 +114,7 @@ class KktSystem:
         return scale
 
     def violation(self, values: Floats) -> Floats:
-        """(N, m) how far Cx is outside its bounds, negative inside."""
+        """Return (N, m) how far Cx is outside its bounds, negative inside."""
         outside: Floats = np.maximum(values - self.high, self.low - values)
         return outside
 

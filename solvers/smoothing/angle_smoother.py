@@ -197,7 +197,8 @@ def _interpolate(hand: HandModel, first: Floats, second: Floats, fractions: Floa
 
 @lru_cache(maxsize=8)
 def _digits_coupled(hand: HandModel) -> bool:
-    """Whether a hard coupling links two digits, so that all digits must take the same fraction of their steps."""
+    """Return whether a hard coupling links two digits, so that all digits must take the same fraction of their
+    steps."""
     digits = digits_of(hand)
     of_digit = (digits[..., None] == np.arange(hand.dofs)).any(1)
     return any((of_digit & (row.coefficients != 0)).any(1).sum() > 1 for row in hand.couplings if not row.soft)

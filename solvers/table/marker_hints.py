@@ -59,7 +59,7 @@ class HintedGoal:
         return HintedGoal(self.faces, self.goal[rows], [marker.take(rows) for marker in self.seen])
 
     def flexions(self) -> Floats:
-        """(N, 3) flexions within limits that bring the end to its goal and the markers near their positions."""
+        """Return (N, 3) flexions within limits that bring the end to its goal and the markers near their positions."""
         linkage = self.faces.linkage
         if linkage.bones < 3:
             return nearest(self.faces, self.goal, self.cost)
@@ -78,7 +78,8 @@ class HintedGoal:
         return bent
 
     def cost(self, flexions: Floats, coupling_cost: float = OFFSET_PENALTY_M) -> Floats:
-        """(N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the coupling."""
+        """Return (N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the
+        coupling."""
         deviation = self.faces.linkage.coupling_deviation(flexions) if self.faces.linkage.bones == 3 else 0.0
         cost = np.broadcast_to((coupling_cost * deviation) ** 2, flexions.shape[:2])
         for marker in self.seen:

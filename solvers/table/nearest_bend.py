@@ -53,7 +53,8 @@ def limit_faces(linkage: Linkage) -> LimitFaces:
 
 
 def nearest(faces: LimitFaces, goal: Complex, cost: Cost | None = None) -> Floats:
-    """(N, 3) flexions within limits that bring the marker nearest to the goal (N,); 0 for joints beyond the marker.
+    """Return (N, 3) flexions within limits that bring the marker nearest to the goal (N,); 0 for joints beyond the
+    marker.
 
     Of equally near poses, the one of lowest cost is taken: by default the one that follows the coupling most closely,
     or with two bones, the one that bends most towards the palm.

@@ -115,7 +115,7 @@ def fill_in_last_joints(
 
 
 def _to_world(root: Floats, marked: MarkedDigit, points: Floats) -> Floats:
-    """Points (N, 3) m of a digit's base frame in the world: the inverse of to_base_frame."""
+    """Return points (N, 3) m of a digit's base frame in the world: the inverse of to_base_frame."""
     wrist = points @ np.array(marked.base_rows) + np.array(marked.origin)
     world: Floats = np.einsum("jin,nj->ni", root[:3], wrist) + root[3].T
     return world

@@ -121,7 +121,7 @@ def build_table(frames: Floats, owner: str) -> RecordedTable:
 
 
 def _filtered(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, Floats]:
-    """(K, 3, 3) the rotations at nodes (K, 3), filtered by (3.22), and (K,) m to the nearest sample."""
+    """Return (K, 3, 3) the rotations at nodes (K, 3), filtered by (3.22), and (K,) m to the nearest sample."""
     filtered, distance = np.empty((len(nodes), 9)), np.empty(len(nodes))
     sizes = (tips * tips).sum(axis=1)
     for start in range(0, len(nodes), 1024):
@@ -140,7 +140,7 @@ def _grid() -> Floats:
 
 
 def relative_frames(hand: Floats, part: Floats) -> Floats:
-    """(F, 4, 4) a part's frame relative to the hand's: (3.19), (3.20)."""
+    """Return (F, 4, 4) a part's frame relative to the hand's: (3.19), (3.20)."""
     inverse = np.swapaxes(hand[..., :3, :3], -1, -2)
     result = np.zeros(np.broadcast_shapes(hand.shape, part.shape))
     result[..., :3, :3] = inverse @ part[..., :3, :3]

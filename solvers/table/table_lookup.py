@@ -84,7 +84,7 @@ class TableRows:
 
 
 def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
-    """Stack the branches of these tables for a joint look-up."""
+    """Return stack the branches of these tables for a joint look-up."""
     columns = []
     for table, branch in tables:
         links = [part for link in table.linkage.links for part in (link.real, link.imag)]
@@ -132,7 +132,7 @@ def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools)
 
 
 def cos_sin(angle: Floats) -> tuple[Floats, Floats]:
-    """Cosine and sine of angles within ±π by the half-angle tangent: one slow function instead of two."""
+    """Return cosine and sine of angles within ±π by the half-angle tangent: one slow function instead of two."""
     tangent = np.tan(0.5 * angle)
     square = tangent * tangent
     scale = 1.0 / (1.0 + square)

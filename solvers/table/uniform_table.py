@@ -63,7 +63,7 @@ def build(linkage: Linkage) -> UniformTable:
 
 
 def reach(linkage: Linkage, bend: Floats) -> Floats:
-    """(N,) m from the knuckle to the tip at bends (N,) rad of the middle joint, with the last joint coupled."""
+    """Return (N,) m from the knuckle to the tip at bends (N,) rad of the middle joint, with the last joint coupled."""
     far: Floats = np.abs(straight_tip(linkage.links, bend, linkage.coupled_flexion(bend)))
     return far
 

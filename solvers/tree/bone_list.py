@@ -29,7 +29,8 @@ class RestBone:
 
 
 def from_bones(bones: Sequence[RestBone], loops: Sequence[tuple[str, str]] = (), root_free: bool = False) -> Skeleton:
-    """A skeleton with a joint at the head of each bone, and one named '<bone>-tip' at the tail of each leaf bone.
+    """Return a skeleton with a joint at the head of each bone, and one named '<bone>-tip' at the tail of each leaf
+    bone.
 
     A bone without length has its parent's orientation. loops: pairs of joint names. Raises SkeletonError for a parent
     that is not in the list before the bone, a duplicate name, or ends that are not finite numbers.

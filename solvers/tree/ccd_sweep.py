@@ -55,7 +55,7 @@ def _moved_sites(plan: TreePlan, n: int) -> Ints:
 
 
 def _targets(plan: TreePlan, points: Floats, rows: TreeProblems, chosen: Ints) -> Floats:
-    """(R, E, 3) m, where the chosen sites should be: their goals, or the other end of their loop."""
+    """Return (R, E, 3) m, where the chosen sites should be: their goals, or the other end of their loop."""
     count = len(plan.links)
     goals = rows.goals + points[:, plan.site_joints] * plan.relative[:, None]
     for first, second in plan.loop_pairs:
@@ -71,7 +71,8 @@ def _cost(apart: Floats, weights: Floats) -> Floats:
 
 
 def _mean_error(plan: TreePlan, points: Floats, rows: TreeProblems) -> Floats:
-    """(R, 3) m, the weighted mean of the vectors from the sites to their goals; loops and orientations do not count."""
+    """Return (R, 3) m, the weighted mean of the vectors from the sites to their goals; loops and orientations do not
+    count."""
     absolute = ~plan.relative
     absolute[plan.loop_pairs.ravel()] = False
     weights = rows.weights * absolute

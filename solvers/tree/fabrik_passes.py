@@ -86,7 +86,8 @@ def _known_position(plan: TreePlan, n: int, posed: TreeFrames, rows: TreeProblem
 
 
 def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -> Floats:
-    """(R, 3) where two joints that close a loop should meet: the point of both bones' spheres nearest to them."""
+    """Return (R, 3) where two joints that close a loop should meet: the point of both bones' spheres nearest to
+    them."""
     a, b = plan.site_joints[first], plan.site_joints[second]
     middle = (posed.points[:, a] + posed.points[:, b]) / 2
     parent, other_parent = plan.links[a].parent, plan.links[b].parent
@@ -131,7 +132,8 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
 def outward_pass(
     plan: TreePlan, posed: TreeFrames, rows: TreeProblems, target_points: Floats, weights: Floats
 ) -> Floats:
-    """The outward pass: angles (R, N, 3) within limits that bring what each joint carries nearest to its target."""
+    """Return the outward pass: angles (R, N, 3) within limits that bring what each joint carries nearest to its
+    target."""
     result = rows.angles.copy()
     # For joints above, the points of an orientation are around the target position of their joint.
     centres = np.zeros_like(target_points)

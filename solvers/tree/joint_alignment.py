@@ -35,7 +35,8 @@ def rotation_matrices(joint: JointLimits, angles: Floats) -> Floats:
 
 
 def align(joint: JointLimits, angles: Floats, arms: Floats, targets: Floats, weights: Floats, *, swing: bool) -> Floats:
-    """(R, 3) the angles that bring points at `arms` (R, E, 3) nearest to `targets` (R, E, 3), by `weights` (R, E).
+    """Return (R, 3) the angles that bring points at `arms` (R, E, 3) nearest to `targets` (R, E, 3), by `weights` (R,
+    E).
 
     arms are in the joint's frame after its rotation, targets in the frame before it. First the swing is taken from the
     best rotation without limits, then the twist that is best with that swing. Undetermined angles stay.
@@ -64,7 +65,8 @@ def _twist(joint: JointLimits, before: Floats, arms: Floats, targets: Floats, we
 
 
 def _best_twist_axis(present: Floats, axis: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:
-    """The direction (R, 3) of the twist axis after the best rotation without limits; present: (R, 3, 3) rotations."""
+    """Return the direction (R, 3) of the twist axis after the best rotation without limits; present: (R, 3, 3)
+    rotations."""
     if arms.shape[1] > 1:
         share = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300)
         return fit_rotation(arms, targets, share, 1e-6, present) @ axis

@@ -18,7 +18,8 @@ MAX_RANDOM_ANGLE = 1.5
 
 
 def start_pose(plan: TreePlan, angles: Floats, number: int) -> Floats:
-    """(R, N, 3) start poses of restart `number`: 0 is the present pose, 1 slightly bent, others random within limits.
+    """Return (R, N, 3) start poses of restart `number`: 0 is the present pose, 1 slightly bent, others random within
+    limits.
 
     The random numbers are the same for every row, so that a row's result does not depend on the others.
     """
@@ -40,7 +41,7 @@ def _bent(plan: TreePlan, angles: Floats) -> Floats:
 
 
 def _random_pose(plan: TreePlan, number: int) -> Floats:
-    """(N, 3) a random pose within limits, seeded by `number`."""
+    """Return (N, 3) a random pose within limits, seeded by `number`."""
     unit = np.random.default_rng(number).uniform(-1, 1, plan.cone.shape[:1] + (3,))
     angles = np.zeros_like(unit)
     round_disc = unit[:, ::2] / np.maximum(np.linalg.norm(unit[:, ::2], axis=-1, keepdims=True), 1.0)
@@ -90,7 +91,7 @@ def solve_out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bool
 
 
 def error_bound(plan: TreePlan, rows: TreeProblems) -> Floats:
-    """(R,) m, a lower bound of the error in `measure`, from goals farther away than the bones' lengths."""
+    """Return (R,) m, a lower bound of the error in `measure`, from goals farther away than the bones' lengths."""
     if plan.root_free:
         return np.zeros(len(rows.angles))
     along = np.zeros(len(plan.links))

@@ -30,7 +30,8 @@ MIN_SEMI_AXIS = 1e-10
 
 
 def rotations(axes: Floats, angles: Floats) -> Floats:
-    """(..., 4) unit quaternions S · T of angles (..., 3) about axes (..., 3, 3), columns side, twist and third axis."""
+    """Return (..., 4) unit quaternions S · T of angles (..., 3) about axes (..., 3, 3), columns side, twist and third
+    axis."""
     vector = swing_vector(axes, angles)
     half = np.linalg.norm(vector, axis=-1, keepdims=True) / 2
     swing = np.concatenate([np.cos(half), np.sinc(half / np.pi) * vector / 2], -1)
@@ -49,7 +50,7 @@ def matrices(axes: Floats, angles: Floats) -> Floats:
 
 
 def swing_matrices(axes: Floats, angles: Floats) -> Floats:
-    """(..., 3, 3) S of angles (..., 3): exp [s] = cos θ + sin θ/θ [s] + (1 − cos θ)/θ² s sᵀ, θ = |s|."""
+    """Return (..., 3, 3) S of angles (..., 3): exp [s] = cos θ + sin θ/θ [s] + (1 − cos θ)/θ² s sᵀ, θ = |s|."""
     vector = swing_vector(axes, angles)
     angle = np.sqrt((vector * vector).sum(-1))[..., None, None]
     outer = vector[..., :, None] * vector[..., None, :]
@@ -120,7 +121,8 @@ def semi_axes(cone: Floats, swing: Floats) -> Floats:
 
 
 def edge_projection(cone: Floats, swing: Floats, descent: Floats) -> tuple[Floats, Floats]:
-    """Projection (..., 2, 2) of changes of swings (..., 2) on the cone, and the curvature term (..., 2, 2) of its edge.
+    """Return the projection (..., 2, 2) of changes of swings (..., 2) on the cone, and the curvature term (..., 2, 2)
+    of its edge.
 
     descent: (..., 2). A swing on the edge of its cone that would leave it may only move along the edge; the curvature
     term is the edge's curvature, 1/rad, times the outward component of `descent`. Inside the cone the projection is the

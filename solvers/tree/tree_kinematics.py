@@ -73,7 +73,8 @@ def forward_kinematics(plan: TreePlan, root_position: Floats, angles: Floats) ->
 
 
 def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
-    """The weighted errors of the rows' goals, √weight · error (R, E, 3), and the largest unweighted error (R,) m.
+    """Return the weighted errors of the rows' goals, √weight · error (R, E, 3), and the largest unweighted error (R,)
+    m.
 
     One entry for each goal, then one for each loop: the vector between the two joints that should coincide.
     """

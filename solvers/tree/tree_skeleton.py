@@ -42,7 +42,8 @@ def ball(twist: tuple[float, float] = (-np.pi, np.pi)) -> SwingTwistLimit:
 def cone(
     forwards: float, backwards: float, left: float, right: float, twist: tuple[float, float] = (0.0, 0.0)
 ) -> SwingTwistLimit:
-    """A swing within an irregular cone: largest angles in rad about +X, −X, +Z and −Z of the joint, each 0..π."""
+    """Return a swing within an irregular cone: largest angles in rad about +X, −X, +Z and −Z of the joint, each
+    0..π."""
     return SwingTwistLimit((forwards, left, backwards, right), twist)
 
 
@@ -134,11 +135,11 @@ class Skeleton:
         return self.joints.index(name)
 
     def rotations(self, angles: Floats) -> Floats:
-        """(F, J, 4) unit quaternions wxyz relative to rest, from angles (F, J, 3) as in TreePose."""
+        """Return (F, J, 4) unit quaternions wxyz relative to rest, from angles (F, J, 3) as in TreePose."""
         return swing_twist_limits.rotations(self.axes, angles)
 
     def excess(self, angles: Floats) -> Floats:
-        """(F, J) rad by which angles (F, J, 3) are outside their limits, 0 inside."""
+        """Return (F, J) rad by which angles (F, J, 3) are outside their limits, 0 inside."""
         violation: Floats = np.linalg.norm(angles - swing_twist_limits.clamp(self.cone, self.twist, angles), axis=-1)
         return violation
 

@@ -51,7 +51,8 @@ KEPT = (0, 6, 7, 8, 11, 13)
 
 
 def solved(video: Video, found: dict[str, Any]) -> tuple[Floats, Floats]:
-    """The joints (F, 21, 3) m in the camera's space: those that a detector found, about a centre, and Knuckle's."""
+    """Return the joints (F, 21, 3) m in the camera's space: those that a detector found, about a centre, and
+    Knuckle's."""
     path = BUILD / video.name / "landmarks-read.json"
     path.write_text(json.dumps(found))
     markers = capture.read(path)

@@ -33,7 +33,7 @@ def landmarks(video: Video) -> dict[str, Any]:
 
 
 def true_joints(video: Video) -> Floats:
-    """(F, 21, 3) m in the camera's space."""
+    """Return (F, 21, 3) m in the camera's space."""
     rows = [JOINT_INDEX[joint] for joint in LANDMARK_JOINTS]
     return truth(video).joints[:, rows][..., :3, 3]
 

@@ -119,7 +119,7 @@ def given_poses(case: Case, true: TakeState, degrees: float) -> TakeState:
 
 
 def joints_of(state: TakeState) -> Floats:
-    """(F, 21, 3) m of the joints, without the landmarks' offsets."""
+    """Return (F, 21, 3) m of the joints, without the landmarks' offsets."""
     shape = state.shape
     offsets = shape.offsets - landmark_offsets() * state_length(shape)
     poses: Poses = state.poses
@@ -156,21 +156,22 @@ ORACLES: dict[str, Callable[[Case, TakeState], TakeState]] = {
 
 
 def figures(case: Case, state: TakeState) -> tuple[float, float]:
-    """PA-MPJPE in mm, and the wrist's error in % of its distance."""
+    """Return PA-MPJPE in mm, and the wrist's error in % of its distance."""
     seen = case.sighting.seen
     found = score(joints_of(state)[seen], case.joints[seen], placed=True)
     return found.pa_mpjpe, found.wrist
 
 
 def misses(case: Case, state: TakeState) -> Floats:
-    """(N, 21) m from the true joints, after alignment, in the frames in which the hand was found."""
+    """Return (N, 21) m from the true joints, after alignment, in the frames in which the hand was found."""
     found, true = (joints[case.sighting.seen] for joints in (joints_of(state), case.joints))
     distances: Floats = np.linalg.norm(procrustes(found, true) - true, axis=-1)
     return distances
 
 
 def landmark_row(name: str, cases: list[Case], columns: list[int], aligned: list[Floats]) -> list[str]:
-    """Mean over takes of a landmark's errors, in mm at the hand: bias and noise, in the picture and of depth."""
+    """Return the mean over takes of a landmark's errors, in mm at the hand: bias and noise, in the picture and of
+    depth."""
     across = [(each.sighting.lines - each.truth.lines)[:, columns] * each.joints[:, columns, 2:] for each in cases]
     across = [error[each.sighting.seen] for error, each in zip(across, cases, strict=True)]
     along = [(each.sighting.depths - each.truth.depths)[each.sighting.seen][:, columns] for each in cases]

@@ -25,7 +25,7 @@ GREEN, WHITE = np.array([0.1, 0.95, 0.3]), np.array([1.0, 1.0, 1.0])
 
 
 def picture(number: int, frame: int) -> Floats:
-    """(HEIGHT, WIDTH, 3) a frame of a video with both hands drawn."""
+    """Return (HEIGHT, WIDTH, 3) a frame of a video with both hands drawn."""
     video = VIDEOS[number]
     image = bpy.data.images.load(str(BUILD / video.name / f"{frame:04d}.jpg"))
     pixels = np.empty(4 * WIDTH * HEIGHT, np.float32)

@@ -61,7 +61,7 @@ def score(found: Floats, true: Floats, *, placed: bool) -> Score:
 
 
 def procrustes(points: Floats, onto: Floats) -> Floats:
-    """Points (F, N, 3) moved, turned and scaled onto others by least squares, without reflection."""
+    """Return points (F, N, 3) moved, turned and scaled onto others by least squares, without reflection."""
     middle, target = points.mean(axis=1, keepdims=True), onto.mean(axis=1, keepdims=True)
     a, b = points - middle, onto - target
     left, sizes, right = np.linalg.svd(a.swapaxes(1, 2) @ b)
@@ -73,12 +73,12 @@ def procrustes(points: Floats, onto: Floats) -> Floats:
 
 
 def shake(points: Floats) -> float:
-    """Mean size of second differences of points (F, N, 3)."""
+    """Return the mean size of second differences of points (F, N, 3)."""
     return float(np.linalg.norm(np.diff(points, 2, axis=0), axis=-1).mean())
 
 
 def _bones(points: Floats) -> Floats:
-    """(F, 20, 3) unit vectors from each joint's parent to it."""
+    """Return (F, 20, 3) unit vectors from each joint's parent to it."""
     bones = (points - points[:, PARENTS])[:, 1:]
     return np.asarray(bones / np.linalg.norm(bones, axis=-1, keepdims=True))
 

@@ -34,14 +34,16 @@ TEST_SEED = 1
 
 
 def carriers() -> list[int]:
-    """(21,) the joint whose frame carries each landmark: that of the bone which ends there, or begins at a knuckle."""
+    """Return (21,) the joint whose frame carries each landmark: that of the bone which ends there, or begins at a
+    knuckle."""
     joints = [JOINT_INDEX[joint] for joint in LANDMARK_JOINTS]
     first = [number == 0 or number % 4 == 1 for number in range(len(joints))]
     return [joint if begins else PARENTS[joint] for joint, begins in zip(joints, first, strict=True)]
 
 
 def views(video: Video) -> tuple[Floats, Floats, Floats, float]:
-    """Lines of sight (F, 21, 2), joints (F, 21, 3) m, their carriers' rotations (F, 21, 3, 3) and the hand's length."""
+    """Return lines of sight (F, 21, 2), joints (F, 21, 3) m, their carriers' rotations (F, 21, 3, 3) and the hand's
+    length."""
     (BUILD / video.name / "landmarks.json").write_text(json.dumps(landmarks(video)))
     hand = capture.read(BUILD / video.name / "landmarks.json").pictures[0].widened()
     rotations = truth(video).joints[:, carriers()][..., :3, :3].copy()

@@ -124,7 +124,7 @@ def motions() -> dict[str, tuple[Floats, Floats]]:
 
 
 def _named_poses() -> tuple[Floats, Floats]:
-    """Each named pose held, then turned into the next in minimum jerk."""
+    """Return a motion that holds each named pose, then moves to the next in minimum jerk."""
     hand = build(adult("right"))
     stops = np.stack([poses.angles(hand, name) for name in poses.POSES])
     part = np.clip(np.arange(POSE_FRAMES) / POSE_FRAMES * 2 - 1, 0, 1)
@@ -171,7 +171,8 @@ def _axis_angle(rotation: Floats) -> tuple[Floats, float]:
 
 
 def busy_background(seed: int = 7) -> Floats:
-    """(HEIGHT, WIDTH, 3) a room's clutter, generated: rectangles, discs and stripes of many colours, and grain."""
+    """Return (HEIGHT, WIDTH, 3) a room's clutter, generated: rectangles, discs and stripes of many colours, and
+    grain."""
     random = np.random.default_rng(seed)
     y, x = np.mgrid[:HEIGHT, :WIDTH]
     picture = np.full((HEIGHT, WIDTH, 3), 0.5)
@@ -249,7 +250,7 @@ class Studio:
 
 
 def picture_of(path: Path) -> Floats:
-    """(HEIGHT, WIDTH, 4) of a picture, from its top."""
+    """Return (HEIGHT, WIDTH, 4) of a picture, from its top."""
     image = bpy.data.images.load(str(path))
     flat = np.empty(4 * WIDTH * HEIGHT, np.float32)
     image.pixels.foreach_get(flat)

@@ -105,7 +105,7 @@ def line_ends(a: Floats, u: Floats, p: Floats, r: Floats, axis: int) -> tuple[Fl
 
 
 def plane(p: Floats, q: Floats, r: Floats, axis: int) -> tuple[Floats, Floats]:
-    """Unit normal and distance of the plane through three places."""
+    """Return unit normal and distance of the plane through three places."""
     normal = cross(q - p, r - p, axis)
     normal = normal / np.sqrt(dot(normal, normal, axis))
     return normal, dot(normal, p, axis)

@@ -91,7 +91,8 @@ def stripped_row(file: str, path: Path) -> list[str]:
 
 
 def sureness() -> str:
-    """The confidence of pieces beside how many of them are right, of recordings whole and stripped, in all four ways.
+    """Return the confidence of pieces and how many of them are right, of recordings whole and stripped, in all four
+    ways.
 
     The curves of confidence were laid on recordings spoiled otherwise, with other seeds.
     """

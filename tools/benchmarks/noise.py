@@ -46,7 +46,7 @@ from knuckle.solvers.solver import residuals  # noqa: E402
 
 
 def truth(seed: int) -> tuple[Floats, Floats]:
-    """(F, 5, 4, 3) mm and (F, 5, 5) rad, a moving hand of the standard problem that no setting was chosen by."""
+    """Return (F, 5, 4, 3) mm and (F, 5, 5) rad, a moving hand of the standard problem that no setting was chosen by."""
     angles = motion(FRAMES, 1 / RATE, np.random.default_rng(seed))
     points, _ = standard.fk(angles)
     return np.asarray(points, np.float64), angles
@@ -110,7 +110,8 @@ def known_hands(solver: str) -> None:
 
 
 def lag_of(found: Floats, points: Floats) -> float:
-    """Frames by which paths (F, ...) come after others: where their velocities go together best, by a parabola."""
+    """Return frames by which paths (F, ...) come after others: where their velocities go together best, by a
+    parabola."""
     one, other = (np.diff(each[WARM:], axis=0).reshape(len(each) - WARM - 1, -1) for each in (found, points))
     shifts = np.arange(-3, 6)
     fits = np.array([(one[10 + s : len(one) - 10 + s] * other[10 : len(other) - 10]).sum() for s in shifts])

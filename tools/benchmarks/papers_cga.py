@@ -108,14 +108,14 @@ def experiment(frames: int, seed: int = 0) -> Experiment:
 
 
 def _swing(times: Floats, count: int, random: np.random.Generator) -> Floats:
-    """(F, count) within -1..1."""
+    """Return (F, count) within -1..1."""
     speed, phase = random.uniform(0.2, 1.0, count), random.uniform(0, 2 * np.pi, count)
     swing: Floats = np.sin(2 * np.pi * speed * times[:, None] + phase)
     return swing
 
 
 def live(solver: str, case: Experiment) -> Timed:
-    """Frame by frame: the median of each."""
+    """Time frame by frame; return the median of each."""
     method, state = SOLVERS[solver](), State(np.eye(4), case.hand.neutral)
     seconds, joints = [], []
     for frame in range(len(case.targets)):
@@ -169,7 +169,8 @@ def row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
 
 
 def following_rows() -> list[list[str]]:
-    """The rows under FOLLOWING_HEAD: the same motion solved from each frame's targets, and from the frame before."""
+    """Return the rows under FOLLOWING_HEAD: the same motion solved from each frame's targets, and from the frame
+    before."""
     case = experiment(FOLLOWED)
     true = kinematics.joint_frames(case.hand, case.truth)[:, :, :3, 3]
     made = []

@@ -91,7 +91,7 @@ def turns_of(hand: HandModel, pose: Pose) -> Floats:
 
 
 def rates_of(turns: Floats, span: float) -> Floats:
-    """(F, T, 3) rad/s from each frame to the one before; the first frame's are the second's."""
+    """Return (F, T, 3) rad/s from each frame to the one before; the first frame's are the second's."""
     rates = rotation_errors(turns[1:], turns[:-1]) / span
     return np.concatenate([rates[:1], rates])
 
@@ -171,7 +171,7 @@ def trace_errors(wanted: Floats, found: Floats) -> Floats:
 
 
 def quartiles(values: Floats) -> Floats:
-    """(3,)"""
+    """Return (3,)"""
     return np.quantile(values, [0.25, 0.5, 0.75])
 
 

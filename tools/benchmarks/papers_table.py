@@ -79,7 +79,8 @@ class Followed:
 
 
 def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
-    """The measured angles, digit -> (F, 3) degrees, and what each method makes of the markers that it is given."""
+    """Return the measured angles, digit -> (F, 3) degrees, and what each method makes of the markers that it is
+    given."""
     recipe = Recipe(str(CAPTURE), hand=side)
     hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT, fit=False)).hands[side]
     markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED)
@@ -115,7 +116,7 @@ def followed(hand: MeasuredHand, places: Floats, solver: Solver[Any]) -> Followe
 
 
 def in_plane(bases: Floats, *points: Floats) -> Floats:
-    """Points (F, 3) m, each (F, 2) mm along the straight digit and towards the palm.
+    """Return points (F, 3) m, each (F, 2) mm along the straight digit and towards the palm.
 
     bases: (F, 4, 4) frames of its first joint at zero angles, +Y along the digit, +Z out of the back of the hand.
     """
@@ -124,7 +125,7 @@ def in_plane(bases: Floats, *points: Floats) -> Floats:
 
 
 def bent(pose: Pose, digit: str) -> Floats:
-    """(F, 3) degrees of a digit's flexions."""
+    """Return (F, 3) degrees of a digit's flexions."""
     dofs = [pose.hand.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][:3]]
     flexed: Floats = np.rad2deg(pose.angles[:, dofs])
     return flexed
@@ -144,7 +145,8 @@ def rows(measured: dict[str, Floats], found: dict[str, Followed]) -> list[list[s
 
 
 def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[list[str]]:
-    """Markers on the skin over joints of known radii, by fingertips and palm: mean errors with the radii and without.
+    """Return mean errors of markers on the skin over joints of known radii, by fingertips and palm: with the radii and
+    without.
 
     Here the truth is known to the last digit, which no recording at hand has.
     """

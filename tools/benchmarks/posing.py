@@ -71,7 +71,7 @@ def opened(name: str) -> Any:
 
 
 def goals(count: int, size: float, seed: int = 0) -> Any:
-    """(count, 3) m, ways of a mouse that wanders smoothly about where it began."""
+    """Return (count, 3) m, ways of a mouse that wanders smoothly about where it began."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
 
 
 def both(values: list[float]) -> str:
-    """Median and 99th percentile in ms."""
+    """Return the median and 99th percentile in ms."""
     ordered = sorted(values)
     return f"{1e3 * statistics.median(ordered):.2f} / {1e3 * ordered[int(0.99 * (len(ordered) - 1))]:.2f}"
 
@@ -140,7 +140,7 @@ def resident() -> float:
 
 
 def wander(minutes: float) -> str:
-    """Hands dragged at random for so long: what came of it, and what it did to memory."""
+    """Drag hands at random for some time; return the results and the use of memory."""
     import bpy
     import numpy as np
 

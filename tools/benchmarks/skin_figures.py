@@ -33,7 +33,7 @@ _DIGIT_WORDS = dict(zip(DIGITS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), s
 
 
 def residuals(clip: Clip, solved: Solved) -> Floats:
-    """(F, L) mm from where the hand carries each label to its marker; NaN where not seen or not worn."""
+    """Return (F, L) mm from where the hand carries each label to its marker; NaN where not seen or not worn."""
     away = np.full((len(clip), len(solved.labels)), np.nan)
     for column, label in enumerate(solved.labels):
         if label in clip.labels:
@@ -66,7 +66,7 @@ def pops(clip: Clip, solved: Solved) -> Bools:
 
 
 def turns(solved: Solved) -> Floats:
-    """(F - 1, 15) degrees by which each joint turns against the bone before it from one frame to the next."""
+    """Return (F - 1, 15) degrees by which each joint turns against the bone before it from one frame to the next."""
     frames = solved.frames[..., :3, :3]
     joints = [JOINT_INDEX[joint] for joint in _TURNING]
     parents = [0 if joint not in BENDING_JOINTS else JOINT_INDEX[joint] - 1 for joint in _TURNING]
@@ -84,7 +84,7 @@ def _leaps(steps: Floats) -> Bools:
 
 
 def _moved(clip: Clip) -> Floats:
-    """(F - 1, M) mm that a marker moves from frame to frame against the hand as a whole; NaN where not seen."""
+    """Return (F - 1, M) mm that a marker moves from frame to frame against the hand as a whole; NaN where not seen."""
     before, after = clip.positions[:-1], clip.positions[1:]
     both = np.isfinite(before).all(-1) & np.isfinite(after).all(-1)
     moves = rot.fit_rigid(np.where(both[..., None], before, 0), np.where(both[..., None], after, 0), both.astype(float))
@@ -101,16 +101,16 @@ class Truth:
 
 
 def centre_errors(solved: Solved, truth: Truth) -> Floats:
-    """(F, 15) mm, the centres of the joints that bend."""
+    """Return (F, 15) mm, the centres of the joints that bend."""
     joints = [JOINT_INDEX[joint] for joint in _TURNING]
     away = solved.frames[..., :3, 3] - truth.frames[..., :3, 3]
     return 1000 * np.linalg.norm(away[:, joints], axis=-1)
 
 
 def angle_errors(solved: Solved, truth: Truth) -> Floats:
-    """(F, 15) degrees: how far the first bone of each digit points elsewhere in the palm, and how much more or less the
-    others are bent against the bone before. How the palm's own frame lies is a convention: what is constant of it is
-    taken out."""
+    """Return (F, 15) degrees: how far the first bone of each digit points elsewhere in the palm, and how much more or
+    less the others are bent against the bone before. How the palm's own frame lies is a convention: what is constant of
+    it is taken out."""
     mine, real = (_palm_directions(each) for each in (solved.frames, truth.frames))
     firsts = np.einsum("ij,fdj->fdi", _constant_turn(mine, real), mine[:, :, 0])
     pointing = _between(firsts, real[:, :, 0])
@@ -119,7 +119,7 @@ def angle_errors(solved: Solved, truth: Truth) -> Floats:
 
 
 def _palm_directions(frames: Floats) -> Floats:
-    """(F, 5, 3, 3) unit, where the three bones of each digit point, in the wrist's frame."""
+    """Return (F, 5, 3, 3) unit, where the three bones of each digit point, in the wrist's frame."""
     chains = np.array([[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]] for digit in DIGITS])
     bones = np.diff(frames[..., :3, 3][:, chains], axis=2)
     bones /= np.linalg.norm(bones, axis=-1, keepdims=True)
@@ -127,10 +127,10 @@ def _palm_directions(frames: Floats) -> Floats:
 
 
 def _constant_turn(mine: Floats, real: Floats) -> Floats:
-    """(3, 3) the one turn that lays the fingers' first bones of all frames on the true ones."""
+    """Return (3, 3) the one turn that lays the fingers' first bones of all frames on the true ones."""
     return rot.nearest_rotation(np.einsum("fdi,fdj->ij", real[:, 1:, 0], mine[:, 1:, 0]))
 
 
 def _between(one: Floats, other: Floats) -> Floats:
-    """Degrees between unit vectors (..., 3)."""
+    """Return degrees between unit vectors (..., 3)."""
     return np.asarray(np.rad2deg(2 * np.arcsin(np.clip(np.linalg.norm(one - other, axis=-1) / 2, 0, 1))))

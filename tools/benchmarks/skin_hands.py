@@ -73,7 +73,7 @@ def hands() -> list[SkinnedHand]:
 
 
 def hand_of(number: int, bones: Floats | float = 1.0) -> SkinnedHand:
-    """One of the twelve, its bones changed by factors (5, 3)."""
+    """Return one of the twelve, its bones changed by factors (5, 3)."""
     shape = SHAPES[number % len(SHAPES)]
     shape = replace(shape, bones=shape.bones * bones)
     return _knuckle(shape) if number < len(SHAPES) else _makehuman(shape)
@@ -181,7 +181,7 @@ def _frames(points: Floats, side: Side) -> Floats:
 
 
 def _basis(y: Floats, x: Floats) -> Floats:
-    """(3, 3) a rotation with +Y along y and +X near x."""
+    """Return (3, 3) a rotation with +Y along y and +X near x."""
     y = y / np.linalg.norm(y)
     x = x - (x @ y) * y
     x = x / np.linalg.norm(x)

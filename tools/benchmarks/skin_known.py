@@ -50,7 +50,7 @@ def cell(method: Method, pairs: list[tuple[Made, Made]], markers: int, noise: fl
 
 
 def errors_of(method: Method, pair: tuple[Made, Made], markers: int, noise: float) -> tuple[Floats, Floats] | None:
-    """(F, 15) mm and (F, 15) degrees of one hand; None where it was refused."""
+    """Return (F, 15) mm and (F, 15) degrees of one hand; None where it was refused."""
     calibration, test = pair
     clip = test.clip(markers, noise, seed=2)
     try:

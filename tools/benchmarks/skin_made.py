@@ -72,7 +72,7 @@ class Studio:
         self._triangles, self._shares, self._normals = self._painted(np.random.default_rng(seed))
 
     def _painted(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """(19, 3) vertices, (19, 3) their shares, and (19,) signs of the normals, all at rest."""
+        """Return (19, 3) vertices, (19, 3) their shares, and (19,) signs of the normals, all at rest."""
         tree = BVHTree.FromPolygons([Vector(v) for v in self.hand.vertices], self.hand.faces)
         triangles, shares, signs = [], [], []
         for paint in PAINTS:
@@ -122,7 +122,7 @@ class Studio:
         return np.array([self._armature.pose.bones[joint].matrix for joint in JOINTS])
 
     def _moved_skin(self) -> Floats:
-        """(V, 3) m, as Blender evaluates it."""
+        """Return (V, 3) m, as Blender evaluates it."""
         mesh = self._skin.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
         flat = np.empty(3 * len(mesh.vertices), np.float32)
         mesh.vertices.foreach_get("co", flat)
@@ -163,7 +163,7 @@ def _next(joint: str) -> int:
 
 
 def _bend(frames: Floats, joint: int) -> float:
-    """Radians between a joint's bone and the one before."""
+    """Return radians between a joint's bone and the one before."""
     return float(np.arccos(np.clip(frames[joint, :3, 1] @ frames[PARENTS[joint], :3, 1], -1, 1)))
 
 

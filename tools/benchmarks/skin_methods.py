@@ -69,7 +69,7 @@ class Method(Protocol):
         ...
 
     def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
-        """The clip solved; `complete` is the same clip with all its markers, the same object where none is left out.
+        """Solve the clip; `complete` is the same clip with all its markers, the same object where none is left out.
 
         Raises KnuckleError.
         """
@@ -129,7 +129,7 @@ def _calibrated(take: Clip) -> Fitted:
 
 
 def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple[str, ...], Floats]:
-    """Labels (L,), and where a hand with joints at frames (F, 25, 4, 4) and angles (F, D) has them (F, L, 3).
+    """Return labels (L,), and where a hand with joints at frames (F, 25, 4, 4) and angles (F, D) has them (F, L, 3).
 
     Skin carries a marker along as the joints at both ends of its bone flex, where that was fitted.
     """

@@ -68,7 +68,7 @@ def character_of(data) -> geometry.Character:
 
 
 def markers_of(labels, positions):
-    """Frames of Marker; what was not seen is occluded."""
+    """Return frames of Marker; what was not seen is occluded."""
     return [
         [
             geometry.Marker(str(label), np.nan_to_num(CM * place), bool(np.isnan(place).any()))
@@ -118,7 +118,7 @@ def solve(hand: Hand, data) -> dict[str, np.ndarray]:
 
 
 def rotated(xyzw, vectors):
-    """Vectors (F, 3) turned by quaternions (F, 4)."""
+    """Return vectors (F, 3) turned by quaternions (F, 4)."""
     u, w = xyzw[:, :3], xyzw[:, 3:]
     twice = 2 * np.cross(u, vectors)
     return vectors + w * twice + np.cross(u, twice)

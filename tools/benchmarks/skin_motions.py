@@ -66,7 +66,7 @@ def headset_angles() -> Floats:
 
 
 def through(poses: Floats, seed: int) -> Floats:
-    """(300, D) rad, from pose to pose in minimum jerk."""
+    """Return (300, D) rad, from pose to pose in minimum jerk."""
     order = np.random.default_rng(seed).permutation(len(poses))[: FRAMES // POSE_FRAMES + 1]
     part = np.arange(POSE_FRAMES) / POSE_FRAMES
     eased = (part**3 * (10 - 15 * part + 6 * part**2))[:, None]
@@ -74,7 +74,7 @@ def through(poses: Floats, seed: int) -> Floats:
 
 
 def wandering(seed: int) -> Floats:
-    """(300, 4, 4) m, a wrist that drifts and turns."""
+    """Return (300, 4, 4) m, a wrist that drifts and turns."""
     random = np.random.default_rng(100 + seed)
     time = np.arange(FRAMES) / RATE
     waves = np.sin(2 * np.pi * (random.uniform(0.1, 0.5, (6, 1)) * time + random.uniform(0, 1, (6, 1))))

@@ -49,7 +49,7 @@ MADE_HEAD = ["calibration", "noise mm", *(f"{other}: {what}" for other in OTHERS
 
 
 def real() -> str:
-    """The table of the takes of three performers: all test takes and their frames."""
+    """Return the table of the takes of three performers: all test takes and their frames."""
     rows = []
     for performer in PERFORMERS:
         own = [split for split in splits(4, None) if split.performer == performer]
@@ -66,7 +66,7 @@ def real() -> str:
 
 
 def made() -> str:
-    """The table of made hands."""
+    """Return the table of made hands."""
     motions = cached(BUILD)
     found: dict[tuple[str, float, str], list[Errors]] = {}
     for number in HANDS:
@@ -105,7 +105,7 @@ def _made_errors(number: int, motions: dict[str, Errors]) -> Iterator[tuple[tupl
 
 
 def _fitted(takes: dict[str, Sequence[Clip]]) -> dict[str, SkinFit]:
-    """The hands of one person, by side."""
+    """Return the hands of one person, by side."""
     recordings = {
         side: Recording([clip.positions for clip in clips], clips[0].rate, spots_of(clips[0]))
         for side, clips in takes.items()
@@ -116,7 +116,7 @@ def _fitted(takes: dict[str, Sequence[Clip]]) -> dict[str, SkinFit]:
 
 
 def _stiff(model: HandModel, angles: Floats, roots: Floats) -> tuple[Floats, Floats]:
-    """A motion with an index finger that hardly bends."""
+    """Return a motion with an index finger that hardly bends."""
     stiff = angles.copy()
     for joint in CHAIN_JOINTS["index-finger"][:3]:
         stiff[:, model.dof(joint, "flexion")] *= STIFF
@@ -124,7 +124,7 @@ def _stiff(model: HandModel, angles: Floats, roots: Floats) -> tuple[Floats, Flo
 
 
 def _mirrored(take: Made) -> Made:
-    """The other hand that does the same. Its joints are not needed."""
+    """Return the other hand that does the same. Its joints are not needed."""
     return replace(take, side="left" if take.side == "right" else "right", positions=take.positions * POINT_SIGNS)
 
 

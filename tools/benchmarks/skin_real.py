@@ -100,7 +100,7 @@ def measure(method: Method, fitted: Fitted, clip: Clip, found: Gathered) -> None
 
 
 def left_out_mm(method: Method, fitted: Fitted, clip: Clip, label: str) -> Floats:
-    """(F,) mm from a marker to where the hand carries it that was solved without it."""
+    """Return (F,) mm from a marker to where the hand carries it that was solved without it."""
     solved = method.solve(clip.without(label), fitted, clip)
     away = solved.carried[:, solved.labels.index(label)] - clip.positions[:, clip.column(label)]
     return np.asarray(1000 * np.linalg.norm(away, axis=-1))
