@@ -1,4 +1,4 @@
-"""Carry the wrist through the frames in which too few markers locate it, from both ends of the gap."""
+"""Fill gaps in which too few markers locate the wrist, continuing its motion from both ends."""
 
 from dataclasses import dataclass
 from itertools import pairwise

@@ -22,7 +22,7 @@ MAX_MINIMA = 4
 """Local minima of the sampled cost that are refined, the lowest ones."""
 BATCH = 500
 """Frames in a batch; limits the memory used."""
-SHOULDER_FIRST = 1e3
+SHOULDER_WEIGHT = 1e3
 """Weight of the shoulder's excess relative to the wrist's: the wrist's position has priority over its rotation."""
 
 
@@ -44,8 +44,8 @@ def choose_swivel(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
 
 
 def _candidates(joints: Joints, triangle: ArmTriangle) -> Floats:
-    """Return swivels (N, 2) rad where the limits start to hold in either direction from 0; twice the least outside if
-    none."""
+    """Return swivels (N, 2) rad where the limits start to hold in either direction from 0; if there are none, twice the
+    swivel that is least outside."""
     step = 2 * np.pi / SAMPLES
     ring: Floats = np.linspace(0.0, 2 * np.pi, SAMPLES, endpoint=False)
     allowed = _within_limits(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), SAMPLES)))
@@ -101,4 +101,4 @@ def _cost(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Floats:
     """Return the weighted excess (N, ...) of swivels (N, ...) rad over the limits; 0 inside."""
     upper = triangle.upper_rotation(swivel)
     shoulder, wrist = joints
-    return SHOULDER_FIRST * shoulder.excess(upper) + wrist.excess(triangle.wrist_rotation(upper, triangle.elbow))
+    return SHOULDER_WEIGHT * shoulder.excess(upper) + wrist.excess(triangle.wrist_rotation(upper, triangle.elbow))

@@ -118,7 +118,7 @@ class FittedJoint(NamedTuple, Generic[N]):
     mean_errors: tuple[N, N]
     """ē_y and ē_z."""
     valid: Any
-    """Whether every bone is less than a right angle off."""
+    """Whether the error of every bone is less than a right angle."""
 
 
 def solve_headings(
@@ -126,8 +126,8 @@ def solve_headings(
 ) -> tuple[list[N], Any]:
     """Return the angles (n,) of a limb in rad, and whether they are a converged solution.
 
-    They are not where a bone lacks a rotation target, a position target has a weight, a limit is active, or the last
-    step was not small.
+    They are none if a bone lacks a rotation target, a position target has a weight, a limit is active, or the last step
+    was not small.
     """
     converged = _has_rotations_only(limb, frames)
     if not m.any(converged):

@@ -132,7 +132,7 @@ class Dynamical:
 
 
 def _is_later(state: State, targets: Targets) -> bool:
-    """Return whether the state is from after the first frame, so that no motion leads from it to the targets."""
+    """Return whether the state is later than the first frame, so that no motion leads from it to the targets."""
     if not isinstance(state, DynamicalState) or state.time is None:
         return False
     return bool(state.time > targets.times[0] + CLOCK_TOLERANCE_S)

@@ -219,7 +219,8 @@ def normal_equations(
             ax, ay, az = axes[dof]
             x, y, z = rotations[dof]
             right[dof] = right[dof] + ax * x + ay * y + az * z
-            # The rotation Jacobian does not depend on where a site is, so only the sum of the weights beyond counts.
+            # The rotation Jacobian does not depend on the site's position, so only the sum of the distal weights
+            # counts.
             weight, row, ancestor = weights[dof], square[dof], dof
             while ancestor >= 0:
                 bx, by, bz = axes[ancestor]

@@ -16,7 +16,7 @@ from .limbs import LimbCoupling, LimbModel
 
 Floats = NDArray[np.float64]
 FIXED = 2
-"""Marks a variable whose bounds are equal; active bounds are marked by 1 and −1."""
+"""Mark of a variable whose bounds are equal; active bounds are marked by 1 and −1."""
 ROUNDS = 8
 """Maximum number of rounds of block pivoting in plain floats; programs that need more go to qp.solve_all."""
 
@@ -128,7 +128,7 @@ def solve_step(
 def solve_box_qp(
     square: list[list[float]], right: list[float], low: list[float], high: list[float]
 ) -> list[float] | None:
-    """Minimise ½ xᵀHx − gᵀx with low ≤ x ≤ high by block pivoting, as in qp/; None where that does not finish.
+    """Minimise ½ xᵀHx − gᵀx with low ≤ x ≤ high by block pivoting, as in qp/; None if that does not finish.
 
     square: the lower half of H; right: g.
     """

@@ -28,7 +28,7 @@ from .limbs import LimbModel
 Floats = NDArray[np.float64]
 
 MIN_STEP = 1e-7
-"""rad: a smaller step is not taken, so that rounding decides nothing."""
+"""rad, minimum step; smaller ones are not taken, so that rounding decides nothing."""
 MIN_STEP_HARD = 1e-13
 """rad, the same for limbs with hard couplings, where even tiny violations are corrected."""
 MAX_STEP = 1.0
@@ -36,7 +36,7 @@ MAX_STEP = 1.0
 DAMPING_UP, DAMPING_DOWN = 30.0, 0.03
 """Factors on the damping after a rejected step and after an accepted one."""
 MIN_GAIN_RATIO = 0.1
-"""Smallest ratio of actual to predicted cost reduction: two poses of equal cost must not alternate."""
+"""Minimum ratio of actual to predicted cost reduction, so that two poses of equal cost do not alternate."""
 MIN_PIVOT = 1e-7
 """m²: a matrix with smaller pivots does not count as positive definite."""
 

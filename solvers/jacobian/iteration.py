@@ -37,7 +37,8 @@ DAMPING_DOWN, DAMPING_UP = 0.1, 10.0
 """Factors on λ after an accepted step and after a rejected one."""
 
 COST_ROUNDING = 1.0 + 1e-13
-"""Costs whose ratio is less are equal up to rounding: near the solution, steps improve a pose without lowering it."""
+"""Ratio below which costs are equal up to rounding: near the solution, steps improve a pose without lowering the
+cost."""
 
 
 @dataclass(frozen=True, slots=True)

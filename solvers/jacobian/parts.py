@@ -101,8 +101,8 @@ def _pairs(hand: HandModel, sites: TargetedSites, constrained: Bools) -> tuple[H
     """Return one part for the degrees of freedom between each rotation target and the next one above it, those nearest
     the root first. A position target does not determine a bone's rotation, so it does not split the hand.
 
-    A hard coupling merges the parts that it links. A soft one belongs to the last of its parts, and adds to it those
-    linked degrees of freedom that are in no part.
+    A hard coupling merges the parts that it links. A soft coupling belongs to the last of the parts that it links, and
+    adds the linked degrees of freedom that are in no part.
     """
     own = constrained.copy()
     for upper in constrained[np.array(sites.rotations, bool)]:

@@ -24,7 +24,7 @@ FILTER_RANGE = 10.0
 MAX_STEP = 0.5
 """rad, the longest step of the classic methods: the linearisation (3.3) holds for small steps only."""
 MAX_LOCKING_ROUNDS = 3
-"""Times that joints at a limit are locked and the step of the others recomputed."""
+"""Maximum number of times that joints at a limit are locked and the step of the others is recomputed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ def singular_value_gains(sigma: Floats, method: str, damping: float) -> Floats:
 
 
 def classic_step(rows: ResidualRows, bounds: StepBounds, method: str, damping: float, homing: Floats) -> Floats:
-    """Return the step (N, k) of a classic method. Joints that it would move beyond a limit they are at are locked."""
+    """Return the step (N, k) of a classic method. Joints at a limit that it would move beyond the limit are locked."""
     free = np.ones(bounds.low.shape, bool)
     for _ in range(MAX_LOCKING_ROUNDS):
         jacobian_t = rows.jacobian_t * free[..., None]

@@ -88,7 +88,7 @@ def solve_digit(
 ) -> list[N]:
     """Return the angles of marked.dofs, rad; NaN for joints beyond the end that no marker determines.
 
-    sweeps: most sweeps of cyclic coordinate descent if limits keep the end from its goal.
+    sweeps: maximum sweeps of cyclic coordinate descent if limits keep the end from its goal.
     """
     in_plane = find_plane(m, marked, visible)
     u, v, _, hints = in_plane.bend_goal
@@ -102,7 +102,7 @@ def solve_digit(
 
 
 def find_plane(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers[N]) -> DigitInPlane[N]:
-    """Find the plane of a digit, and where its markers are in it."""
+    """Find the plane of a digit, and its markers' coordinates in the plane."""
     abduction, twist = marked.plane(m, visible.points, visible.weights, (marked.abduction_limits, marked.twist_limits))
     goal = visible.points[0]
     if marked.has_offsets:
@@ -123,7 +123,7 @@ def digit_angles(
 ) -> tuple[list[N], Any]:
     """Return the angles of marked.dofs, rad, of a bent digit, and in which frames limits keep its end from its goal.
 
-    bent: in its plane, towards in_plane.bend_goal; bend: how to bend it again if its second joint moves sideways.
+    bent: flexions in its plane, towards in_plane.bend_goal; bend: bends it again if its second joint moves sideways.
     """
     marked, end, lateral, (x, y, z), abduction, twist, bend_goal = in_plane
     (first, middle, last, error), out_of_plane = bent, bend_goal.out_of_plane

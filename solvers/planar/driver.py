@@ -30,8 +30,8 @@ def solve_hand(
         targets: F frames.
         state: the state that the previous piece returned; None at the start of a take.
         steps: the steps of the solver.
-        sweeps: most sweeps of cyclic coordinate descent if limits keep a digit from its goal.
-        following: whether a digit's iterations start from the frame before; only for bends that are IteratedBends.
+        sweeps: maximum sweeps of cyclic coordinate descent if limits keep a digit from its goal. following: whether a
+            digit's iterations start from the frame before; only for bends that are IteratedBends.
 
     Returns:
         The pose of each frame, and the state for the next piece.

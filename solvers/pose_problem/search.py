@@ -193,7 +193,7 @@ class Residuals:
             if along is not None:
                 error = whole - (whole @ along)[:, None] * along
             elif above is not None:
-                # Only what is below counts, and only along that direction.
+                # Only the error below the position counts, and only along that direction.
                 upwards = self.aboves[:, row]
                 below = np.minimum(np.einsum("ni,ni->n", whole, upwards), 0.0)
                 error = below[:, None] * upwards
@@ -370,7 +370,7 @@ def _positive_definite_hessian(at: Iterate, damping: Floats, *, stiff: bool) -> 
     """Return a positive definite Hessian (N, k, k) for a step.
 
     Where it is indefinite, the second-order part is dropped; if `stiff`, negative eigenvalues are replaced by their
-    absolute values instead, which needs fewer steps but now and then ends farther off.
+    absolute values instead, which needs fewer steps but occasionally ends farther from the goal.
     """
     hessian = at.gauss_newton + at.curvature
     diagonal = np.arange(hessian.shape[1])

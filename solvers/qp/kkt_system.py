@@ -22,7 +22,7 @@ WorkingSet = NDArray[np.int8]
 
 FEASIBILITY_TOLERANCE = 1e-11
 """A constraint violated by less than this part of the size of x counts as met."""
-DEPENDENCE_SHARE = 1e-3
+DEPENDENCE_FRACTION = 1e-3
 """A row whose compliance absorbs this fraction of a unit change of its bound is linearly dependent on the others."""
 
 
@@ -78,7 +78,7 @@ class KktSystem:
         units = np.broadcast_to(self.identity[:, n:], (*working.shape, len(self.identity) - n))
         responses = solve_or_nan(self.matrices(working), units)
         yielded = np.einsum("kii->ki", responses[:, n:]) * self.compliance
-        independent = np.abs(yielded) < DEPENDENCE_SHARE
+        independent = np.abs(yielded) < DEPENDENCE_FRACTION
         result: Bools = np.all(independent | (working[:, n:] == 0), axis=1)
         return result
 

@@ -173,7 +173,8 @@ def _initial_history(targets: Targets) -> TargetHistory:
 def _filter_targets(
     targets: Targets, history: TargetHistory, settings: tuple[PathFilter, PathFilter]
 ) -> tuple[Floats, Floats | None, LiveFrame, TargetHistory]:
-    """Filter one frame: positions (T, 3), rotations (T, 4) and LiveFrame of the output frame, and the next state.
+    """Filter one frame; return positions (T, 3), rotations (T, 4) and LiveFrame of the output frame, and the next
+    state.
 
     Unlike in whole takes, fingers are filtered in the world and not relative to the palm. A live palm is so noisy that
     relative to it the errors of a waving hand's fingers are up to 1.8 times as large, and at best a tenth smaller.

@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 
 
 OUTLIERS_IN_A_ROW = 4
-"""Outliers in a row that are rejected; of more, all are accepted as the target's new path."""
+"""Maximum number of consecutive outliers that are rejected; more are accepted as the target's new path."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,7 +32,7 @@ class SeenMarker:
     """An inner marker and its positions in N frames."""
 
     linkage: Linkage
-    """Up to the marker."""
+    """The linkage up to the marker."""
     ends: int
     """The bone that ends at the marker, counted from 1; 0 for a marker beside the joints."""
     positions: Complex

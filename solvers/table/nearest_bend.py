@@ -1,7 +1,7 @@
 """The exact nearest pose within limits, where a table has no entry or its entry violates a limit.
 
-Where a digit does not reach its goal, each joint is at a limit or cannot bring the end nearer by itself. If two joints
-are free, they form a two-link arm; if one is, it points at the goal. So the nearest pose is one of a few dozen closed
+If a digit does not reach its goal, each joint is at a limit or cannot bring the end nearer by itself. If two joints are
+free, they form a two-link arm; if one is free, it points at the goal. So the nearest pose is one of a few dozen closed
 forms, and it is found by trying them all.
 """
 

@@ -98,7 +98,7 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.txt"], "me.txt: expected a name that ends in .json"),
         (
             ["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--hand", "left"],
-            "holds a right hand, not the left one",
+            "has a right hand, not the requested left one",
         ),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--markers", "no.json"], "no.json: cannot be read"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--start", "0"], "start is 0"),
