@@ -154,16 +154,17 @@ def remove_spikes(
 
 
 def _bounds(times: Floats, deviation: float, acceleration: float) -> Floats:
-    """Return (N,) m, how far right positions at times (N,) s are at most from the median of those around them."""
+    """Return the maximum distance (N,) m of correct positions at times (N,) s from the median of the positions around
+    them."""
     interval = np.concatenate([[times[1] - times[0]], (times[2:] - times[:-2]) / 2, [times[-1] - times[-2]]])
     bounds: Floats = np.maximum(deviation, acceleration / 2 * np.minimum(interval, 10.0) ** 2)
     return bounds
 
 
 def _leaves_hand(markers: Markers, column: int, frames: Ints, index: int, bound: float) -> bool:
-    """Return whether a position is farther than a bound in m from its path as seen from the hand, if that is known.
+    """Return whether a position is farther than a bound in m from its path relative to the hand, if that is known.
 
-    frames: those in which the marker is seen. index: of the position among them.
+    frames: the frames in which the marker is seen. index: index of the position among them.
     """
     first = min(max(index - WINDOW // 2, 0), len(frames) - WINDOW)
     rows, at = frames[first : first + WINDOW], index - first
@@ -175,7 +176,8 @@ def _leaves_hand(markers: Markers, column: int, frames: Ints, index: int, bound:
 
 
 def _expected(path: Floats, times: Floats, indices: Ints) -> tuple[Floats, Floats]:
-    """Where a line through the seven positions around some leads (D, 3) m, and the scale (D,) m of the seven.
+    """Return the positions (D, 3) m expected from a line through the seven positions around each index, and the scale
+    (D,) m of the seven.
 
     The line is Siegel's repeated-median regression, which up to three outliers of seven do not affect. At the ends of
     the path its first or last seven positions are used. The scale is the standard deviation estimated from the median.

@@ -47,7 +47,8 @@ class Recording:
     timecode: str = ""
     """SMPTE timecode of the first frame, hh:mm:ss:ff; empty if there is none."""
     pictures: tuple[PictureStretch, ...] = ()
-    """The hands' landmarks in the picture of a camera, of a stretch each; of other hands than the names', perhaps."""
+    """The hands' landmarks in the picture of a camera, one entry for each range of frames; possibly of hands other than
+    those in `names`."""
     warnings: tuple[str, ...] = ()
 
 

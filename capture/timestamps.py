@@ -36,7 +36,7 @@ def clean_timestamps(times: Floats | None, rate: float | None, frames: int, sour
     """Strictly increasing times, and the rate measured from them.
 
     times: (F,) in s, or None; rate: nominal, in Hz, or None. Frames without a valid time are dropped, and as few others
-    as make the rest increase. Raises CaptureError if no frame has a time and there is no rate.
+    as possible so that the rest increase. Raises CaptureError if no frame has a time and there is no rate.
     """
     if rate is not None and not 0 < rate <= MAX_RATE_HZ:
         rate = None

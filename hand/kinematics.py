@@ -121,7 +121,7 @@ def _chained(hand: HandModel, root: Floats, rotations: Floats) -> Floats:
 
 
 def world_rotations(hand: HandModel, pose: Pose) -> Floats:
-    """Return the rotation of each joint in the world: those of `joint_frames`, without the detour by matrices.
+    """Return the rotation of each joint in the world, as joint_frames does, without computing matrices.
 
     Returns:
         (F, J, 4) unit quaternions wxyz, w >= 0.

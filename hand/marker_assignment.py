@@ -56,7 +56,7 @@ class MarkerAssignment:
 
     side: Side
     chosen: Mapping[int, tuple[str, Spot]] = field(default_factory=dict)
-    """Step -> label and where it sits, which differs from the step's spot if a guess knew it better."""
+    """Step -> label and its spot, which differs from the step's spot if a guess had a better one."""
     others: Mapping[str, Spot] = field(default_factory=dict)
     """Markers of a guess that belong to no step: label -> spot."""
     at: int = 0

@@ -26,7 +26,7 @@ WINDOWS = (
     "Chromium/Application/chrome.exe",
     "Microsoft/Edge/Application/msedge.exe",
 )
-"""Below the folders of programs."""
+"""Paths below the folders of programs."""
 FLAGS = (
     "--headless=new",
     "--no-first-run",
@@ -43,11 +43,11 @@ FLAGS = (
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    # Where there is no graphics card, the processor draws.
+    # Without a graphics card, the processor draws.
     "--enable-unsafe-swiftshader",
 )
 END_S = 5.0
-"""s that a browser gets to end before it is killed."""
+"""s, time for a browser to end before it is killed."""
 
 
 def find_browser(chosen: str = "") -> Path:
@@ -70,7 +70,7 @@ def find_browser(chosen: str = "") -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    if sys.platform != "win32":  # where it would find a program beside the video before an installed one
+    if sys.platform != "win32":  # on Windows it would find a program in the video's folder before an installed one
         yield from (Path(found) for found in map(shutil.which, COMMANDS) if found)
     if sys.platform == "darwin":
         yield from (root / path.lstrip("/") for path in MAC for root in (Path("/"), Path.home()))
@@ -106,7 +106,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
             process.wait(END_S)
         return
     for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError, PermissionError):  # the latter where all have ended, on macOS
+        with suppress(ProcessLookupError, PermissionError):  # PermissionError if all have ended, on macOS
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
             process.wait(END_S)

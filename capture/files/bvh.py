@@ -229,7 +229,7 @@ def _motion(joints: list[_Joint], offsets: Floats, values: Floats, rotated: Bool
 
 
 def _rest(joints: list[_Joint], offsets: Floats) -> Floats:
-    """Where the joints are in the rest pose, (J, 3) in the file's unit."""
+    """Return the positions (J, 3) of the joints in the rest pose, in the file's unit."""
     rest = np.zeros((len(joints), 3))
     for index, joint in enumerate(joints):
         rest[index] = rest[joint.parent] + offsets[index] if joint.parent >= 0 else 0.0

@@ -1,4 +1,4 @@
-"""End sites without length: where the fingertips of a BVH file are that ends at the last joint of each finger."""
+"""End sites without length: place the fingertips of a BVH file that ends at the last joint of each finger."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ import numpy as np
 from ..hand_tracks import HandSample
 
 MAX_STEP = 0.5
-"""Farthest that a hand may move between two packets and count as the same, as a multiple of its size."""
+"""Maximum distance that a hand may move between two packets and count as the same, as a multiple of its size."""
 FORGET_AFTER = 30
 """Packets without a hand after which it is forgotten."""
 

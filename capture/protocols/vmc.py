@@ -5,8 +5,8 @@
     /VMC/Ext/T          sender's clock in s, 32 bits
 
 A frame is some forty bones, in bundles or separate packets, in any order; no message marks its end. Unity's axes and
-bone names: only the thumb has a metacarpal, there are no tips, and two avatars cannot be told apart. Some senders send
-only rotations; their bones get the lengths of an adult's.
+bone names: only the thumb has a metacarpal, there are no tips, and two avatars cannot be distinguished. Some senders
+send only rotations; their bones get the lengths of an adult's.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

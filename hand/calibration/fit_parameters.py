@@ -2,10 +2,10 @@
 
 Unknown and shared by all frames are the hand's size, the position and direction at which each digit starts in the palm,
 the lengths of its bones, how far each finger's DIP follows its PIP, and each marker's offset from its joint. The prior
-is a mean hand with the markers where the marker set has them, each with a standard deviation. It decides what no motion
-shows: a bone's length against an offset along it, the angle that counts as straight against an offset across the bone.
-AddBiomechanics (Werling et al. 2023) regularises scales and marker offsets in this way, MoSh (Loper et al. 2014) its
-latent markers.
+is a mean hand with the markers at the marker set's positions, each with a standard deviation. It determines what no
+motion shows: a bone's length against an offset along it, the angle that counts as straight against an offset across the
+bone. AddBiomechanics (Werling et al. 2023) regularises scales and marker offsets in this way, MoSh (Loper et al. 2014)
+its latent markers.
 """
 
 from dataclasses import dataclass, replace

@@ -29,7 +29,7 @@ def digit_tilts(problem: FitProblem, state: FitState) -> Floats:
     """Return the tilt of each digit's joints against its markers, as (5, 2): m across the line between two markers, and
     degrees.
 
-    Of the digit's pairs of markers the worst one counts, by its median over the frames; zero without a pair.
+    The largest median over the frames of the digit's pairs of markers is used; zero without a pair.
     """
     positions = problem.posed(state).positions
     tilts = np.zeros((len(DIGITS), 2))

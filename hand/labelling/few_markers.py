@@ -39,7 +39,8 @@ MAX_TIP_DEVIATION = 4.0
 TIP_SETS: dict[int, tuple[tuple[str, ...], ...]] = {5: (TIPS,), 3: ((*TIPS[:2], TIPS[4]), TIPS[:3])}
 """Number of markers -> the tips that they may show; three are the thumb's, the index finger's and one more."""
 MAX_MARKERS = 300
-"""Markers of a capture, more than the largest sets of whole bodies have: among more, few are not sought."""
+"""Maximum number of markers of a capture in which small groups are searched for, above that of the largest full-body
+sets."""
 MISSING_MARKERS = (
     "add three markers that keep their distances: at the wrist and two knuckles, or on the back of the hand"
 )
@@ -47,7 +48,7 @@ MISSING_MARKERS = (
 
 @dataclass(frozen=True, slots=True)
 class FewMarkers:
-    """A group of few markers that are as near to each other as a hand's."""
+    """A group of few markers, as close to each other as those of a hand."""
 
     sentence: str
     """A description of them for the user."""

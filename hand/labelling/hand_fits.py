@@ -1,4 +1,4 @@
-"""The best fit of a hand to trajectories that are seen together, its side, and how sure both are."""
+"""The best fit of a hand to trajectories that are seen together, with its side and the confidence in both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from .trajectories import evenly_spaced
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MIN_FILLED_SHARE = 0.6
+MIN_FILLED_FRACTION = 0.6
 """Fraction of a layout's spots that must have a marker."""
 MAX_SPOT_COST = -2.5
 """Maximum mean cost per spot for a hand; other objects cost more."""
@@ -84,7 +84,7 @@ def samples_of(windows: Sequence[Window], positions: Sequence[Floats]) -> Sample
 
 
 def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandShape]]) -> Steps[MatchedHand | None]:
-    """Find the layout and side that explain most; None where nothing fits."""
+    """Find the layout and side that explain most markers; None if nothing fits."""
     found: list[ShapeFit] = []
     for layout, shape in shapes:
         yield Progress(0.0, f"Looking for a {shape.side} hand with the set '{layout.name}'")
@@ -142,7 +142,7 @@ def is_hand(fit: ShapeFit) -> bool:
     """Return whether a fit is good enough for a hand."""
     filled_share = _filled_share(fit)
     fits = fit.cost <= MAX_SPOT_COST * len(fit.labels) * filled_share
-    return filled_share >= MIN_FILLED_SHARE and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]
+    return filled_share >= MIN_FILLED_FRACTION and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]
 
 
 def marker_margins(fit: ShapeFit) -> Floats:

@@ -20,8 +20,8 @@ from .shape_model import MarkerLayout, mean_shape, mirrored
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SEEDS = 2
-"""Fits of the best that are tried on the other side as well."""
+MAX_SEEDS = 2
+"""Number of best fits that are also tried on the other side."""
 MAX_RIVAL_EXCESS = 5.0
 """Maximum additional cost with which the other hand is improved further: the correct hand costs less from the start."""
 MAX_CHANGES = 2
@@ -32,7 +32,7 @@ MAX_MODEL_COST = 0.75
 """Maximum cost for each spot of an articulated hand: with right labels 0.2 to 0.7, with wrong ones from 0.8 on."""
 NEAR_HAND_M = 0.05
 """m from a hand's nearest marker within which a trajectory could be one of its markers."""
-MIN_MODEL_SHARE = 0.75
+MIN_MODEL_FRACTION = 0.75
 """Fraction of a layout's spots that must have a marker where only the articulated hand decides."""
 
 
@@ -82,7 +82,7 @@ def search_sides(
         starts: fits of any side to begin with.
     """
     pool = list(starts)
-    for start in sorted(starts, key=_cost)[:SEEDS]:
+    for start in sorted(starts, key=_cost)[:MAX_SEEDS]:
         yield Progress(0.0, f"Fitting a {other_side(start.side)} hand to the markers of a {start.side} one")
         pool += counterparts(shape, positions, start)
     best = improve_fit(shape, positions, min(pool, key=_cost))
@@ -123,12 +123,12 @@ def _cost(fit: ModelFit) -> float:
 
 
 def _reaches(model: ModelFit, sample: TrajectorySample) -> bool:
-    """Return whether a hand is near enough to its markers, and has one at each spot for which there would be one."""
+    """Return whether a hand is near enough to its markers, and has a marker at each spot that could have one."""
     tracks, spots = len(sample.mean_distances), len(model.labels)
     own = model.labels[model.labels < tracks]
     avoidable = min(spots - len(own), _left_over(own, sample))
     cost = model.filled_cost * len(own) + EMPTY_COST * avoidable
-    return cost <= MAX_MODEL_COST * spots and len(own) >= MIN_MODEL_SHARE * spots
+    return cost <= MAX_MODEL_COST * spots and len(own) >= MIN_MODEL_FRACTION * spots
 
 
 def _left_over(own: Ints, sample: TrajectorySample) -> int:

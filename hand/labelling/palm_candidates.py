@@ -36,7 +36,7 @@ SKIN_SD_M = 0.003
 """m, standard deviation of a palm marker through skin movement."""
 EMPTY_SPOT_COST = 2.5
 """Cost of a spot without a marker, relative to that of a marker of no hand."""
-MIN_PROMISING_SHARE = 0.6
+MIN_PROMISING_FRACTION = 0.6
 """Palms whose estimated cost is less than this fraction of the best one's, both below zero, are not tried."""
 SKIPPED_TIP_COST = 2.5
 """Cost of a fingertip with a marker beside one that usually has a marker first but has none."""
@@ -148,7 +148,7 @@ def fit_proposals(proposals: list[PalmProposal]) -> list[ShapeFit]:
     ordered = sorted(proposals, key=lambda proposal: proposal.estimated_cost)[:MAX_PROPOSALS]
     fits = []
     for proposal in ordered:
-        if proposal.estimated_cost > MIN_PROMISING_SHARE * ordered[0].estimated_cost:
+        if proposal.estimated_cost > MIN_PROMISING_FRACTION * ordered[0].estimated_cost:
             break
         sample, shape = proposal.sample, proposal.shape
         means, covariances, scale = _statistics_in_palms(

@@ -19,7 +19,8 @@ MAX_ACCELERATION = 150.0
 JUMP_RATIO = 6.0
 """Ratio of a step's change to the usual one of its column below which it is no jump."""
 NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 6, 4, 0.15
-"""The columns nearby whose common change of velocity is the hand's: at most, at least, and within how many m."""
+"""Maximum and minimum number of nearby columns whose common change of velocity is the hand's, and their maximum
+distance in m."""
 MAX_GAP_S = 0.3
 """s over which trajectories are joined; over longer gaps the hand's position is a better predictor."""
 GAP_ACCELERATION = 20.0
@@ -31,7 +32,7 @@ GAP_PENALTY = 0.1
 MIN_ERROR_RATIO = 2.0
 """A join is clear if the next best has an error this many times as large."""
 MAX_PAIRS = 20_000_000
-"""Pairs of pieces, or of positions, that are compared at most: a few seconds."""
+"""Maximum number of pairs of pieces, or of positions, that are compared: it takes a few seconds."""
 CHUNK_PAIRS = 200_000
 """Pairs that are compared at a time: some ten megabytes."""
 
@@ -157,14 +158,14 @@ def jumps(times: Floats, positions: Floats) -> Bools:
 
 
 def _step_changes(change: Floats, spans: Floats) -> Floats:
-    """Return by how much (F − 1, M) m each step differs from its more similar neighbour, from changes of velocity."""
+    """Return the difference (F − 1, M) m of each step from its more similar neighbour, from changes of velocity."""
     nothing = np.full((1, change.shape[1]), np.nan)
     result: Floats = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
     return result
 
 
 def _changes_alone(positions: Floats, changes: Floats, row: Ints, column: Ints) -> Floats:
-    """Changes (N,) of the velocity of some columns in some rows, beyond the median of the columns nearby.
+    """Changes (N,) of the velocity of some columns in some rows, relative to the median of the columns nearby.
 
     Infinite where fewer than MIN_NEIGHBOURS are near.
     """
