@@ -1,4 +1,5 @@
-"""Bundle takes for workers: long ones first and alone, short ones together, so that all workers end together."""
+"""Bundle takes for workers: long ones first and alone, short ones together, so that all workers finish at about the
+same time."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,7 +8,8 @@ from dataclasses import dataclass
 from .take_orders import TakeOrder
 
 BUNDLES_PER_WORKER = 12
-"""Minimum number of bundles of equal work: the others wait for the last one for a twelfth of a worker's share."""
+"""Minimum number of bundles per worker. With so many, workers idle at the end for at most about a twelfth of their
+time."""
 MAX_BUNDLE = 32
 """Maximum number of takes in a bundle, and so of takes to repeat if a worker dies; takes that it finished are kept."""
 TAKE_BYTES = 200_000
@@ -22,12 +24,12 @@ class Bundle:
 
     @property
     def performer(self) -> str:
-        """The performer who has to be measured first, the same of all; empty if there is none."""
+        """The performer of all takes, who must be measured first; empty if there is none."""
         return self.orders[0].performer
 
     @property
     def cost(self) -> int:
-        """Its cost relative to others."""
+        """Relative cost of the bundle."""
         return sum(map(cost_of, self.orders))
 
 

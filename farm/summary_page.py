@@ -13,7 +13,7 @@ from .take_rows import TakeRow
 from .tasks import FILE_NAMES, TAKES
 
 MAX_ROWS = 2000
-"""Takes on the page, the worst; the figures hold all."""
+"""Maximum number of takes on the page, the worst ones; the figures contain all."""
 MAX_SENTENCE = 600
 HEADS = (
     *("Take", "Over time", "Worst", "Problems", "Mean, mm", "p99, mm", "Max, mm", "Predicted", "At limits"),
@@ -31,7 +31,7 @@ class RunFacts:
     version: str
     """Knuckle's."""
     listed: int
-    """Takes that were ordered; there may be fewer rows if a run has ended early."""
+    """Number of ordered takes; there are fewer rows if a run ended early."""
     seconds: float
     """s that it took."""
     notes: tuple[str, ...] = ()

@@ -122,7 +122,7 @@ class TakeRecord:
         return (json.dumps(asdict(self)) + "\n").encode()
 
     def whole(self, folder: Path) -> dict[str, int]:
-        """Return the sizes of those of its files that are still there as they were written."""
+        """Return the sizes of those files that are still as they were written."""
         return {name: size for name, size in self.sizes.items() if _size(folder / name) == size}
 
 

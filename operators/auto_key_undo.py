@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeysBefore:
-    """The keys of bones before a drag. Holds names and numbers only, so that it stays valid after undo."""
+    """The keys of bones before a drag. It holds only names and numbers, so it stays valid after undo."""
 
     frame: float
     """The scene's frame."""

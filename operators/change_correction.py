@@ -15,7 +15,7 @@ from ..rig.keys.corrections.single_user_take import make_take_single_user
 from ..rig.keys.take_scene import armatures_of_take
 from .json_files import LoadJson, SaveJson, result_armature
 from .reports import report_message
-from .take_corrections import ShownTake, expected_take, has_take, with_factor_key
+from .take_corrections import ShownTake, has_take, required_take, with_factor_key
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -57,7 +57,7 @@ class KNUCKLE_OT_change_correction(bpy.types.Operator):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Change the correction."""
         try:
-            notes = self._change(context, expected_take(context))
+            notes = self._change(context, required_take(context))
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
@@ -135,7 +135,7 @@ class KNUCKLE_OT_save_corrections(SaveJson, bpy.types.Operator):
 
     def content(self, context: "Context") -> Any:
         """Return the corrections of the take."""
-        return to_list(expected_take(context).corrections)
+        return to_list(required_take(context).corrections)
 
 
 class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
@@ -152,7 +152,7 @@ class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
 
     def store(self, context: "Context", data: Any, where: str) -> None:
         """Add the corrections to the take."""
-        take = expected_take(context)
+        take = required_take(context)
         for correction in from_list(data, where):
             correction_id = take.new_id() if take.find(correction.id) else correction.id
             take = replace(take, corrections=(*take.corrections, replace(correction, id=correction_id)))

@@ -161,14 +161,14 @@ def update_pin(armature: "Object", rig_hand: RigHand, digit: str) -> None:
 
 
 def pin_values(armature: "Object") -> PinValues:
-    """Read where the pins are, for restore_pins."""
+    """Read the positions of the pins, for restore_pins."""
     return {
         (pin.side, pin.digit): tuple(_plain(getattr(pin, name)) for name in PIN_FIELDS) for pin in pins_on(armature)
     }
 
 
 def restore_pins(armature: "Object", values: PinValues) -> None:
-    """Restore the pins to where they were."""
+    """Restore the positions of the pins."""
     for pin in pins_on(armature):
         for name, value in zip(PIN_FIELDS, values.get((pin.side, pin.digit), ()), strict=False):
             setattr(pin, name, value)
@@ -186,7 +186,7 @@ def unpin(armature: "Object", wanted: "Callable[[Any], bool]") -> int:
         try:
             pinned.knuckle_pins.remove(number)
         except TypeError:
-            # A library override cannot remove what its linked file has.
+            # A library override cannot remove pins of its linked file.
             pinned.knuckle_pins[number].released = True
     return len(let_go)
 

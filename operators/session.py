@@ -63,7 +63,7 @@ class DragTargets:
 
 @dataclass(frozen=True, slots=True)
 class PickedTip:
-    """The fingertip that was picked last of several under the mouse, after which the next one comes."""
+    """The fingertip picked last among several under the mouse; the next press picks the one after it."""
 
     mouse: tuple[int, int]
     """Pixels in its region."""
@@ -177,7 +177,7 @@ class Session:
     """Blender's handle of the shell command."""
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Reset all fields."""
         fresh = Session()
         for entry in fields(self):
             setattr(self, entry.name, getattr(fresh, entry.name))
