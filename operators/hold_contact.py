@@ -35,7 +35,7 @@ from .correction_range import (
     hand_property,
     last_property,
 )
-from .job import AgreedJob, no_job_runs
+from .job import ConfirmedJob, no_job_runs
 from .reports import report_message
 from .review import BeforeMend
 from .rig_hands import DIGIT_ITEMS
@@ -127,7 +127,7 @@ def objects_to_touch(_operator: Any, context: "Context", typed: str) -> list[str
     )
 
 
-class KNUCKLE_OT_hold_contact(AgreedJob, RangeOperator, bpy.types.Operator):
+class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
     """Keep a fingertip on another digit, the palm or an object over a range of frames, without slip, as a correction
     that a new solve keeps. If the fingertip comes from far away, the blends take some of these frames"""
 

@@ -23,7 +23,7 @@ from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
 from ..solvers import LABELS, SMOOTHING_LABELS
 from .correction_range import RangeOperator, blend_property, chosen_side, first_property, hand_property, last_property
-from .job import AgreedJob, no_job_runs
+from .job import ConfirmedJob, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
 from .reports import report_message
@@ -71,7 +71,7 @@ class TakeEdits:
         return edits_in(self.frames, (*self.ranges, own) if len(own) == 2 else self.ranges)
 
 
-class _SolveAgainJob(AgreedJob):
+class _SolveAgainJob(ConfirmedJob):
     """Mixin of jobs that solve ranges of the take again."""
 
     @classmethod

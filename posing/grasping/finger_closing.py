@@ -20,18 +20,18 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CONTACT_DISTANCE_M = 1e-4
-"""m, points within this distance of their greatest depth touch."""
+"""m, points within this distance of their maximum depth touch."""
 EXACT_DISTANCE_M = 1e-3
 """m, distances below this are computed exactly."""
 MAX_STEPS = 80
-"""Greatest number of steps."""
+"""Maximum number of steps."""
 STEP_FRACTION = 0.9
 """Fraction of the free distance that a step uses. It is below 1 because lever arms grow a little while other joints
 bend."""
 PAD_DEPTH_M = 0.3e-3
-"""m, greatest depth to which skin may be pressed in where it touches."""
+"""m, maximum depth to which skin may be pressed in where it touches."""
 CREASE_DEPTH_M = 0.8e-3
-"""m, greatest depth to which skin may be pressed in at the base of a phalanx, where it folds."""
+"""m, maximum depth to which skin may be pressed in at the base of a phalanx, where it folds."""
 CREASE_FRACTION = 0.4
 """Fraction of a phalanx that is its crease."""
 
@@ -99,10 +99,10 @@ class Closing:
     skin: SkinPoints
     distance: Distance
     contact_distance: float = CONTACT_DISTANCE_M
-    """m, points within this distance of their greatest depth touch."""
+    """m, points within this distance of their maximum depth touch."""
     press_share: float = 1.0
-    """Fraction of `depths` to which skin may be pressed in; 0 for a sheet without an inside, which skin would pass
-    through."""
+    """Fraction of `press_depths` to which skin may be pressed in; 0 for a sheet without an inside, which skin would
+    pass through."""
 
     def close(
         self,
@@ -146,14 +146,14 @@ class Closing:
             progress.advance(free, points, frames)
         return progress.touching(angles, bounds.exact(points), points)
 
-    def approach(self, roots: Floats, angles: Floats, directions: Floats, greatest: float) -> Floats:
-        """Return distances (F,) m, up to `greatest`, that hands can move along unit vectors (F, 3) without contact."""
+    def approach(self, roots: Floats, angles: Floats, directions: Floats, maximum: float) -> Floats:
+        """Return distances (F,) m, up to `maximum`, that hands can move along unit vectors (F, 3) without contact."""
         points = self.skin.posed(joint_frames(self.hand, Pose(self.hand, roots, angles)))
         travelled = np.zeros(len(roots))
         bounds = _DistanceBounds(self.distance)
         for _ in range(MAX_STEPS):
             free = bounds.at_least(points + (travelled[:, None] * directions)[:, None]).min(axis=1)
-            step = np.minimum(np.maximum(free - CONTACT_DISTANCE_M, 0.0), greatest - travelled)
+            step = np.minimum(np.maximum(free - CONTACT_DISTANCE_M, 0.0), maximum - travelled)
             travelled = travelled + step
             if not np.any(step > CONTACT_DISTANCE_M):
                 break
@@ -200,7 +200,7 @@ class _Progress:
     joint_speeds: Floats
     """(F, 3)"""
     rates: Floats
-    """(F, 5, 3) rad, greatest rotation of each joint over its range, times its speed."""
+    """(F, 5, 3) rad, maximum rotation of each joint over its range, times its speed."""
     rows: list[list[NDArray[np.int64]]]
     """Points of the skin, by digit and phalanx."""
     dofs: list[list[NDArray[np.int64]]]
@@ -208,11 +208,11 @@ class _Progress:
 
     @classmethod
     def of(
-        cls, hand: HandModel, skin: SkinPoints, away: Floats, joint_speeds: Floats, digits: tuple[int, ...]
+        cls, hand: HandModel, skin: SkinPoints, ranges: Floats, joint_speeds: Floats, digits: tuple[int, ...]
     ) -> "_Progress":
-        """Return the start of motions by angles `away` (F, D) rad."""
+        """Return the start of motions through angle ranges (F, D) rad."""
         dofs = [[np.flatnonzero(hand.axis_joint == joint) for joint in joints] for joints in LINKS]
-        rates = np.stack([np.stack([away[:, rows].sum(axis=1) for rows in joints], -1) for joints in dofs], 1)
+        rates = np.stack([np.stack([ranges[:, rows].sum(axis=1) for rows in joints], -1) for joints in dofs], 1)
         # Skin of the palm that moves with a digit counts as its first phalanx.
         palm = skin.digit < 0
         digit, link = np.where(palm, skin.moving_digit, skin.digit), np.where(palm, 0, skin.link)
@@ -229,10 +229,10 @@ class _Progress:
                 progress[:, dofs] = self.bent[:, digit, link, None]
         return progress
 
-    def stop(self, free: Floats, near: float) -> None:
-        """Stop the joints before skin that touches, and those that are done; free: (F, V) m of free distance."""
+    def stop(self, free: Floats, contact_distance: float) -> None:
+        """Stop the joints before skin that touches, and those that are done; free: (F, V) m, free distances."""
         for digit, link, rows in self._skins():
-            touches = free[:, rows].min(axis=1) <= near
+            touches = free[:, rows].min(axis=1) <= contact_distance
             self.stopped[:, digit, : link + 1] |= touches[:, None]
         self.stopped |= self.bent >= 1.0 - 1e-9
 

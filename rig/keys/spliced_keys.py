@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 VALUE_TOLERANCE = 0.05
-"""Maximum difference of channel values that count as equal."""
+"""Maximum difference between channel values of the same rotation; larger ones have jumped by a full turn or in sign."""
 BISECTIONS = 50
 """Number of bisections, enough for double precision."""
 KEY_SETTINGS = {
@@ -39,7 +39,7 @@ KEY_SETTINGS = {
     "amplitude": (1, np.float32),
     "period": (1, np.float32),
 }
-"""Properties of a key besides its frame and value: numbers and their type."""
+"""Properties of a key besides its frame and value -> count and type of their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def played_take(armature: "Object") -> "Action":
 
 
 def splice_keys(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, blend: Blend) -> "Action":
-    """Key the hands of one armature at scene frames (F,) in the take that it plays, and return that.
+    """Key the hands of one armature at scene frames (F,) in the take that it plays; return the take.
 
     The keyed bones' keys between the first and the last of the frames are replaced; all others stay. If it raises
     RigError, nothing has changed.
@@ -82,8 +82,8 @@ def splice_keys(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, 
     action = played_take(armature)
     pieces = list(motion_of_hands(armature, hands, frames))
     bag = action.layers[0].strips[0].channelbag(armature.animation_data.action_slot, ensure=True)
-    for of_bone in zip(*pieces, strict=True):
-        _splice_bone(armature, bag, concatenated(of_bone), frames, blend)
+    for bone_pieces in zip(*pieces, strict=True):
+        _splice_bone(armature, bag, concatenated(bone_pieces), frames, blend)
     return action
 
 
@@ -97,11 +97,11 @@ def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Float
         write_curves(bag, [BoneCurves(bone.name, channel, frames[: len(rotations)], rotations)])
     elif not values.static:
         old, weights = evaluated_channels(curves, frames), _weights(curves, frames, blend)
-        mixed = rot.slerp(rotation_channels.rotations(old, mode), values.rotations, weights[:, None])
-        near = near_channels(mixed, mode, old[0])
+        blended = rot.slerp(rotation_channels.rotations(old, mode), values.rotations, weights[:, None])
+        new = near_channels(blended, mode, old[0])
         # Where only the old keys have weight, they stay unchanged: quaternion keys need not have unit length.
-        kept = (weights == 0) & (np.abs(near - old).max(axis=1) < VALUE_TOLERANCE)
-        _replace(curves, frames, np.where(kept[:, None], old, near))
+        kept = (weights == 0) & (np.abs(new - old).max(axis=1) < VALUE_TOLERANCE)
+        _replace(curves, frames, np.where(kept[:, None], old, new))
     if values.locations is None:
         return
     curves = _curves(bag, path + "location", 3)
@@ -143,8 +143,8 @@ def _evaluated(curve: "FCurve", frames: Floats) -> Floats:
 
 def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
     keyed = [key_values(curve, "co")[::2] for curve in curves]
-    before = any(of_curve.min() < frames[0] - FRAME_TOLERANCE for of_curve in keyed)
-    after = any(of_curve.max() > frames[-1] + FRAME_TOLERANCE for of_curve in keyed)
+    before = any(key_frames.min() < frames[0] - FRAME_TOLERANCE for key_frames in keyed)
+    after = any(key_frames.max() > frames[-1] + FRAME_TOLERANCE for key_frames in keyed)
     return blend.weights(frames, before, after)
 
 
@@ -182,14 +182,14 @@ def replace_keys(curve: "FCurve", *ranges: NDArray[np.float32]) -> None:
     for name, direction in (("handle_left", -1.0), ("handle_right", 1.0)):
         settings[name][count:] = new + np.array([direction / 3, 0.0], np.float32)
     outside, start = np.ones(count, bool), count
-    for of_range in ranges:
-        for row, side in ((start, "left"), (start + len(of_range) - 1, "right")):
-            before = int(np.argmin(np.abs(co[:count, 0] - co[row, 0])))
-            if abs(co[before, 0] - co[row, 0]) < FRAME_TOLERANCE:
-                _keep_handle(settings, co[row] - co[before], (before, row), side)
-        first, last = of_range[0, 0] - FRAME_TOLERANCE, of_range[-1, 0] + FRAME_TOLERANCE
+    for new_keys in ranges:
+        for row, side in ((start, "left"), (start + len(new_keys) - 1, "right")):
+            old_row = int(np.argmin(np.abs(co[:count, 0] - co[row, 0])))
+            if abs(co[old_row, 0] - co[row, 0]) < FRAME_TOLERANCE:
+                _keep_handle(settings, co[row] - co[old_row], (old_row, row), side)
+        first, last = new_keys[0, 0] - FRAME_TOLERANCE, new_keys[-1, 0] + FRAME_TOLERANCE
         outside &= (co[:count, 0] < first) | (co[:count, 0] > last)
-        start += len(of_range)
+        start += len(new_keys)
     rows = np.concatenate([np.flatnonzero(outside), np.arange(count, len(co))])
     rows = rows[np.argsort(co[rows, 0], kind="stable")]
     points.clear()
@@ -253,27 +253,27 @@ def subdivided(corners: Floats, frame: float) -> tuple[Floats, Floats]:
     """
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
-        part = (low + high) / 2
+        parameter = (low + high) / 2
         levels = [corners]
         while len(levels[-1]) > 1:
-            levels.append(levels[-1][:-1] + part * np.diff(levels[-1], axis=0))
-        low, high = (part, high) if levels[-1][0, 0] < frame else (low, part)
+            levels.append(levels[-1][:-1] + parameter * np.diff(levels[-1], axis=0))
+        low, high = (parameter, high) if levels[-1][0, 0] < frame else (low, parameter)
     return np.stack([level[0] for level in levels]), np.stack([level[-1] for level in reversed(levels)])
 
 
 def _keep_handle(
-    settings: dict[str, NDArray[Any]], moved: NDArray[np.float32], rows: tuple[int, int], side: str
+    settings: dict[str, NDArray[Any]], shift: NDArray[np.float32], rows: tuple[int, int], side: str
 ) -> None:
     """Copy the handle that points out of the range from the replaced key to the new one; rows: of the old key and the
     new one.
 
-    moved: (2,) from the old key to the new one.
+    shift: (2,) frame and value of the new key minus those of the old one.
     """
-    before, row = rows
-    settings[f"handle_{side}"][row] = settings[f"handle_{side}"][before] + moved
-    settings[f"handle_{side}_type"][row] = key_enum(f"handle_{side}_type", "FREE")
+    old, new = rows
+    settings[f"handle_{side}"][new] = settings[f"handle_{side}"][old] + shift
+    settings[f"handle_{side}_type"][new] = key_enum(f"handle_{side}_type", "FREE")
     if side == "right":
-        settings["interpolation"][row] = settings["interpolation"][before]
+        settings["interpolation"][new] = settings["interpolation"][old]
 
 
 def _read(points: Any, name: str, width: int, kind: Any) -> NDArray[Any]:
