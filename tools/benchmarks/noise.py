@@ -217,7 +217,8 @@ def _figures(solved_hand: SolvedHand) -> str:
     at_tips = errors[:, np.isin(joints, ends)]
     return (
         f"{largest[0]:.0f}, {max(largest[1:]):.0f} | {jitter:.2f} | {angle_jitter:.2f} "
-        f"| {np.sqrt(np.nanmean(errors**2)):.2f} | {np.nanmean(at_tips):.2f} / {np.nanquantile(at_tips, 0.99):.2f} / {np.nanmax(at_tips):.1f}"
+        f"| {np.sqrt(np.nanmean(errors**2)):.2f} "
+        f"| {np.nanmean(at_tips):.2f} / {np.nanquantile(at_tips, 0.99):.2f} / {np.nanmax(at_tips):.1f}"
     )
 
 
