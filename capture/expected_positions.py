@@ -114,10 +114,10 @@ class PathExpectations:
         if not known:
             return True
         known.sort(key=lambda entry: entry[0][1] - entry[0][0])
-        for (least, most), neighbour in known[:2]:
+        for (minimum, maximum), neighbour in known[:2]:
             found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, neighbour]))
-            room = (most - least) / 2 + HARMLESS
-            if least - room <= found <= most + room:
+            room = (maximum - minimum) / 2 + HARMLESS
+            if minimum - room <= found <= maximum + room:
                 return True
         return False
 

@@ -135,9 +135,9 @@ def _sorted_by_name(names: tuple[str, ...], positions: Floats) -> tuple[tuple[st
     return tuple(names[index] for index in order), positions[:, order]
 
 
-def _abbreviated(warnings: tuple[str, ...], most: int = 3) -> tuple[str, ...]:
-    more = len(warnings) - most
-    return warnings if more <= 0 else (*warnings[:most], f"and {more} more hands seen as briefly")
+def _abbreviated(warnings: tuple[str, ...], maximum: int = 3) -> tuple[str, ...]:
+    more = len(warnings) - maximum
+    return warnings if more <= 0 else (*warnings[:maximum], f"and {more} more hands seen as briefly")
 
 
 def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:

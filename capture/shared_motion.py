@@ -46,8 +46,8 @@ def _moved(before: Floats, after: Floats, weights: Floats, points: Floats) -> Fl
 
     The least-squares rigid motion, Kabsch 1976, with a weight against rotation.
     """
-    share = (weights / weights.sum(axis=1, keepdims=True))[..., None]
-    start, end = ((share * positions).sum(axis=1, keepdims=True) for positions in (before, after))
-    moments = (share * (after - end)).swapaxes(1, 2) @ (before - start) + REST_M**2 * np.eye(3)
+    normalised = (weights / weights.sum(axis=1, keepdims=True))[..., None]
+    start, end = ((normalised * positions).sum(axis=1, keepdims=True) for positions in (before, after))
+    moments = (normalised * (after - end)).swapaxes(1, 2) @ (before - start) + REST_M**2 * np.eye(3)
     moved: Floats = (points - start) @ rot.nearest_rotation(moments).swapaxes(1, 2) + end
     return moved

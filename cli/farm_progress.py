@@ -56,8 +56,8 @@ class FarmProgress:
         if not self._terminal:
             self._print(line)
             return
-        share = self._done / self._takes
-        bar = f"[{'=' * round(BAR * share):<{BAR}}] {100 * share:3.0f} %"
+        fraction = self._done / self._takes
+        bar = f"[{'=' * round(BAR * fraction):<{BAR}}] {100 * fraction:3.0f} %"
         print(f"\r\033[K{bar} {printable(line)}", end="", file=sys.stderr, flush=True)
 
     def _line(self, workers: int, unmeasured: int) -> str:

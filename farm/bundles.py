@@ -44,13 +44,13 @@ def bundles_of(orders: Iterable[TakeOrder], workers: int) -> tuple[Bundle, ...]:
     for order in sorted(orders, key=lambda order: (-cost_of(order), order.name)):
         by_performer[order.performer].append(order)
     whole = sum(cost_of(order) for group in by_performer.values() for order in group)
-    share = whole / (max(workers, 1) * BUNDLES_PER_WORKER)
+    target_cost = whole / (max(workers, 1) * BUNDLES_PER_WORKER)
     found: list[Bundle] = []
     for group in by_performer.values():
         bundle: list[TakeOrder] = []
         cost = 0
         for order in group:
-            if bundle and (cost + cost_of(order) > share or len(bundle) == MAX_BUNDLE):
+            if bundle and (cost + cost_of(order) > target_cost or len(bundle) == MAX_BUNDLE):
                 found.append(Bundle(tuple(bundle)))
                 bundle, cost = [], 0
             bundle.append(order)

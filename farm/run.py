@@ -75,12 +75,12 @@ class FarmRun:
 
     def _submit(self) -> None:
         """Give the scheduler work until it has enough: performers first, then bundles whose performer is known."""
-        most = BUNDLES_AHEAD * max(self.workers.count(), 1)
-        while self.measuring and len(self.running) < most:
+        max_bundles = BUNDLES_AHEAD * max(self.workers.count(), 1)
+        while self.measuring and len(self.running) < max_bundles:
             candidates = self.measuring.pop(0)
             self.running[self.workers.executor.submit(measure_performer, candidates[0], self.settings)] = candidates
         ready = (bundle for bundle in self.waiting if bundle.performer not in self._unmeasured)
-        chosen = [bundle for bundle, _ in zip(ready, range(most - len(self.running)), strict=False)]
+        chosen = [bundle for bundle, _ in zip(ready, range(max_bundles - len(self.running)), strict=False)]
         for bundle in chosen:
             self.waiting.remove(bundle)
             orders = tuple(map(self._measured, bundle.orders))

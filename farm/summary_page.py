@@ -114,7 +114,10 @@ def _row(row: TakeRow) -> Html:
             _number(value, f"{value:.2f}" if value is not None else "–")
             for value in (row.mean_mm, row.p99_mm, row.max_mm)
         ),
-        *(_number(share, f"{share:.1%}" if share is not None else "–") for share in (row.predicted, row.at_limit)),
+        *(
+            _number(fraction, f"{fraction:.1%}" if fraction is not None else "–")
+            for fraction in (row.predicted, row.at_limit)
+        ),
         _number(row.depth_mm, f"{row.depth_mm:.1f}" if row.depth_mm is not None else "–"),
         _number(row.frames, f"{row.frames:,}"),
         _number(row.seconds, f"{row.seconds:.1f}"),

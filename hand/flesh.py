@@ -190,10 +190,10 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
     return Touches(depth, points, np.stack([s, t]))
 
 
-def radius_at(flesh: Flesh, capsules: int | Ints, shares: float | NDArray[np.floating]) -> Floats:
+def radius_at(flesh: Flesh, capsules: int | Ints, fractions: float | NDArray[np.floating]) -> Floats:
     """Return the radii (N,) m of capsules (N,), or of one, at fractions (N,) of their axes."""
     ends = flesh.radii.take(capsules, axis=0)
-    found: Floats = ends[..., 0] + shares * (ends[..., 1] - ends[..., 0])
+    found: Floats = ends[..., 0] + fractions * (ends[..., 1] - ends[..., 0])
     return found
 
 

@@ -230,20 +230,20 @@ class SiteChains:
 def site_chains(hand: HandModel, sites: tuple[int, ...]) -> SiteChains:
     """Return chains to some of a hand's sites; cached, since hands are immutable."""
     found = [_chain(hand, site) for site in sites]
-    most = max([1, *(len(dofs) for dofs, _, _ in found)])
-    dofs = np.full((len(sites), most), ROOT_DOFS + hand.dofs)
-    before = np.tile(np.eye(4), (len(sites), most, 1, 1))
-    axes, ends = np.zeros((len(sites), most, 3)), np.ones((len(sites), 4, 1))
+    longest = max([1, *(len(dofs) for dofs, _, _ in found)])
+    dofs = np.full((len(sites), longest), ROOT_DOFS + hand.dofs)
+    before = np.tile(np.eye(4), (len(sites), longest, 1, 1))
+    axes, ends = np.zeros((len(sites), longest, 3)), np.ones((len(sites), 4, 1))
     for row, (own, frames, end) in enumerate(found):
         dofs[row, : len(own)] = np.array(own, int) + ROOT_DOFS
         before[row, : len(own)] = np.array(frames).reshape(-1, 4, 4)
         axes[row, : len(own)] = hand.axes[own].reshape(-1, 3)
         ends[row, :3, 0] = end
-    sine, cosine = np.zeros((2, len(sites), most, 4, 4))
+    sine, cosine = np.zeros((2, len(sites), longest, 4, 4))
     sine[..., :3, :3] = cross_matrix(axes)
     cosine[..., :3, :3] = sine[..., :3, :3] @ sine[..., :3, :3]
     steps = np.stack([before, before @ sine, before @ cosine])
-    above = np.triu(np.ones((most, most)))
+    above = np.triu(np.ones((longest, longest)))
     return SiteChains(dofs, above, 1.0 - above, steps, axes[..., None], ends)
 
 

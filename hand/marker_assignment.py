@@ -120,9 +120,9 @@ def start_assignment(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
     return MarkerAssignment(side, chosen, others)
 
 
-def combine(hands: Mapping[Side, MarkerAssignment], least: int) -> Groups:
+def combine(hands: Mapping[Side, MarkerAssignment], minimum: int) -> Groups:
     """Return the marker map of the hands that have at least so many markers."""
-    return {side: hand.spots for side, hand in hands.items() if len(hand.spots) >= least}
+    return {side: hand.spots for side, hand in hands.items() if len(hand.spots) >= minimum}
 
 
 @cache

@@ -26,7 +26,7 @@ def wrist_bend(forearm: Floats, side: Side) -> tuple[Floats, Floats]:
     deviating = np.where(to_thumb > 0, RADIAL, ULNAR)
     aside = np.hypot(forearm[..., 0], forearm[..., 2])
     across = np.divide(1.0, aside, out=np.zeros_like(aside), where=aside > 1e-9)
-    most = 1.0 / np.maximum(
+    max_bend = 1.0 / np.maximum(
         np.hypot(forearm[..., 2] * across / flexing, forearm[..., 0] * across / deviating), 1.0 / FLEXION
     )
-    return bend, np.maximum(bend - most - MARGIN, 0.0)
+    return bend, np.maximum(bend - max_bend - MARGIN, 0.0)

@@ -124,9 +124,9 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
             continue
         position = np.array(pin.place)
         if pin.kind == "OBJECT":
-            corners, shares = tuple(pin.corners), tuple(pin.shares)
+            corners, fractions = tuple(pin.corners), tuple(pin.shares)
             position = anchor_position(
-                pin.target, SurfaceAnchor(tuple(pin.home), corners, shares, tuple(pin.place), pin.vertices)
+                pin.target, SurfaceAnchor(tuple(pin.home), corners, fractions, tuple(pin.place), pin.vertices)
             )
         other_digit = pin.other if pin.kind == "DIGIT" else None
         found.append(Pin(pin.digit, size * position if other_digit else position, other_digit))

@@ -269,11 +269,11 @@ def _label_warnings(found: Labelling, labels: list[list[str]]) -> list[str]:
     warnings = []
     for hand, hand_labels in zip(found.hands, labels, strict=True):
         confidence = {label: float(hand.confidence[c]) for c, label in enumerate(hand_labels) if label}
-        least = min(confidence, key=lambda label: confidence[label])
+        least_certain = min(confidence, key=lambda label: confidence[label])
         text = (
             f"{len(confidence)} markers of the {hand.side} hand were labelled by shape and motion "
             f"({hand.layout.name}), the side with a confidence of {hand.side_confidence:.2f}, the least certain "
-            f"marker, {least}, with {confidence[least]:.2f}"
+            f"marker, {least_certain}, with {confidence[least_certain]:.2f}"
         )
         doubtful = [label for label in confidence if confidence[label] < DOUBTFUL_CONFIDENCE]
         warnings.append(text + (f"; doubtful: {', '.join(doubtful)}" if doubtful else ""))

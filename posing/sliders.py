@@ -232,8 +232,8 @@ class _HandPath:
         ends = np.vstack([self.knots[np.abs(self.values) <= 1.0], angles])
         room = np.maximum(np.where(offset > 0, ends.max(axis=0) - goal, goal - ends.min(axis=0)), 0.0)
         apart = np.abs(offset) > 1e-12
-        share = np.min(room[apart] / np.abs(offset[apart]), initial=1.0)
-        moved: Floats = goal + share * offset
+        fraction = np.min(room[apart] / np.abs(offset[apart]), initial=1.0)
+        moved: Floats = goal + fraction * offset
         return moved
 
     def value(self, angles: Floats) -> float:

@@ -87,12 +87,12 @@ class MeshShell:
         a, b, c = np.moveaxis(self.vertices[self.triangles[rows]], 1, 0)
         whole = np.cross(b - a, c - a)
         size = np.maximum((whole * whole).sum(axis=1), 1e-300)
-        shares = np.stack(
+        fractions = np.stack(
             [(np.cross(q - p, feet - p) * whole).sum(axis=1) / size for p, q in ((b, c), (c, a), (a, b))], -1
         )
-        near = shares < ON_EDGE
+        near = fractions < ON_EDGE
         count = near.sum(axis=1)
-        which = np.where(count == 0, 0, np.where(count == 1, 1 + near.argmax(axis=1), 4 + shares.argmax(axis=1)))
+        which = np.where(count == 0, 0, np.where(count == 1, 1 + near.argmax(axis=1), 4 + fractions.argmax(axis=1)))
         return self.normals[which, rows]
 
 
@@ -116,8 +116,8 @@ class Solid:
 
     def distance(self, points: Floats) -> Floats:
         """Return signed distances (N,) m of points (N, 3), negative inside, where the true depth may be larger."""
-        least: Floats = np.min([shell.distance(points) for shell in self.shells], axis=0)
-        return least
+        min_distances: Floats = np.min([shell.distance(points) for shell in self.shells], axis=0)
+        return min_distances
 
     def nearest_facing(self, points: Floats, outside: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the same of the shell that each point is deepest in, or nearest to; see MeshShell."""
@@ -187,12 +187,12 @@ def _pieces(triangles: Ints, count: int) -> Ints:
     """Return labels (T,) of connected triangles; count: number of vertices."""
     label = np.arange(count)
     while True:
-        least = label.copy()
-        np.minimum.at(least, triangles.reshape(-1), np.repeat(label[triangles].min(axis=1), 3))
-        least = least[least]
-        if np.array_equal(least, label):
+        min_label = label.copy()
+        np.minimum.at(min_label, triangles.reshape(-1), np.repeat(label[triangles].min(axis=1), 3))
+        min_label = min_label[min_label]
+        if np.array_equal(min_label, label):
             return label[triangles[:, 0]]
-        label = least
+        label = min_label
 
 
 def _is_hollow_in(vertices: Floats, inner: Ints, outer: Ints) -> bool:

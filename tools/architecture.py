@@ -130,13 +130,13 @@ def drawn_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
 
 def drawing(rooms: Mapping[str, Room], rows: list[list[str]]) -> str:
     """Draw the rooms as SVG."""
-    places: dict[str, tuple[float, float]] = {}
+    positions: dict[str, tuple[float, float]] = {}
     for number, row in enumerate(rows):
         left = (WIDTH - len(row) * BOX - (len(row) - 1) * GAP) / 2
-        places |= {name: (left + k * (BOX + GAP), number * (HEIGHT + RISE) + 1) for k, name in enumerate(row)}
+        positions |= {name: (left + k * (BOX + GAP), number * (HEIGHT + RISE) + 1) for k, name in enumerate(row)}
     height = len(rows) * (HEIGHT + RISE) - RISE + 2
-    marks = [arrow(places[first], places[second]) for first, second in drawn_arrows(rooms)]
-    marks += [box(rooms[name], *place) for name, place in places.items()]
+    marks = [arrow(positions[first], positions[second]) for first, second in drawn_arrows(rooms)]
+    marks += [box(rooms[name], *position) for name, position in positions.items()]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">'
         f"<style>{STYLE}</style>"

@@ -48,11 +48,15 @@ def passes() -> str:
     )
     parts = []
     for column, (words, points, last) in enumerate(panels):
-        place = _placer(column, 68.0, (1.15, 0.55))
+        to_picture = _placer(column, 68.0, (1.15, 0.55))
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
         if last is not None:
-            parts.append(svg.path(place(last), svg.INK, 3, 0.4))
-        parts += [svg.path(place(points), BLUE, 5), *_dots(place(points), BLUE), *_dots(place(goal[None]), RED, 5)]
+            parts.append(svg.path(to_picture(last), svg.INK, 3, 0.4))
+        parts += [
+            svg.path(to_picture(points), BLUE, 5),
+            *_dots(to_picture(points), BLUE),
+            *_dots(to_picture(goal[None]), RED, 5),
+        ]
     drawing: str = svg.page("A pass of FABRIK, inwards and outwards", parts, 3 * CELL, CELL)
     return drawing
 
@@ -99,15 +103,15 @@ def trees() -> str:
     )
     parts = []
     for column, (words, skeleton, goals) in enumerate(panels):
-        place = _placer(column, 70.0, (0.1, 0.95))
+        to_picture = _placer(column, 70.0, (0.1, 0.95))
         named = {name: np.array([goal]) for name, goal in goals.items()}
         pose, _ = solve(skeleton, goals_by_name(skeleton, named), settings=TreeSettings(follow=False))
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
-        parts += [svg.path(place(bone), svg.INK, 3, 0.4) for bone in _bones(skeleton, _rest(skeleton))]
-        parts += [svg.path(place(bone), BLUE, 5) for bone in _bones(skeleton, pose.positions[0])]
-        parts += _dots(place(pose.positions[0, :, :2]), BLUE)
+        parts += [svg.path(to_picture(bone), svg.INK, 3, 0.4) for bone in _bones(skeleton, _rest(skeleton))]
+        parts += [svg.path(to_picture(bone), BLUE, 5) for bone in _bones(skeleton, pose.positions[0])]
+        parts += _dots(to_picture(pose.positions[0, :, :2]), BLUE)
         for goal in named.values():
-            parts += _dots(place(goal[:, :2]), RED, 5)
+            parts += _dots(to_picture(goal[:, :2]), RED, 5)
     drawing: str = svg.page("Chains and trees that were solved", parts, len(panels) * CELL, CELL)
     return drawing
 
@@ -132,14 +136,18 @@ def cones() -> str:
     edge = edge * np.where(edge >= 0, widths[:2], widths[2:])
     outside = np.deg2rad([[100.0, 40.0], [60.0, -70.0], [-60.0, -40.0], [-50.0, 30.0], [30.0, 60.0]])
     inside = swing_twist_limits.clamp_swing(widths, outside)
-    place = _placer(0, 60.0, (-0.55, 0.0))
+    to_picture = _placer(0, 60.0, (-0.55, 0.0))
     axes = (np.array([[-1.2, 0.0], [2.1, 0.0]]), np.array([[0.0, -1.3], [0.0, 1.3]]))
-    parts = [svg.path(place(ends), svg.INK, 1) for ends in axes]
-    parts.append(svg.path(place(edge), BLUE, 3))
+    parts = [svg.path(to_picture(ends), svg.INK, 1) for ends in axes]
+    parts.append(svg.path(to_picture(edge), BLUE, 3))
     for angle, at in ((90, (1.8, -0.16)), (30, (-0.25, 0.6)), (25, (-0.7, 0.1)), (55, (-0.25, -1.12))):
-        parts.append(svg.text(*place(np.array([at]))[0], f"{angle}°"))
+        parts.append(svg.text(*to_picture(np.array([at]))[0], f"{angle}°"))
     for pair in np.stack([outside, inside], 1):
-        parts += [svg.path(place(pair), svg.INK, 1.5), *_dots(place(pair[:1]), svg.INK), *_dots(place(pair[1:]), RED)]
+        parts += [
+            svg.path(to_picture(pair), svg.INK, 1.5),
+            *_dots(to_picture(pair[:1]), svg.INK),
+            *_dots(to_picture(pair[1:]), RED),
+        ]
     drawing: str = svg.page("An irregular cone, in the angles of the swing", parts, 1.7 * CELL, CELL)
     return drawing
 
@@ -158,15 +166,15 @@ def swivel() -> str:
     points = arms.frames(arm, pose, np.zeros(3))[..., :3, 3]
     parts = []
     for column, (words, across) in enumerate((("From the side", 2), ("From before", 0))):
-        place = _placer(column, 270.0, (0.12 if across == 2 else 0.02, -0.17))
+        to_picture = _placer(column, 270.0, (0.12 if across == 2 else 0.02, -0.17))
         seen = points[..., [across, 1]] * [1, -1]
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
-        parts.append(svg.path(place(seen[:, 1]), svg.INK, 1.5))
-        parts += [svg.path(place(seen[k]), svg.INK, 2.5, 0.4) for k in range(0, 60, 10)]
+        parts.append(svg.path(to_picture(seen[:, 1]), svg.INK, 1.5))
+        parts += [svg.path(to_picture(seen[k]), svg.INK, 2.5, 0.4) for k in range(0, 60, 10)]
         parts += [
-            svg.path(place(seen[30]), BLUE, 5),
-            *_dots(place(seen[30, :2]), BLUE),
-            *_dots(place(seen[30, 2:]), RED),
+            svg.path(to_picture(seen[30]), BLUE, 5),
+            *_dots(to_picture(seen[30, :2]), BLUE),
+            *_dots(to_picture(seen[30, 2:]), RED),
         ]
     drawing: str = svg.page("An arm's elbow on its circle", parts, 2 * CELL, CELL)
     return drawing

@@ -97,11 +97,11 @@ def _motion(rng: np.random.Generator, hand: HandModel, frames: int) -> Floats:
     stops = frames // step + 2
     chosen = [angles(hand, str(name)) for name in rng.choice([*POSES], stops)]
     at = np.arange(frames) / step
-    share = np.clip(1.4 * (at % 1.0) - 0.2, 0.0, 1.0)
-    share = (share * share * (3 - 2 * share))[:, None]
+    fraction = np.clip(1.4 * (at % 1.0) - 0.2, 0.0, 1.0)
+    fraction = (fraction * fraction * (3 - 2 * fraction))[:, None]
     before = at.astype(int)
     poses = np.array(chosen)
-    found: Floats = (1 - share) * poses[before] + share * poses[before + 1]
+    found: Floats = (1 - fraction) * poses[before] + fraction * poses[before + 1]
     return found
 
 

@@ -145,8 +145,8 @@ def null_coefficients(function: Function, arguments: dict[str, MultiVector]) -> 
     """Return the value of a formula, by blade of the null basis."""
     found = dict.fromkeys(blades(), sympy.Integer(0))
     for key, coefficient in eval(function.formula, {**NAMES, **arguments}).items():
-        for name, share in to_null()[key]:
-            found[name] += share * coefficient
+        for name, fraction in to_null()[key]:
+            found[name] += fraction * coefficient
     return {name: sympy.expand(coefficient) for name, coefficient in found.items()}
 
 

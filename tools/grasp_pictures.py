@@ -130,8 +130,10 @@ def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixe
     skin = flesh_of(armature, found, held).posed(hand_frames(done, seen.root, seen.angles))[0]
     points = np.concatenate([skin, things.evaluated(thing)[0]])
     mirror = np.diag([1.0 if held.hand.side == "right" else -1.0, 1.0, 1.0])
-    turn = seen.root[0, :3, :3] @ mirror
-    return [tile(points, (turn @ np.array(back), turn @ np.array(up)), pixels) for back, up in map(VIEWS.get, names)]
+    rotation = seen.root[0, :3, :3] @ mirror
+    return [
+        tile(points, (rotation @ np.array(back), rotation @ np.array(up)), pixels) for back, up in map(VIEWS.get, names)
+    ]
 
 
 def hand_frames(done: Grasped, root: Doubles, angles: Doubles) -> Doubles:

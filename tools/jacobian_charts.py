@@ -36,9 +36,9 @@ LIMIT = 1e-3, 300.0
 
 def finger(hand: HandModel, degrees: Floats) -> Floats:
     """Return (F, D) rad of hands whose index finger has an abduction and three flexions, (F, 4) degrees."""
-    turns = [hand.dof(FINGER[0], "abduction"), *(hand.dof(joint, "flexion") for joint in FINGER[:3])]
+    rotations = [hand.dof(FINGER[0], "abduction"), *(hand.dof(joint, "flexion") for joint in FINGER[:3])]
     angles = np.tile(hand.neutral, (len(degrees), 1))
-    angles[:, turns] = np.deg2rad(degrees)
+    angles[:, rotations] = np.deg2rad(degrees)
     return angles
 
 
@@ -106,11 +106,11 @@ def main() -> None:
         for method in METHODS:
             angles = path(hand, method, begin, goals)
             off = np.array([1000 * np.linalg.norm(tips(hand, each) - goals, axis=1) for each in angles])
-            turns = np.array([np.rad2deg(np.abs(b - a).max(axis=1)) for a, b in pairwise(angles)]).max(axis=0)
+            rotations = np.array([np.rad2deg(np.abs(b - a).max(axis=1)) for a, b in pairwise(angles)]).max(axis=0)
             middle = np.log10(np.clip(np.median(off, axis=1), *LIMIT))
             curves.append(svg.Series(method, range(STEPS + 1), middle.tolist()))
             cells = [f"{np.median(off[count]):.2g}" for count in (5, 20)]
-            cells += [f"{np.median(turns):.0f}", f"{100 * np.mean(off[-1] < 0.1):.0f}"]
+            cells += [f"{np.median(rotations):.0f}", f"{100 * np.mean(off[-1] < 0.1):.0f}"]
             print(f"| {case.__name__} | {method} | {' | '.join(cells)} |")
         svg.write(PICTURES / f"jacobian-{case.__name__}.svg", svg.lines(title, x, y, curves))
 

@@ -60,14 +60,14 @@ class LongTake:
         last = len(self.source.times) - 1
         at = last - np.abs(played % (2 * last) - last)
         before = np.minimum(at.astype(np.int64), last - 1)
-        share = (at - before)[:, None, None]
-        points = (1 - share) * self.source.positions[before] + share * self.source.positions[before + 1]
-        turn, middle = 0.6 * np.sin(rows / 2111), points.mean(axis=1, keepdims=True)
-        cos, sin = np.cos(turn)[:, None], np.sin(turn)[:, None]
+        fraction = (at - before)[:, None, None]
+        points = (1 - fraction) * self.source.positions[before] + fraction * self.source.positions[before + 1]
+        rotation, middle = 0.6 * np.sin(rows / 2111), points.mean(axis=1, keepdims=True)
+        cos, sin = np.cos(rotation)[:, None], np.sin(rotation)[:, None]
         x, y, z = np.moveaxis(points - middle, 2, 0)
-        turned = np.stack([cos * x - sin * y, sin * x + cos * y, z], axis=2)
+        rotated = np.stack([cos * x - sin * y, sin * x + cos * y, z], axis=2)
         sway = 0.1 * np.stack([np.sin(rows / 701), np.cos(rows / 997), 0.2 * np.sin(rows / 331)], axis=1)
-        moved: Floats = turned + middle + sway[:, None]
+        moved: Floats = rotated + middle + sway[:, None]
         return moved
 
     def _spoil(self, rng: np.random.Generator, points: Floats) -> Floats:

@@ -68,14 +68,14 @@ def extreme(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
     """Overwrite 1 to 8 bytes, usually aligned, with an extreme number of either byte order."""
     size = dice.choice([1, 2, 4, 4, 4, 8])
     value = dice.choice(FLOATS if size == 4 and dice.random() < 0.3 else EXTREMES) & ((1 << 8 * size) - 1)
-    place = dice.randrange(len(packet)) // size * size if dice.random() < 0.8 else dice.randrange(len(packet))
-    packet[place : place + size] = value.to_bytes(size, dice.choice(["little", "big"]))
+    position = dice.randrange(len(packet)) // size * size if dice.random() < 0.8 else dice.randrange(len(packet))
+    packet[position : position + size] = value.to_bytes(size, dice.choice(["little", "big"]))
 
 
 def word(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
     """Overwrite bytes with a malformed token."""
-    place = dice.randrange(len(packet))
-    packet[place : place + dice.choice([0, 1, 4, 9])] = dice.choice(WORDS)
+    position = dice.randrange(len(packet))
+    packet[position : position + dice.choice([0, 1, 4, 9])] = dice.choice(WORDS)
 
 
 def value(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:

@@ -53,10 +53,10 @@ def paths() -> dict[str, Floats]:
     whole = smooth(times, values, seen, NoiseRules(POSITION_SCALE, 0.2)).values
     track, live = initial_history(1, 3, POSITION_SCALE), []
     for frame, time in enumerate(times):
-        track, place = filter_frame(
+        track, position = filter_frame(
             track, float(time), values[frame], seen[frame], PathFilter(1, 0.3, NoiseRules(POSITION_SCALE, 0.1))
         )
-        live.append(place.values)
+        live.append(position.values)
     drawn = {"marker": values, "live, as shown": np.array(live), "whole take": whole, "truth": truth}
     return {name: 1000 * path[SHOWN, 0, 0] for name, path in drawn.items()}
 

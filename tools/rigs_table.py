@@ -52,7 +52,7 @@ def baked(name: str, clip: Path, glove: Path) -> str:
     poses = bones_of(name, clip, POSES) if any(bone.side == "right" for bone in gloves) else []
     cells = [name, *angle_cells(gloves), *angle_cells(poses)]
     cells += [f"{max(bone.beyond for bone in gloves + poses):.2f}°", f"{max(b.changed for b in gloves + poses):.2f}°"]
-    odd = [bones_of(name, glove, GLOVES, place=place) for place in PLACES]
+    odd = [bones_of(name, glove, GLOVES, place=placement) for placement in PLACES]
     cells += [f"{max(bone.kept for bone in bones):.2f}°" for bones in odd]
     return "| " + " | ".join(cells) + " |\n"
 
@@ -87,7 +87,7 @@ def row(name: str) -> str:
     aside = max(curl.aside for curl in bent if not curl.joint.startswith("thumb"))
     whole = [curl for hand in found for curl in whole_curls(armature, hand)]
     cells = [name, str(len(armature.data.bones)), right(found, truth), f"{confidence:.2f}"]
-    cells += [found_when_strange(name, place) for place in PLACES]
+    cells += [found_when_strange(name, placement) for placement in PLACES]
     return "| " + " | ".join([*cells, f"{nearer:.2f}", f"{aside:.0f}°", *whole_curl_cells(whole)]) + " |\n"
 
 
@@ -103,13 +103,13 @@ def opened(name: str) -> tuple[bpy.types.Object, Truth]:
     return RIGS[name]()
 
 
-def found_when_strange(name: str, place: str) -> str:
+def found_when_strange(name: str, placement: str) -> str:
     """Correct digits with other bone names, other rolls and the armature on a parent placed like this."""
     armature, truth = opened(name)
     truth = strange(armature, truth)
-    placed(armature, place)
+    placed(armature, placement)
     try:
-        return right(find_hands(armature), mirrored(truth) if place == "mirrored" else truth)
+        return right(find_hands(armature), mirrored(truth) if placement == "mirrored" else truth)
     except RigError:
         return "none"
 

@@ -38,10 +38,10 @@ class Axis:
         return (value - self.low) / (self.high - self.low)
 
 
-def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers between two values, at most `most`."""
-    size = 10.0 ** math.floor(math.log10((high - low) / most))
-    step = next(size * factor for factor in (1, 2, 5, 10) if (high - low) / (size * factor) <= most)
+def ticks(low: float, high: float, maximum: int = 6) -> list[float]:
+    """Round numbers between two values, at most `maximum`."""
+    size = 10.0 ** math.floor(math.log10((high - low) / maximum))
+    step = next(size * factor for factor in (1, 2, 5, 10) if (high - low) / (size * factor) <= maximum)
     return [round(k * step, 12) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
@@ -134,9 +134,9 @@ def _legend(names: Sequence[str]) -> list[str]:
 
 def path(points: Sequence[tuple[float, float]], colour: str, wide: float, opacity: float = 1.0) -> str:
     """Return a polyline with round ends."""
-    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    positions = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return (
-        f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{wide:g}" '
+        f'<polyline points="{positions}" fill="none" stroke="{colour}" stroke-width="{wide:g}" '
         f'stroke-opacity="{opacity:g}" stroke-linecap="round" stroke-linejoin="round"/>'
     )
 

@@ -37,7 +37,7 @@ def stroke(begin: tuple[float, float], end: tuple[float, float], half: float) ->
     """Return (T, 3, 2) a line with round ends."""
     first, last = np.array(begin, float), np.array(end, float)
     angle = np.arctan2(*(last - first)[::-1])
-    halves = [angle - np.pi / 2 + np.linspace(0, np.pi, ROUND) + turn for turn in (0.0, np.pi)]
+    halves = [angle - np.pi / 2 + np.linspace(0, np.pi, ROUND) + rotation for rotation in (0.0, np.pi)]
     rims = [
         centre + half * np.stack([np.cos(a), np.sin(a)], -1) for centre, a in zip((last, first), halves, strict=True)
     ]

@@ -153,8 +153,8 @@ def _times(head: TableHead, numbers: Floats) -> tuple[Floats | None, tuple[str, 
     steps = np.diff(times[np.isfinite(times)])
     step = float(np.median(steps)) if len(steps) else 0.0
     # Captures have 5 to 500 frames a second; coarser steps are those of a finer unit.
-    for unit, seconds, least in _FINER_UNITS:
-        if least <= step < MAX_STEP:
+    for unit, seconds, minimum in _FINER_UNITS:
+        if minimum <= step < MAX_STEP:
             note = f"no unit of time in the file: taken as {unit}, since frames are {step:g} apart"
             return times * seconds, (*_repeated(times), note)
     return times, _repeated(times)

@@ -237,8 +237,8 @@ def _markers(titles: list[str], names: list[str]) -> tuple[dict[str, dict[str, i
 
 def _names_above(rows: dict[int, list[str]], above: list[int], axes_row: int) -> list[str]:
     """Return the row of labels above the axes: one for three columns, at least; empty if there is none."""
-    least = max(len(_positions(rows[axes_row])) // 3, 1)
-    return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= least), [])
+    minimum = max(len(_positions(rows[axes_row])) // 3, 1)
+    return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= minimum), [])
 
 
 def _unused(name: str, markers: dict[str, dict[str, int]]) -> str:

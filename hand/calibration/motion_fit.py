@@ -47,7 +47,7 @@ MAX_RESIDUAL_RATIO = 0.8
 """Maximum residual of the fit on held-out frames, as a fraction of that of the previous hand."""
 
 
-def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, most: int = MAX_FRAMES) -> Ints:
+def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, maximum: int = MAX_FRAMES) -> Ints:
     """Select frames (N,) that show most of the motion.
 
     Half of them are evenly spaced in time, the others evenly spaced over the range of each digit's outermost marker on
@@ -58,15 +58,15 @@ def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats
         hand: the hand's proportions.
         spots: where the M markers sit.
         local: (F, M, 3) m, the markers in the wrist's frame.
-        most: N, at most.
+        maximum: N, at most.
     """
     seen = np.all(np.isfinite(local), axis=-1)
     usable = np.flatnonzero(seen.any(axis=1))
-    if len(usable) <= most:
+    if len(usable) <= maximum:
         return usable
-    chosen = {int(row) for row in usable[np.linspace(0, len(usable) - 1, most // 2).astype(int)]}
+    chosen = {int(row) for row in usable[np.linspace(0, len(usable) - 1, maximum // 2).astype(int)]}
     outermost = [_outermost(spots, seen, digit) for digit in DIGITS]
-    count = max((most - len(chosen)) // max(3 * sum(marker is not None for marker in outermost), 1), 1)
+    count = max((maximum - len(chosen)) // max(3 * sum(marker is not None for marker in outermost), 1), 1)
     for marker in outermost:
         if marker is None:
             continue

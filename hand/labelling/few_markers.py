@@ -137,13 +137,13 @@ def _tips_with_confidence(positions: Floats) -> dict[int, tuple[str, float]] | N
     assignments = [
         assignment for tips in TIP_SETS[positions.shape[1]] for assignment in _score_assignments(positions, tips)
     ]
-    least = min(cost for cost, _, _ in assignments)
+    min_cost = min(cost for cost, _, _ in assignments)
     if min(deviation for _, deviation, _ in assignments) > MAX_TIP_DEVIATION:
         return None
-    best = next(tips for cost, _, tips in assignments if cost == least)
+    best = next(tips for cost, _, tips in assignments if cost == min_cost)
     identified = {}
     for marker, tip in enumerate(best):
-        margin = min(cost for cost, _, tips in assignments if tips[marker] != tip) - least
+        margin = min(cost for cost, _, tips in assignments if tips[marker] != tip) - min_cost
         if margin > MIN_TIP_MARGIN:
             identified[marker] = tip, float(1.0 / (1.0 + np.exp(-CONFIDENCE_SLOPE * margin)))
     return identified
@@ -179,8 +179,8 @@ def _identify_wrist(sample: TrajectorySample) -> int | None:
     spots = PALM_ONLY.spots
     costs = AssignmentCosts(np.zeros((3, 4)), pair_costs(mean_shape("right", tuple(spots.values())), sample, 1.0))
     wrist_spot = list(spots).index("wrist")
-    least = np.full(3, np.inf)
+    min_costs = np.full(3, np.inf)
     for order in permutations(range(3)):
-        least[order[wrist_spot]] = min(least[order[wrist_spot]], costs.total(np.array(order)))
-    best, rival = np.sort(least)[:2]
-    return int(least.argmin()) if rival - best > MIN_WRIST_MARGIN else None
+        min_costs[order[wrist_spot]] = min(min_costs[order[wrist_spot]], costs.total(np.array(order)))
+    best, rival = np.sort(min_costs)[:2]
+    return int(min_costs.argmin()) if rival - best > MIN_WRIST_MARGIN else None

@@ -140,14 +140,14 @@ def _ranking_cost(fit: ShapeFit) -> float:
 
 def is_hand(fit: ShapeFit) -> bool:
     """Return whether a fit is good enough for a hand."""
-    filled_share = _filled_share(fit)
-    fits = fit.cost <= MAX_SPOT_COST * len(fit.labels) * filled_share
-    return filled_share >= MIN_FILLED_FRACTION and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]
+    filled_fraction = _filled_share(fit)
+    fits = fit.cost <= MAX_SPOT_COST * len(fit.labels) * filled_fraction
+    return filled_fraction >= MIN_FILLED_FRACTION and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]
 
 
 def marker_margins(fit: ShapeFit) -> Floats:
     """Increase of cost (C,) if a spot's marker is exchanged for another's, a free one, or none."""
     swaps, changes = exchange_costs(fit.costs, fit.local_labels)
     np.fill_diagonal(swaps, np.inf)
-    least: Floats = np.minimum(swaps.min(1), changes.min(1))
-    return np.maximum(least, 0.0)
+    min_increase: Floats = np.minimum(swaps.min(1), changes.min(1))
+    return np.maximum(min_increase, 0.0)

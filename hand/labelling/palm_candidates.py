@@ -363,10 +363,12 @@ def _realign(
     source, target = means[labels[spots]], shape.mean[spots]
     weights = 1 / (np.trace(shape.covariances[spots], axis1=1, axis2=2) + 3 * MARKER_PLACEMENT_SD_M**2)
     transform = rot.fit_rigid(source, target, weights)
-    share = weights / weights.sum()
-    source_centred, target_centred = source - share @ source, target - share @ target
-    size_ratio = float(np.sqrt((share @ (target_centred**2).sum(1)) / max(share @ (source_centred**2).sum(1), 1e-12)))
+    normalised = weights / weights.sum()
+    source_centred, target_centred = source - normalised @ source, target - normalised @ target
+    size_ratio = float(
+        np.sqrt((normalised @ (target_centred**2).sum(1)) / max(normalised @ (source_centred**2).sum(1), 1e-12))
+    )
     size_ratio = 1.0 if shape.measured else float(np.clip(size_ratio, 0.8, 1.25))
     rotation = transform[:3, :3]
-    realigned = size_ratio * (means - share @ source) @ rotation.T + share @ target
+    realigned = size_ratio * (means - normalised @ source) @ rotation.T + normalised @ target
     return realigned, size_ratio**2 * rotation @ covariances @ rotation.T, scale / size_ratio

@@ -82,11 +82,11 @@ class Trajectories:
         return list(zip(np.split(row[order], cuts), np.split(column[order], cuts), strict=True))
 
 
-def evenly_spaced(rows: Ints, most: int) -> Ints:
-    """Select at most `most` of some rows (N,), evenly spaced, with the first and the last."""
+def evenly_spaced(rows: Ints, maximum: int) -> Ints:
+    """Select at most `maximum` of some rows (N,), evenly spaced, with the first and the last."""
     if not len(rows):
         return rows
-    selected: Ints = rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
+    selected: Ints = rows[np.unique(np.linspace(0, len(rows) - 1, maximum).astype(int))]
     return selected
 
 

@@ -242,8 +242,8 @@ def _first_web(joints: Floats, scale: float) -> Limb:
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
     thumb_end = cmc + 0.62 * (mcp - cmc)
     # As far distal of the thumb's end as in the standard hand, wherever the thumb starts.
-    index_share = (thumb_end[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
-    index_end = base + np.clip(index_share, 0.3, 0.66) * (knuckle - base)
+    index_fraction = (thumb_end[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
+    index_end = base + np.clip(index_fraction, 0.3, 0.66) * (knuckle - base)
     root, across = (cmc + base) / 2, index_end - thumb_end
     middle = (thumb_end + index_end) / 2
     frame = np.eye(4)

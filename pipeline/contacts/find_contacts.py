@@ -133,13 +133,13 @@ class TouchOverTime:
     def contact(self, rows: slice, first: int) -> Contact:
         """Return the contact in some of the frames. first: the span's row in the take."""
         mean = self.directions[rows].mean(axis=0)
-        shares = np.median(self.shares[:, rows], axis=1)
+        fractions = np.median(self.shares[:, rows], axis=1)
         return Contact(
             self.capsules,
             first + rows.start,
             first + rows.stop - 1,
             float(np.median(self.gaps[rows])),
-            (float(shares[0]), float(shares[1])),
+            (float(fractions[0]), float(fractions[1])),
             mean / max(float(np.linalg.norm(mean)), 1e-9),
         )
 

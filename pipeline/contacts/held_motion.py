@@ -79,18 +79,18 @@ def _spread_leaps(hand: HandModel, moved: Floats, hold: Hold) -> tuple[Floats, F
     for row in sorted(approach_frames.keys() | release_frames.keys()):
         if not 0 < row < count:
             continue
-        leap, share = moved[row] - moved[row - 1], 0.5 if row in approach_frames and row in release_frames else 1.0
+        leap, fraction = moved[row] - moved[row - 1], 0.5 if row in approach_frames and row in release_frames else 1.0
         if row in approach_frames:
             length = max(approach_frames[row], blend_frames(hand, leap))
             rows = np.arange(max(row - length, 0), row)
             weights = smoothstep(1.0 - (row - rows) / (length + 1))
-            spread[rows] += share * weights[:, None] * leap
+            spread[rows] += fraction * weights[:, None] * leap
             within[rows] = np.maximum(within[rows], weights)
         if row in release_frames:
             length = max(release_frames[row], blend_frames(hand, leap))
             rows = np.arange(row, min(row + length, count))
             weights = smoothstep(1.0 - (rows - row + 1) / (length + 1))
-            spread[rows] -= share * weights[:, None] * leap
+            spread[rows] -= fraction * weights[:, None] * leap
             within[rows] = np.maximum(within[rows], weights)
     return spread, within
 

@@ -179,11 +179,15 @@ def meeting_in_frames(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting
     pair = nearest_pair(flesh, frames, contact)
     touch_points = touches(flesh, frames[..., :3, 3], np.arange(len(frames)), np.full(len(frames), pair))
     order = [0, 1] if flesh.pairs[0, pair] == contact.capsules[0] else [1, 0]
-    capsules, points, shares = flesh.pairs[order, pair].tolist(), touch_points.points[order], touch_points.shares[order]
+    capsules, points, fractions = (
+        flesh.pairs[order, pair].tolist(),
+        touch_points.points[order],
+        touch_points.shares[order],
+    )
     away = points[0] - points[1]
     away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
     sites, pads = list[Site](), []
-    for capsule, axis_points, sign, along in zip(capsules, points, (-1.0, 1.0), shares, strict=True):
+    for capsule, axis_points, sign, along in zip(capsules, points, (-1.0, 1.0), fractions, strict=True):
         skin = axis_points + sign * radius_at(flesh, capsule, along)[:, None] * away
         bone = frames[:, STARTS[capsule]]
         local = np.einsum("fji,fj->fi", bone[:, :3, :3], skin - bone[:, :3, 3])

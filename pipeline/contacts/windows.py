@@ -21,10 +21,10 @@ def spread(values: Floats, radius: int) -> Floats:
     result, columns = np.zeros_like(values), np.flatnonzero(values.any(axis=0))
     if len(columns):
         padded = np.pad(values[:, columns], ((radius, radius), (0, 0)))
-        greatest = padded[: len(values)].copy()
+        maximum = padded[: len(values)].copy()
         for shift in range(1, 2 * radius + 1):
-            np.maximum(greatest, padded[shift : shift + len(values)], out=greatest)
-        result[:, columns] = smoothed(greatest, radius)
+            np.maximum(maximum, padded[shift : shift + len(values)], out=maximum)
+        result[:, columns] = smoothed(maximum, radius)
     return result
 
 

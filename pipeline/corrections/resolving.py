@@ -105,8 +105,10 @@ def resolve_ranges(
     for number, correction in enumerate(usable[resolved:], resolved):
         raw = corrected_markers(source.raw, usable[: number + 1])
         at = next(row for row, hand in enumerate(hands) if hand.side == source.side(correction))
-        share = number / len(usable), (number + 1) / len(usable)
-        again = yield from part_of(*share, f"Solving '{correction.name}' again", _solved_again(source, raw, correction))
+        progress_range = number / len(usable), (number + 1) / len(usable)
+        again = yield from part_of(
+            *progress_range, f"Solving '{correction.name}' again", _solved_again(source, raw, correction)
+        )
         hands[at] = blended(hands[at], again, correction)
     return Resolved(effects, tuple(hands)), {of_id: reason for of_id, reason in reasons.items() if reason}
 

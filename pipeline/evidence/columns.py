@@ -7,9 +7,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def column_starts(frames: int, most: int) -> Ints:
+def column_starts(frames: int, maximum: int) -> Ints:
     """Return the first frame (C,) of each column, C = min(frames, most)."""
-    count = min(frames, most)
+    count = min(frames, maximum)
     starts: Ints = np.arange(count) * frames // max(count, 1)
     return starts
 

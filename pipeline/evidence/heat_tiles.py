@@ -75,8 +75,8 @@ class HeatRows:
         """Return the smallest zoom at which a column, of 2 ** zoom frames of the take, is at least a pixel wide."""
         first, last = self.edges[0], self.edges[-1]
         pixels = max(float(last - first) * pixels_per_frame, 1e-9)
-        most = max(len(self.levels), 1)
-        return min(max(math.ceil(math.log2(most / pixels)), 0), math.ceil(math.log2(most)))
+        maximum = max(len(self.levels), 1)
+        return min(max(math.ceil(math.log2(maximum / pixels)), 0), math.ceil(math.log2(maximum)))
 
     def tiles(self, zoom: int, first: float, last: float) -> range:
         """Return the numbers of the tiles that have the scene frames from first to last."""

@@ -162,11 +162,11 @@ def _limits(values: Floats, threshold: Threshold) -> Floats:
     return limits
 
 
-def _short(mask: Bools, least: int) -> Bools:
+def _short(mask: Bools, minimum: int) -> Bools:
     """Return (F, P), True in the runs of a mask that have fewer frames."""
     short = np.zeros_like(mask)
     for column, start, stop in zip(*runs(mask), strict=True):
-        short[start:stop, column] = stop - start < least
+        short[start:stop, column] = stop - start < minimum
     return short
 
 

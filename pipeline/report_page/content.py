@@ -80,9 +80,9 @@ class ReviewedTake:
     def frame(self, row: int) -> float:
         """Return the scene frame of a frame of the take: frames of the scene are as far apart as the times."""
         whole = float(self.seconds[-1])
-        share = float(self.seconds[row]) / whole if whole > 0 else 0.0
+        fraction = float(self.seconds[row]) / whole if whole > 0 else 0.0
         first, last = self.frames
-        return first + share * (last - first)
+        return first + fraction * (last - first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,13 +93,18 @@ def summary(takes: Sequence[ReviewedTake]) -> Html:
     body = [_table_row(name, row) for name, row in zip(names, rows, strict=True)]
     if len(takes) > 1:
         a, b = all_figures
-        shares = (100 * (b.predicted - a.predicted), 100 * (b.at_limit - a.at_limit))
+        fractions = (100 * (b.predicted - a.predicted), 100 * (b.at_limit - a.at_limit))
         errors = [_signed(value, 2) if np.isfinite(value) else "–" for value in b.errors - a.errors]
         more = f"{len(takes[1].problems) - len(takes[0].problems):+d}"
         body.append(
             _table_row(
                 "B − A",
-                [*errors, *(f"{_signed(share, 1)} points" for share in shares), _signed(b.depth - a.depth, 1), more],
+                [
+                    *errors,
+                    *(f"{_signed(fraction, 1)} points" for fraction in fractions),
+                    _signed(b.depth - a.depth, 1),
+                    more,
+                ],
             )
         )
     return _table("Error of all fingertips", (*HEADS, "Problems"), body)

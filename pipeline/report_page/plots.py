@@ -101,13 +101,13 @@ def _angle_series(axis: TimeAxis, number: int, low: Floats, high: Floats, column
     return Series(low[:, column], high[:, column], axis.edges(number, columns), number)
 
 
-def _span(series: Sequence[Series], least: float) -> tuple[float, float]:
+def _span(series: Sequence[Series], minimum: float) -> tuple[float, float]:
     """Return the lowest and the highest value of a plot's scale, multiples of five."""
     if not series:
-        return 0.0, least
+        return 0.0, minimum
     low = min(float(np.nanmin(curve.low)) for curve in series)
     high = max(float(np.nanmax(curve.high)) for curve in series)
-    missing = max(least - (high - low), 0.0) / 2
+    missing = max(minimum - (high - low), 0.0) / 2
     return 5 * np.floor((low - missing) / 5), 5 * np.ceil((high + missing) / 5)
 
 

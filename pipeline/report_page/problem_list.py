@@ -71,7 +71,7 @@ def _row(axis: TimeAxis, number: int, rank: int, problem: Problem, other: Review
 
 def level_of(severity: float) -> int:
     """Return the level of heat of a problem's severity."""
-    return max(sum(severity >= least for least in LEVEL_SEVERITIES), PROBLEM_LEVEL)
+    return max(sum(severity >= minimum for minimum in LEVEL_SEVERITIES), PROBLEM_LEVEL)
 
 
 def _shared(axis: TimeAxis, number: int, problem: Problem) -> str:

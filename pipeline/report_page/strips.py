@@ -99,10 +99,10 @@ def _item(drawn: Html, description: str) -> Html:
 def _description(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool_]) -> str:
     """Return a description of a strip in words."""
     worst = int(levels.max())
-    share = float((levels >= PROBLEM_LEVEL).mean())
+    fraction = float((levels >= PROBLEM_LEVEL).mean())
     said = (
-        f"{label}: a problem in {share:.1%} of frames, at worst {LEVEL_NAMES[worst]}"
-        if share
+        f"{label}: a problem in {fraction:.1%} of frames, at worst {LEVEL_NAMES[worst]}"
+        if fraction
         else f"{label}: no problem"
     )
     return f"{said}; partly predicted" if guessed.any() else said
@@ -123,10 +123,10 @@ def _marks(axis: TimeAxis, side: Side) -> Html:
     ][:MARKED]
     marks, taken = [], list[float]()
     for rank, problem in ranked:
-        share = axis.share(0, problem.worst)
-        if all(abs(share - taken_share) > 0.02 for taken_share in taken):
-            taken.append(share)
-            marks.append(element("text", rank, x=f"{100 * share:.2f}%", y=13, text_anchor="middle"))
+        fraction = axis.share(0, problem.worst)
+        if all(abs(fraction - taken_fraction) > 0.02 for taken_fraction in taken):
+            taken.append(fraction)
+            marks.append(element("text", rank, x=f"{100 * fraction:.2f}%", y=13, text_anchor="middle"))
     if not marks:
         return joined()
     return element(

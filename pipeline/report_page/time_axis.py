@@ -57,18 +57,18 @@ class TimeAxis:
 
     def drawn(self) -> Html:
         """Return the axis with ticks at round frames of the first take, and the time there."""
-        marks = [joined(*self._tick(number, share, frame)) for number, (share, frame) in enumerate(self._ticks())]
+        marks = [joined(*self._tick(number, fraction, frame)) for number, (fraction, frame) in enumerate(self._ticks())]
         name = element("span", "Frame", class_="name")
         return element("div", name, element("svg", *marks, class_="ticks", aria_hidden="true"), class_="row axis")
 
-    def _tick(self, number: int, share: float, frame: float) -> tuple[Html, Html, Html]:
-        x, kind = f"{100 * share:.2f}%", "even" if number % 2 == 0 else "odd"
-        anchor = "start" if share < 0.04 else "end" if share > 0.96 else "middle"
+    def _tick(self, number: int, fraction: float, frame: float) -> tuple[Html, Html, Html]:
+        x, kind = f"{100 * fraction:.2f}%", "even" if number % 2 == 0 else "odd"
+        anchor = "start" if fraction < 0.04 else "end" if fraction > 0.96 else "middle"
         attributes = {"x": x, "text_anchor": anchor}
         return (
             element("line", x1=x, x2=x, y1=0, y2=5, class_=kind),
             element("text", f"{frame:g}", y=18, class_=kind, **attributes),
-            element("text", f"{share * self.length:.1f} s", y=32, class_=f"{kind} quiet", **attributes),
+            element("text", f"{fraction * self.length:.1f} s", y=32, class_=f"{kind} quiet", **attributes),
         )
 
     def _ticks(self) -> Iterator[tuple[float, float]]:
@@ -79,7 +79,7 @@ class TimeAxis:
             yield (number * step - origin) / length, number * step
 
 
-def round_step(length: float, most: int) -> float:
+def round_step(length: float, maximum: int) -> float:
     """Return a round distance of ticks at which at most so many fit into a length."""
-    size = 10.0 ** math.floor(math.log10(length / most))
-    return next(size * factor for factor in (1, 2, 5, 10) if length / (size * factor) <= most)
+    size = 10.0 ** math.floor(math.log10(length / maximum))
+    return next(size * factor for factor in (1, 2, 5, 10) if length / (size * factor) <= maximum)

@@ -237,9 +237,9 @@ def _cheapest(found: Solution, alternatives: Solution) -> Solution:
 
 def _with_min_flexion(problem: PoseProblem, pose: Pose) -> Pose:
     """Return the pose with its middle and last joints bent by MIN_START_FLEXION at least, within their limits."""
-    least = np.minimum(MIN_START_FLEXION, pose.hand.limits[:, 1])
-    bends = problem.bending & (pose.angles < least)
-    return Pose(pose.hand, pose.root, np.where(bends, least, pose.angles)) if bends.any() else pose
+    minimum = np.minimum(MIN_START_FLEXION, pose.hand.limits[:, 1])
+    bends = problem.bending & (pose.angles < minimum)
+    return Pose(pose.hand, pose.root, np.where(bends, minimum, pose.angles)) if bends.any() else pose
 
 
 def _curled(problem: PoseProblem, pose: Pose, last: DragStep | None) -> Pose:

@@ -86,12 +86,12 @@ def extend_digit(hand: HandModel, name: str, angles: Floats, lengths: Floats) ->
         longest = joint_position(
             Pose.at_origin(hand, bring_tip(hand, name, angles, EXTENSION_DISTANCE * longest)), joint
         )
-    greatest = float(np.linalg.norm(longest))
-    if not greatest > length > 0:
+    max_length = float(np.linalg.norm(longest))
+    if not max_length > length > 0:
         return np.repeat(angles[None], len(lengths), 0)
-    wanted_lengths = np.clip(lengths, length, greatest)[:, None]
-    fractions = (wanted_lengths - length) / (greatest - length)
-    directions = (1 - fractions) * tip / length + fractions * longest / greatest
+    wanted_lengths = np.clip(lengths, length, max_length)[:, None]
+    fractions = (wanted_lengths - length) / (max_length - length)
+    directions = (1 - fractions) * tip / length + fractions * longest / max_length
     return bring_tip(
         hand, name, angles, wanted_lengths * directions / np.linalg.norm(directions, axis=-1, keepdims=True)
     )

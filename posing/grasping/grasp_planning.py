@@ -248,10 +248,10 @@ def _approached(
     """Return candidates moved along their directions of approach until their skin touches."""
     if task.grip.starts_around:
         return candidates
-    greatest = float(task.object.shape.extents.max()) + 2 * APPROACH_LENGTH * task.size
+    max_distance = float(task.object.shape.extents.max()) + 2 * APPROACH_LENGTH * task.size
     closing = finger_closing.Closing(task.hand, skin, distance)
     travelled = closing.approach(
-        candidates.roots, np.tile(opened, (len(candidates.roots), 1)), candidates.directions, greatest
+        candidates.roots, np.tile(opened, (len(candidates.roots), 1)), candidates.directions, max_distance
     )
     roots = candidates.roots.copy()
     roots[:, :3, 3] += travelled[:, None] * candidates.directions

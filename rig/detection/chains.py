@@ -158,8 +158,8 @@ def _starts_along(skeleton: Skeleton, bone: int, child: int) -> bool:
     direction = skeleton.ends[bone] - skeleton.heads[bone]
     offset = skeleton.heads[child] - skeleton.heads[bone]
     length = float(np.linalg.norm(direction))
-    share = float(offset @ direction) / max(length**2, 1e-24)
-    return share < ALONG_PARENT and bool(np.linalg.norm(offset - share * direction) < 0.1 * length)
+    fraction = float(offset @ direction) / max(length**2, 1e-24)
+    return fraction < ALONG_PARENT and bool(np.linalg.norm(offset - fraction * direction) < 0.1 * length)
 
 
 def _straightness(skeleton: Skeleton, bone: int, child: int) -> float:

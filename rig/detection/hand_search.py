@@ -122,11 +122,11 @@ def _labelled_hands(skeleton: Skeleton) -> list[_LabelledHand]:
     labelled_hands: list[_LabelledHand] = []
     for candidate in candidates(skeleton):
         name_hints = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
-        other_names_share = name_hints.non_hand_bones / (1 + sum(map(len, candidate.chains)))
+        other_names_fraction = name_hints.non_hand_bones / (1 + sum(map(len, candidate.chains)))
         for labels in label_digits(skeleton, candidate, name_hints):
             left_out = tuple(chain[0] for chain in candidate.chains if chain not in labels.digits.values())
             labelled = _LabelledHand(
-                replace(labels, cost=labels.cost + NON_HAND_NAMES_COST * min(2 * other_names_share, 1.0)),
+                replace(labels, cost=labels.cost + NON_HAND_NAMES_COST * min(2 * other_names_fraction, 1.0)),
                 name_hints,
                 left_out,
             )

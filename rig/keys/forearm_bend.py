@@ -39,11 +39,11 @@ def carried_forearm(above: ArmAbove, back: Floats, world: Floats, wrist_rest: Fl
     (..., 4, 4) in armature space.
     """
     length = np.linalg.norm(above.joints[2] - above.joints[1])
-    linear, place = world[..., :3, :3], world[..., :3, 3]
+    linear, position = world[..., :3, :3], world[..., :3, 3]
     turned, wrist = wrist_rest[..., :3, :3], wrist_rest[..., :3, 3]
     elbow = wrist - length * turned @ above.axis
     points = (elbow, wrist, shoulder_rest[..., :3, 3])
-    elbow, wrist, shoulder = ((linear @ point[..., None])[..., 0] + place for point in points)
+    elbow, wrist, shoulder = ((linear @ point[..., None])[..., 0] + position for point in points)
     return Forearm(elbow, wrist, (linear @ (turned @ back)[..., None])[..., 0], shoulder)
 
 

@@ -80,11 +80,13 @@ def find_forearm(armature: "Object", found: FoundHand) -> ForearmBones | None:
     if overridden & set(chain[:-1]) or not all(bones[name].use_inherit_rotation for name in chain[1:]):
         return None
     beside = _twist_bones(armature, chain, overridden)
-    shares = {
-        name: share for name, share in _shares(armature, chain, beside).items() if _may_twist(armature, chain, name)
+    fractions = {
+        name: fraction
+        for name, fraction in _shares(armature, chain, beside).items()
+        if _may_twist(armature, chain, name)
     }
-    kept = {name: parent for name, parent in beside.items() if name in shares}
-    return ForearmBones(chain, shares, kept) if shares else None
+    kept = {name: parent for name, parent in beside.items() if name in fractions}
+    return ForearmBones(chain, fractions, kept) if fractions else None
 
 
 def twist_forearm(
@@ -113,17 +115,17 @@ def twist_forearm(
     goal = rot.transformed(np.asarray(np.linalg.inv(world[..., :3, :3]), float), roots[:, :3, :3])
     hand_rotation = np.swapaxes(bare[..., :3, :3], -1, -2) @ goal @ binding.rest_to_bone[0, :3, :3]
     angle, beyond = _followed(_twist(hand_rotation, axis), _supination(binding, world))
-    bases, parent_share = dict[str, Floats](), 0.0
+    bases, parent_fraction = dict[str, Floats](), 0.0
     for name in forearm.chain[:-1]:
-        share = forearm.shares.get(name, parent_share)
-        twist = rot.from_axis_angle(_axis(rest, name, forearm.chain[-1], name), (share - parent_share) * angle)
+        fraction = forearm.shares.get(name, parent_fraction)
+        twist = rot.from_axis_angle(_axis(rest, name, forearm.chain[-1], name), (fraction - parent_fraction) * angle)
         bases[name] = _with_rotation(swings[name], twist)
         for leaf in (leaf for leaf, parent in forearm.beside.items() if parent == name):
             leaf_twist = rot.from_axis_angle(
-                _axis(rest, forearm.chain[0], forearm.chain[-1], leaf), (forearm.shares[leaf] - share) * angle
+                _axis(rest, forearm.chain[0], forearm.chain[-1], leaf), (forearm.shares[leaf] - fraction) * angle
             )
             bases[leaf] = _with_rotation(np.eye(4), leaf_twist)
-        parent_share = share
+        parent_fraction = fraction
     moved = _carried_by(forearm, rest, carried, bases) @ np.linalg.inv(carried[forearm.chain[-1]])
     rotations = {name: rot.continuous(rot.from_matrix(bases[name][..., :3, :3])) for name in forearm.shares}
     return ForearmMotion(rotations, moved, beyond)
@@ -225,8 +227,8 @@ def _twist_bones(armature: "Object", chain: tuple[str, ...], overridden: set[str
 
 
 def _is_on_forearm(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> bool:
-    place, aside = _position_on_forearm(armature, chain, bone)
-    return -MIN_BONE_FRACTION < place < 1 - MIN_BONE_FRACTION and aside < MAX_OFF_AXIS
+    position, aside = _position_on_forearm(armature, chain, bone)
+    return -MIN_BONE_FRACTION < position < 1 - MIN_BONE_FRACTION and aside < MAX_OFF_AXIS
 
 
 def _position_on_forearm(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> tuple[float, float]:
@@ -235,8 +237,8 @@ def _position_on_forearm(armature: "Object", chain: tuple[str, ...], bone: "Bone
         np.array(each.head_local) for each in (armature.data.bones[chain[0]], armature.data.bones[chain[-1]], bone)
     )
     line = end - start
-    place = float((head - start) @ line / (line @ line))
-    return place, float(np.linalg.norm(head - start - place * line) / np.linalg.norm(line))
+    position = float((head - start) @ line / (line @ line))
+    return position, float(np.linalg.norm(head - start - position * line) / np.linalg.norm(line))
 
 
 def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str]) -> dict[str, float]:
@@ -246,15 +248,15 @@ def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str
     """
     bones = armature.data.bones
     names = [*chain[:-1], *beside]
-    places = sorted(
+    positions = sorted(
         (max(_position_on_forearm(armature, chain, bones[name])[0], 0.0), row, name) for row, name in enumerate(names)
     )
-    starts = [place for place, _, _ in places]
-    shares = {}
-    for (start, _, name), end in zip(places, [*starts[1:], 1.0], strict=True):
+    starts = [position for position, _, _ in positions]
+    fractions = {}
+    for (start, _, name), end in zip(positions, [*starts[1:], 1.0], strict=True):
         if end - start > MIN_BONE_FRACTION:
-            shares[name] = (start + end) / 2
-    return shares
+            fractions[name] = (start + end) / 2
+    return fractions
 
 
 def _may_twist(armature: "Object", chain: tuple[str, ...], name: str) -> bool:

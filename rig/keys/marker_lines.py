@@ -59,9 +59,9 @@ def marker_lines(armature: "Object", binding: RigBinding, worn: Any, shown: "Obj
 def _sites(worn: Any, names: list[str]) -> list[tuple[int, int, list[float]]]:
     """Return column, joint and offset (3,) m of the markers of a report that the object shows."""
     found = []
-    for label, place in list(worn.items())[:MAX_MARKERS] if isinstance(worn, dict) else ():
-        joint = place.get("joint") if isinstance(place, dict) else None
-        offset = place.get("offset_m") if isinstance(place, dict) else None
+    for label, site in list(worn.items())[:MAX_MARKERS] if isinstance(worn, dict) else ():
+        joint = site.get("joint") if isinstance(site, dict) else None
+        offset = site.get("offset_m") if isinstance(site, dict) else None
         if label in names and isinstance(joint, str) and joint in JOINT_INDEX and _is_offset(offset):
             found.append((names.index(label), JOINT_INDEX[joint], [float(length) for length in offset]))
     return found

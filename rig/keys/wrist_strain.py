@@ -118,8 +118,8 @@ def _follows(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist, wrists: 
     scale = np.cbrt(np.abs(np.linalg.det(keyed.world[..., :3, :3])))
     upper, fore = (scale * np.linalg.norm(bone) for bone in np.diff(above.joints, axis=0))
     shoulder = keyed.rests.get(above.bones.upper)
-    place = np.append(above.joints[0], 1.0) if shoulder is None else shoulder[..., :, 3]
-    way = keyed.goals - (keyed.world @ place[..., None])[..., :3, 0]
+    position = np.append(above.joints[0], 1.0) if shoulder is None else shoulder[..., :, 3]
+    way = keyed.goals - (keyed.world @ position[..., None])[..., :3, 0]
     length = np.linalg.norm(way, axis=-1)
     reach = np.clip(length, np.abs(upper - fore) + 1e-9, upper + fore)
     cosine = np.clip((reach**2 + fore**2 - upper**2) / (2 * reach * fore), -1.0, 1.0)

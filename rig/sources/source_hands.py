@@ -209,12 +209,12 @@ def _joints(armature: "Object", hand: FoundHand | DetectedHand, last_bones: Last
         yield SourceJoint(ELBOW, arm.fore, axes=hand.carrier or hand.bones["wrist"], upper=upper.name)
 
 
-def _tip_offset(chain: "list[Bone]", last_bones: LastBones, share: float) -> Floats:
+def _tip_offset(chain: "list[Bone]", last_bones: LastBones, fraction: float) -> Floats:
     """Return the offset (3,) of a digit's tip from the head of its last bone, in that bone's rest frame.
 
     In most rigs, the next joint is along the same local axis of all bones of a digit (N bones, from the palm).
-    Otherwise the last bone continues in a straight line. share: the last bone's length in lengths of the previous one,
-    used if its tail is not known.
+    Otherwise the last bone continues in a straight line. fraction: the last bone's length in lengths of the previous
+    one, used if its tail is not known.
     """
     steps = [np.array(bone.matrix_local)[:3, :3].T @ _step(bone, after) for bone, after in pairwise(chain)]
     local = [step / max(float(np.linalg.norm(step)), 1e-12) for step in steps[-2:]]
@@ -229,7 +229,7 @@ def _tip_offset(chain: "list[Bone]", last_bones: LastBones, share: float) -> Flo
     gaps = [(bone.tail_local - after.head_local).length for bone, after in pairwise(chain[-3:])]
     tails_meet = max(gaps) < TAIL_TOLERANCE * length
     is_length_known = last_bones.tails_known and tails_meet and not is_rotated
-    tip: Floats = direction * (float(last.length) if is_length_known else length * share)
+    tip: Floats = direction * (float(last.length) if is_length_known else length * fraction)
     return tip
 
 

@@ -50,13 +50,13 @@ def _candidates(joints: Joints, triangle: ArmTriangle) -> Floats:
     ring: Floats = np.linspace(0.0, 2 * np.pi, SAMPLES, endpoint=False)
     allowed = _within_limits(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), SAMPLES)))
     infeasible = np.flatnonzero(~np.any(allowed, axis=1))
-    least = np.zeros(len(allowed))
+    least_outside = np.zeros(len(allowed))
     if len(infeasible):
-        least[infeasible] = _least_outside(joints, triangle.select(infeasible), ring)
+        least_outside[infeasible] = _least_outside(joints, triangle.select(infeasible), ring)
     edges = []
     for direction, inside in ((1.0, allowed), (-1.0, np.roll(allowed[:, ::-1], 1, axis=1))):
         # A range narrower than a step is found as a minimum of the cost; its edge is within a step of that.
-        first = np.where(np.any(allowed, axis=1), direction * ring[np.argmax(inside, axis=1)], least)
+        first = np.where(np.any(allowed, axis=1), direction * ring[np.argmax(inside, axis=1)], least_outside)
         edges.append(_edge(joints, triangle, first, direction * step))
     return wrap_angle(np.stack(edges, -1))
 
@@ -85,8 +85,8 @@ def _least_outside(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Float
         low, high = np.where(nearer, low, left), np.where(nearer, right, high)
     middle = (low + high) / 2
     best = np.argmin(_cost(joints, triangle, middle), axis=1)
-    least: Floats = np.take_along_axis(middle, best[:, None], axis=1)[:, 0]
-    return least
+    least_outside: Floats = np.take_along_axis(middle, best[:, None], axis=1)[:, 0]
+    return least_outside
 
 
 def _within_limits(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Bools:

@@ -258,8 +258,8 @@ def _last_bone_rotation(
         return 0.0, twist, side
     about_x, about_y, about_z = ax / fitted.weights[-1], ay / fitted.total_weight, az / fitted.total_weight
     compliance = ax * about_x + ay * about_y + az * about_z
-    share = (child.mean_errors[0] - ay * twist - az * side) / (1 / child.total_weight + compliance)
-    return share * about_x, twist + share * about_y, side + share * about_z
+    correction = (child.mean_errors[0] - ay * twist - az * side) / (1 / child.total_weight + compliance)
+    return correction * about_x, twist + correction * about_y, side + correction * about_z
 
 
 def _coupling_shifts(

@@ -174,25 +174,25 @@ def _far_rotation_error(m: NumberFunctions[N], target: Any, current: Any, cos: N
     """Return `rotation_error` beyond a right angle. At half a turn, the axis is the longest column of R R̂ᵀ + I."""
     sine = m.sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2])
     best: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
-    most = 0.0 * cos
+    maximum = 0.0 * cos
     for i in range(3):
         column = [sum(w[j] * f[i] for w, f in zip(target, current, strict=True)) + (i == j) for j in range(3)]
         length = m.sqrt(column[0] * column[0] + column[1] * column[1] + column[2] * column[2])
-        longer: Any = length > most
+        longer: Any = length > maximum
         best = [m.where(longer, c / m.where(length > 1e-9, length, 1.0), b) for c, b in zip(column, best, strict=True)]
-        most = m.where(longer, length, most)
+        maximum = m.where(longer, length, maximum)
     determined: Any = sine > 1e-6
     axis: Any = [m.where(determined, e / m.where(determined, sine, 1.0), b) for e, b in zip(error, best, strict=True)]
     return *axis, 2 + 2 * (m.atan2(sine, cos) - 1.5707963267948966)
 
 
 def normal_equations(
-    limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], share: float
+    limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], fraction: float
 ) -> tuple[Square[N], list[N]]:
     """Return the normal equations of a step: the lower half of JᵀWJ (n, n), and JᵀW times the desired change (n,).
 
-    The desired change is `share` of the error plus the target's own motion. Dynamical 3.1 and 3.2, times the time step:
-    v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
+    The desired change is `fraction` of the error plus the target's own motion. Dynamical 3.1 and 3.2, times the time
+    step: v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
     """
     count = len(limb.dofs)
     axes = posed.axes
@@ -205,10 +205,10 @@ def normal_equations(
     ):
         moved_by = limb.sites[target.site].moved_by
         if position_error is not None and position is not None:
-            change = _desired_change(position_error, target.linear_motion, share)
+            change = _desired_change(position_error, target.linear_motion, fraction)
             _add_position_target(posed, moved_by, (position, change, target.weight), (square, right))
         if angular_error is not None:
-            x, y, z = _desired_change(angular_error, target.angular_motion, share)
+            x, y, z = _desired_change(angular_error, target.angular_motion, fraction)
             weight = target.rotation_weight * limb.weights.rotation**2
             for dof in moved_by:
                 a, b, c = rotations[dof]
@@ -229,11 +229,11 @@ def normal_equations(
     return square, right
 
 
-def _desired_change(error: Any, motion: Any, share: float) -> Any:
+def _desired_change(error: Any, motion: Any, fraction: float) -> Any:
     """Return the desired change of a site: a fraction of its error plus its target's own motion."""
     if motion is None:
-        return error if share == 1.0 else (share * error[0], share * error[1], share * error[2])
-    return tuple(share * e + own for e, own in zip(error, motion, strict=True))
+        return error if fraction == 1.0 else (fraction * error[0], fraction * error[1], fraction * error[2])
+    return tuple(fraction * e + own for e, own in zip(error, motion, strict=True))
 
 
 def _add_position_target(posed: LimbFrames[Any], moved_by: tuple[int, ...], target: Any, program: Any) -> None:

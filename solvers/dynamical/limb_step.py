@@ -56,8 +56,8 @@ def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> An
     return cost
 
 
-def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], program: Any, share: float) -> None:
-    """Add the soft couplings, corrected by `share` of their violation, to the normal equations, in place."""
+def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], program: Any, fraction: float) -> None:
+    """Add the soft couplings, corrected by `fraction` of their violation, to the normal equations, in place."""
     square, right = program
     weight = limb.weights.coupling**2
     for coupling in limb.couplings:
@@ -67,7 +67,7 @@ def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], progr
         active: Any = weight if coupling.lower == coupling.upper else m.where(abs(error) > 0, weight, 0.0)
         terms = list(zip(coupling.dofs, coupling.coefficients, strict=True))
         for k, (dof, coefficient) in enumerate(terms):
-            right[dof] = right[dof] + active * share * coefficient * error
+            right[dof] = right[dof] + active * fraction * coefficient * error
             for other, other_coefficient in terms[: k + 1]:
                 low, high = (other, dof) if other < dof else (dof, other)
                 square[high][low] = square[high][low] + active * coefficient * other_coefficient

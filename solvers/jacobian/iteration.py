@@ -68,10 +68,10 @@ class _ActiveRows:
     working: WorkingSet | None = None
     """(N, k + h) the constraints that were active in the last step."""
 
-    def keep(self, going: Bools) -> None:
-        if np.all(going):
+    def keep(self, active: Bools) -> None:
+        if np.all(active):
             return
-        which = np.flatnonzero(going)
+        which = np.flatnonzero(active)
         self.rows, self.frames, self.parts = self.rows[which], self.frames[which], self.parts[which]
         self.residuals, self.damping = self.residuals.select(which), self.damping[which]
         self.posture_factor = self.posture_factor[which]

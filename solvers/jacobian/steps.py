@@ -70,8 +70,8 @@ def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) 
     if len(which):
         both = newton[which, :, None] & newton[which, None]
         full = square[which] - np.where(both, rows.second_order[which], 0.0)
-        lowest, least = np.linalg.eigvalsh(full)[:, 0], weights[which].min(-1)
-        square[which] = full + np.where(lowest < least / 2, least - lowest, 0.0)[:, None, None] * identity
+        lowest, min_weight = np.linalg.eigvalsh(full)[:, 0], weights[which].min(-1)
+        square[which] = full + np.where(lowest < min_weight / 2, min_weight - lowest, 0.0)[:, None, None] * identity
     gradient = posture[:, None] ** 2 * scales * rows.posture_errors - (rows.jacobian_t @ rows.errors[..., None])[..., 0]
     return square, gradient
 
@@ -87,8 +87,8 @@ def transpose_step(jacobian_t: Floats, errors: Floats) -> Floats:
     """Return (N, k) α Jᵀe, thesis (3.11), with the α that minimises the linearised error (Buss 2004)."""
     gradient = (jacobian_t @ errors[..., None])[..., 0]
     effect = (gradient[:, None] @ jacobian_t)[:, 0]
-    share = (errors * effect).sum(-1) / np.maximum((effect * effect).sum(-1), 1e-300)
-    step: Floats = share[:, None] * gradient
+    step_size = (errors * effect).sum(-1) / np.maximum((effect * effect).sum(-1), 1e-300)
+    step: Floats = step_size[:, None] * gradient
     return step
 
 

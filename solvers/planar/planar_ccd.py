@@ -162,10 +162,10 @@ class PlanarCcd(CoupledBend):
             error = end_error(m, self.bones, flexions, goal)
             nearer: Any = active & (error < best.error)
             going: Any = active & (error < best.error - stopping.stall)
-            first, middle, last, least = (
+            first, middle, last, min_error = (
                 m.where(nearer, new, old) for new, old in zip((*flexions, error), best[:4], strict=True)
             )
-            best = Swept(first, middle, last, least, best.sweeps + m.where(active, 1.0, 0.0))
+            best = Swept(first, middle, last, min_error, best.sweeps + m.where(active, 1.0, 0.0))
             active = going & (error > stopping.tolerance)
         return *best, m.where(active, 1.0, 0.0)
 

@@ -316,17 +316,17 @@ class _Search:
         current = np.zeros((len(start.angles), ROOT_DOFS + start.angles.shape[1]))
         current[:, ROOT_DOFS:] = start.angles
         current, rows, full = current[:, problem.free], problem.constraints, step
-        least: Floats = np.maximum(problem.limits[0] - current, -MAX_STEP)
-        most: Floats = np.minimum(problem.limits[1] - current, MAX_STEP)
+        minimum: Floats = np.maximum(problem.limits[0] - current, -MAX_STEP)
+        maximum: Floats = np.minimum(problem.limits[1] - current, MAX_STEP)
         if len(rows):
             values = (problem.constraint_rows * start.angles[:, None]).sum(-1)
-            least = np.concatenate([least, problem.bounds[0] - values], axis=1)
-            most = np.concatenate([most, problem.bounds[1] - values], axis=1)
+            minimum = np.concatenate([minimum, problem.bounds[0] - values], axis=1)
+            maximum = np.concatenate([maximum, problem.bounds[1] - values], axis=1)
             full = np.concatenate([step, (rows * step[:, None]).sum(-1)], axis=1)
-        broken = np.flatnonzero(((full < least) | (full > most)).any(axis=1))
+        broken = np.flatnonzero(((full < minimum) | (full > maximum)).any(axis=1))
         if len(broken):
             linear = -(hessian[broken] @ step[broken, :, None])[..., 0]
-            program = qp.QuadraticProgram(hessian[broken], linear, least[broken], most[broken], rows)
+            program = qp.QuadraticProgram(hessian[broken], linear, minimum[broken], maximum[broken], rows)
             step[broken] = qp.solve_all(program).x
         return step
 

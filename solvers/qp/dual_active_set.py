@@ -38,11 +38,11 @@ class _DualState:
     entering: Ints
     """(N,) the constraint being added, -1 for none."""
 
-    def keep(self, going: Bools) -> None:
+    def keep(self, active: Bools) -> None:
         """Drop the other programs."""
-        self.system = self.system.select(np.flatnonzero(going))
-        self.programs, self.working, self.values = self.programs[going], self.working[going], self.values[going]
-        self.multipliers, self.entering = self.multipliers[going], self.entering[going]
+        self.system = self.system.select(np.flatnonzero(active))
+        self.programs, self.working, self.values = self.programs[active], self.working[active], self.values[active]
+        self.multipliers, self.entering = self.multipliers[active], self.entering[active]
 
 
 def solve_dual(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet, Bools, Bools]:

@@ -209,8 +209,8 @@ def _faded(fractions: Floats) -> Floats:
     if not np.any(fractions < 1):
         return fractions
     padded = np.pad(fractions, ((2 * FADE_FRAMES, 2 * FADE_FRAMES), (0, 0)), mode="edge")
-    least = np.lib.stride_tricks.sliding_window_view(padded, 2 * FADE_FRAMES + 1, axis=0).min(-1)
-    faded: Floats = np.lib.stride_tricks.sliding_window_view(least, 2 * FADE_FRAMES + 1, axis=0).mean(-1)
+    minimum = np.lib.stride_tricks.sliding_window_view(padded, 2 * FADE_FRAMES + 1, axis=0).min(-1)
+    faded: Floats = np.lib.stride_tricks.sliding_window_view(minimum, 2 * FADE_FRAMES + 1, axis=0).mean(-1)
     return faded
 
 

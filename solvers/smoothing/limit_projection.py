@@ -28,8 +28,8 @@ def project_to_limits(hand: HandModel, angles: Floats, desired: Floats) -> Float
         start, step = angles @ rows[inside].T, (desired - angles) @ rows[inside].T
         room = np.where(step > 0, bounds[inside, 1] - start, start - bounds[inside, 0])
         far = np.where(np.abs(step) > 1e-12, np.maximum(room, 0.0) / np.maximum(np.abs(step), 1e-12), 1.0)
-        share = np.minimum(far.min(axis=1, initial=1.0), 1.0)[:, None]
-        result[:, part] = (angles + share * (desired - angles))[:, part]
+        fraction = np.minimum(far.min(axis=1, initial=1.0), 1.0)[:, None]
+        result[:, part] = (angles + fraction * (desired - angles))[:, part]
     return result
 
 

@@ -62,10 +62,10 @@ class RecordedTable:
         coordinates = (positions - self.corner) / SPACING
         inside = np.clip(coordinates, 0.0, last)
         node = np.minimum(inside.astype(np.intp), last - 1)
-        share = inside - node
+        fraction = inside - node
         frames, distance = np.zeros((len(positions), 3, 4)), np.zeros(len(positions))
         for side in np.ndindex(2, 2, 2):
-            weight = np.where(side, share, 1.0 - share).prod(axis=1)
+            weight = np.where(side, fraction, 1.0 - fraction).prod(axis=1)
             at = tuple((node + side).T)
             frames += weight[:, None, None] * self.frames[at]
             distance += weight * self.distance[at]

@@ -82,7 +82,7 @@ def scalar_lookup(table: UniformTable, branch: TableBranch, joint_depth: float =
     first, middle, third = linkage.links
     bends = branch.bends.tolist()
     low, high = sorted((bends[0], bends[-1]))
-    limits = [(float(least), float(most)) for least, most in linkage.limits]
+    limits = [(float(minimum), float(maximum)) for minimum, maximum in linkage.limits]
     return ScalarLookup(
         links=(first.real, first.imag, middle.real, middle.imag, third.real, third.imag),
         ratio=linkage.ratio,

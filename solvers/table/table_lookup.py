@@ -104,7 +104,9 @@ def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
 
 def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools) -> LookupResult:
     """Return one Newton step from these bends, none where a digit is fully extended."""
-    first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, coupling_offset, low, high, least, most = parameters
+    first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, coupling_offset, low, high, minimum, maximum = (
+        parameters
+    )
     coupled = ratio * bend + coupling_offset
     last = np.minimum(np.maximum(coupled, low), high)
     follows = coupled == last
@@ -119,7 +121,7 @@ def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools)
     error = (squared - along * along - towards * towards) * bent
     slope = 2 * (along * moves_x + towards * moves_y)
     stepped = bend + error / np.where(np.abs(slope) > MIN_SLOPE, slope, np.inf)
-    stepped = np.minimum(np.maximum(stepped, least), most)
+    stepped = np.minimum(np.maximum(stepped, minimum), maximum)
     step = stepped - bend
     coupled = ratio * stepped + coupling_offset
     last = np.minimum(np.maximum(coupled, low), high)

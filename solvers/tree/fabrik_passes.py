@@ -34,13 +34,13 @@ def inward_pass(
     for n in reversed(range(count)):
         link = plan.links[n]
         outer = [*link.children, *(count + s for s in link.sites)]
-        share = weights[:, outer]
-        weights[:, n] = (share * ~link.relative).sum(-1)
+        normalised = weights[:, outer]
+        weights[:, n] = (normalised * ~link.relative).sum(-1)
         if not weights[:, n].all():
             # Only orientation goals below, which do not place the joint.
             continue
-        share = share / weights[:, n, None]
-        targets[:, n] = _target_position(link, posed, n, targets[:, outer], share)
+        normalised = normalised / weights[:, n, None]
+        targets[:, n] = _target_position(link, posed, n, targets[:, outer], normalised)
         if (
             intersect_spheres
             and link.parent >= 0
@@ -49,7 +49,7 @@ def inward_pass(
             and _points_coincide(link)
         ):
             known = _known_position(plan, link.parent, posed, rows)
-            goal = _mean(share, targets[:, outer])
+            goal = _mean(normalised, targets[:, outer])
             radius, goal_radius = float(np.linalg.norm(plan.rest_offsets[n])), float(np.abs(link.along[0]))
             targets[:, n] = nearest_on_spheres(
                 known, radius, goal, goal_radius, posed.points[:, n], aside=_side(plan, posed, n)
@@ -62,12 +62,12 @@ def _points_coincide(link: AffectedJoint) -> bool:
     return bool(link.direction.any() and link.along[0] != 0 and np.ptp(link.along) == 0)
 
 
-def _mean(share: Floats, points: Floats) -> Floats:
+def _mean(weights: Floats, points: Floats) -> Floats:
     """Return the mean (R, 3) of points (R, E, 3), weighted by their shares (R, E).
 
     Not a matrix product, which rounds a row differently depending on the others in the batch.
     """
-    mean: Floats = (share[..., None] * points).sum(-2)
+    mean: Floats = (weights[..., None] * points).sum(-2)
     return mean
 
 
@@ -100,18 +100,18 @@ def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -
     )
 
 
-def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Floats, share: Floats) -> Floats:
+def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Floats, weights: Floats) -> Floats:
     """Return the position (R, 3) of a joint that brings the points on it nearest to their targets `targets` (R, E, 3).
 
     With one point, it is the nearest point on the sphere about its target (1.21). With several coincident points, the
-    sphere is about their targets' centroid, weighted by `share` (R, E): FABRIK's rule for sub-bases. Other points form
-    a rigid body, which is fitted to the targets by least squares.
+    sphere is about their targets' centroid, weighted by `fraction` (R, E): FABRIK's rule for sub-bases. Other points
+    form a rigid body, which is fitted to the targets by least squares.
     """
-    middle = _mean(share * ~link.relative, targets)
+    middle = _mean(weights * ~link.relative, targets)
     if link.direction.any():
-        mean = (share * link.along).sum(-1)
+        mean = (weights * link.along).sum(-1)
         spread = link.along - mean[:, None]
-        direction = _mean(share * spread, targets - middle[:, None])
+        direction = _mean(weights * spread, targets - middle[:, None])
         # The joint's present position decides for a single point and for coincident points.
         direction = direction + PRESENT_WEIGHT * mean[:, None] * (middle - posed.points[:, n])
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
@@ -120,10 +120,10 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
         middle -= mean[:, None] * np.where(settled, direction / np.maximum(length, 1e-300), present_direction)
         return middle
     absolute = ~link.relative
-    mean_offset = _mean(share * absolute, link.offsets)
+    mean_offset = _mean(weights * absolute, link.offsets)
     arms = link.offsets - mean_offset[:, None] * absolute[:, None]
     rotation = joint_alignment.fit_rotation(
-        arms, targets - middle[:, None] * absolute[:, None], share, PRESENT_WEIGHT, posed.rotations[:, n]
+        arms, targets - middle[:, None] * absolute[:, None], weights, PRESENT_WEIGHT, posed.rotations[:, n]
     )
     middle -= (rotation @ mean_offset[..., None])[..., 0]
     return middle

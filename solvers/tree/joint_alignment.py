@@ -68,16 +68,16 @@ def _best_twist_axis(present: Floats, axis: Floats, arms: Floats, targets: Float
     """Return the direction (R, 3) of the twist axis after the best rotation without limits; present: (R, 3, 3)
     rotations."""
     if arms.shape[1] > 1:
-        share = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300)
-        return fit_rotation(arms, targets, share, 1e-6, present) @ axis
+        normalised = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300)
+        return fit_rotation(arms, targets, normalised, 1e-6, present) @ axis
     return rotate(shortest_rotation((present @ arms[:, 0, :, None])[..., 0], targets[:, 0]), present @ axis)
 
 
-def fit_rotation(arms: Floats, targets: Floats, share: Floats, present_weight: float, present: Floats) -> Floats:
+def fit_rotation(arms: Floats, targets: Floats, weights: Floats, present_weight: float, present: Floats) -> Floats:
     """Return the least-squares rotation (R, 3, 3) of arms (R, E, 3) onto targets (R, E, 3), weighted by share (R, E).
 
     The present rotation `present` (R, 3, 3) with `present_weight` decides what collinear points leave open.
     """
-    size = (share * np.linalg.norm(arms, axis=-1) * np.linalg.norm(targets, axis=-1)).sum(-1)[:, None, None]
-    spread = np.swapaxes(targets * share[..., None], -1, -2) @ arms
+    size = (weights * np.linalg.norm(arms, axis=-1) * np.linalg.norm(targets, axis=-1)).sum(-1)[:, None, None]
+    spread = np.swapaxes(targets * weights[..., None], -1, -2) @ arms
     return nearest_rotation(spread + present_weight * np.maximum(size, 1e-300) * present)

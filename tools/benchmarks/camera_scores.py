@@ -92,8 +92,8 @@ def bends(points: Floats) -> Floats:
 
 def leaps(points: Floats, true: Floats) -> int:
     """How often a bone turns by more than LEAP in a frame in which the true one turns by less than CALM."""
-    turns = []
+    rotations = []
     for each in (points, true):
         bones = _bones(each)
-        turns.append(np.rad2deg(np.arccos(np.clip((bones[1:] * bones[:-1]).sum(axis=-1), -1, 1))))
-    return int(((turns[0] > LEAP) & (turns[1] < CALM)).sum())
+        rotations.append(np.rad2deg(np.arccos(np.clip((bones[1:] * bones[:-1]).sum(axis=-1), -1, 1))))
+    return int(((rotations[0] > LEAP) & (rotations[1] < CALM)).sum())

@@ -60,12 +60,12 @@ def offset(seen: list[tuple[Floats, Floats, Floats, float]], landmark: int) -> F
     for _ in range(ITERATIONS):
         matrix, rhs = HELD * np.eye(3), -HELD * found
         for lines, joints, rotations, length in seen:
-            turned = length * rotations[:, landmark]
-            x, y, z = np.moveaxis(joints[:, landmark] + turned @ found, -1, 0)
+            rotated = length * rotations[:, landmark]
+            x, y, z = np.moveaxis(joints[:, landmark] + rotated @ found, -1, 0)
             tangent = np.stack([x / z, y / z], axis=-1)
             misses = (lines[:, landmark] - tangent) * joints[:, landmark, 2:]
             known = np.isfinite(misses).all(axis=1)
-            rows = (turned[:, :2] - tangent[..., None] * turned[:, 2:])[known]
+            rows = (rotated[:, :2] - tangent[..., None] * rotated[:, 2:])[known]
             misses = misses[known]
             weights = 1 / (1 + (misses**2).sum(axis=1) / HALF_WEIGHT**2)
             matrix += np.einsum("f,fij,fik->jk", weights, rows, rows)

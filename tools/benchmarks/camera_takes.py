@@ -178,8 +178,11 @@ def busy_background(seed: int = 7) -> Floats:
     picture = np.full((HEIGHT, WIDTH, 3), 0.5)
     for _ in range(120):
         colour, (cx, cy) = random.uniform(0.05, 0.95, 3), random.uniform(0, 1, 2) * [WIDTH, HEIGHT]
-        a, b, turn = *random.uniform(8, 90, 2), random.uniform(0, np.pi)
-        u, v = (x - cx) * np.cos(turn) + (y - cy) * np.sin(turn), (y - cy) * np.cos(turn) - (x - cx) * np.sin(turn)
+        a, b, rotation = *random.uniform(8, 90, 2), random.uniform(0, np.pi)
+        u, v = (
+            (x - cx) * np.cos(rotation) + (y - cy) * np.sin(rotation),
+            (y - cy) * np.cos(rotation) - (x - cx) * np.sin(rotation),
+        )
         kind = random.integers(3)
         inside = (np.abs(u) < a) & (np.abs(v) < b) if kind else (u / a) ** 2 + (v / b) ** 2 < 1
         if kind == 2:
@@ -237,10 +240,10 @@ class Studio:
 
     def pose(self, angles: Floats, root: Floats) -> None:
         """Pose the armature at T_camera_wrist."""
-        turns = to_matrix(joint_rotations(self.hand.model, (angles - self.hand.rest_angles)[None]))[0]
+        rotations = to_matrix(joint_rotations(self.hand.model, (angles - self.hand.rest_angles)[None]))[0]
         self.armature.matrix_world = Matrix(root)
-        for joint, turn in zip(JOINTS, turns, strict=True):
-            self.armature.pose.bones[joint].matrix_basis = Matrix(turn).to_4x4()
+        for joint, rotation in zip(JOINTS, rotations, strict=True):
+            self.armature.pose.bones[joint].matrix_basis = Matrix(rotation).to_4x4()
         bpy.context.view_layer.update()
 
     def joints(self) -> Floats:

@@ -112,9 +112,9 @@ class Figures:
 
     def compare(self, before: Pose, after: Pose, inside: Bools) -> None:
         """Measure how a take moves with contacts, and without; inside (F,) frames that may move."""
-        turned = [np.rad2deg(rot.angles_between(each.rotations[1:], each.rotations[:-1])) for each in (before, after)]
+        rotated = [np.rad2deg(rot.angles_between(each.rotations[1:], each.rotations[:-1])) for each in (before, after)]
         moved = [np.linalg.norm(np.diff(tips(each), axis=0), axis=-1) for each in (before, after)]
-        self.turns = max(self.turns, float((turned[1] - LEAP_FACTOR * turned[0]).max(initial=-np.inf)))
+        self.turns = max(self.turns, float((rotated[1] - LEAP_FACTOR * rotated[0]).max(initial=-np.inf)))
         self.steps = max(self.steps, float((moved[1] - moved[0]).max(initial=-np.inf)))
         self.outside += int(((before.angles != after.angles).any(axis=1) & ~inside).sum())
         self.frames += len(before)

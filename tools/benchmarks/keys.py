@@ -98,9 +98,9 @@ def rows(name: str, file: Path, *, alone: bool) -> Iterator[list[str]]:
         peers = () if alone else PEERS
         counts += [fewest(armature, settings, operator) for settings, operator in peers]
         label = name if len(armatures) == 1 else f"{name}, {armature_name.split()[0].lower()}"
-        shares = [f"{count / before:.1%}".replace("%", " %") for count in counts]
+        fractions = [f"{count / before:.1%}".replace("%", " %") for count in counts]
         blank = ["–"] * (len(PEERS) - len(peers))
-        yield [label, f"{take.markers.rate:.0f}", f"{before}", *shares, *blank, f"{seconds:.1f}"]
+        yield [label, f"{take.markers.rate:.0f}", f"{before}", *fractions, *blank, f"{seconds:.1f}"]
 
 
 def play(armature: Any, action: Any, slot: Any) -> None:

@@ -54,8 +54,8 @@ def recording(path: Path) -> Recording:
 
 def told(known: Recording, seed: int, **spoilt: int) -> str:
     """Marker-frames of a spoiled recording's hands that were right / wrong, in per cent."""
-    times, places, truth = known
-    spoiled = spoil(places, seed, **spoilt)
+    times, positions, truth = known
+    spoiled = spoil(positions, seed, **spoilt)
     found = score(label_hands(times, spoiled.positions), spoiled, truth)
     return f"{round(100 * found.right, 1):g} / {round(100 * found.wrong, 1):g}"
 
@@ -73,9 +73,9 @@ def spoiled_row(file: str, path: Path) -> list[str]:
 
 
 def _counts(known: Recording) -> str:
-    _, places, truth = known
+    _, positions, truth = known
     hands = {side for side, _ in truth.values()}
-    others = places.shape[1] - len(truth)
+    others = positions.shape[1] - len(truth)
     return f"{len(truth) // len(hands)}" + (f", and {others} elsewhere" if others else "")
 
 
@@ -98,9 +98,9 @@ def sureness() -> str:
     """
     said, right = [], []
     for known, seed in _sets():
-        times, places, truth = known
+        times, positions, truth = known
         for kind in SPOILT.values():
-            spoiled = spoil(places, seed, **kind)
+            spoiled = spoil(positions, seed, **kind)
             for hand in label_hands(times, spoiled.positions).hands:
                 for confidence, is_right in _pieces(hand, spoiled, truth):
                     said.append(confidence)

@@ -80,16 +80,16 @@ def calibration_cells(
     said: Sequence[float], right: Sequence[float], frames: Sequence[float], bins: Sequence[float]
 ) -> list[str]:
     """Return for each bin of confidence its mean, the fraction that is right, weighted by frames, and the frames."""
-    values, share, weights = (np.array(each) for each in (said, right, frames))
+    values, correct, weights = (np.array(each) for each in (said, right, frames))
     cells = []
     for low, high in pairwise(bins):
-        own = (values > low) & (values <= high)
-        cells.append(
-            f"{np.average(values[own], weights=weights[own]):.3f} / {np.average(share[own], weights=weights[own]):.3f} "
-            f"({weights[own].sum():.0f})"
-            if own.any()
-            else "–"
-        )
+        in_bin = (values > low) & (values <= high)
+        if not in_bin.any():
+            cells.append("–")
+            continue
+        frames_in_bin = weights[in_bin]
+        stated, found = (np.average(each[in_bin], weights=frames_in_bin) for each in (values, correct))
+        cells.append(f"{stated:.3f} / {found:.3f} ({frames_in_bin.sum():.0f})")
     return cells
 
 
@@ -103,8 +103,8 @@ def seen_owners(spoiled: Spoiled, span: LabelledSpan) -> list[int]:
 def shadowed(positions: Floats, truth: Truth, rng: np.random.Generator) -> Floats:
     """Return the positions without the tenth of the hand's marker-frames that the fewest cameras see."""
     columns = np.array(list(truth))
-    turn = rng.uniform(0, 2 * np.pi) + np.arange(CAMERAS) * 2 * np.pi / CAMERAS
-    around = np.stack([np.cos(turn), np.sin(turn), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
+    rotation = rng.uniform(0, 2 * np.pi) + np.arange(CAMERAS) * 2 * np.pi / CAMERAS
+    around = np.stack([np.cos(rotation), np.sin(rotation), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
     segments = [
         (a, b)
         for side in {side for side, _ in truth.values()}
@@ -128,8 +128,8 @@ def shadowed(positions: Floats, truth: Truth, rng: np.random.Generator) -> Float
 def _is_behind(points: Floats, starts: Floats, ends: Floats, direction: Floats) -> NDArray[np.bool_]:
     """Return whether (F,) a digit's bone lies between points (F, 3) and a distant camera in a direction (3,)."""
     with np.errstate(invalid="ignore"):
-        share = np.linspace(0, 1, 6)[:, None, None]
-        away = starts + share * (ends - starts) - points
+        correct = np.linspace(0, 1, 6)[:, None, None]
+        away = starts + correct * (ends - starts) - points
         along = away @ direction
         beside = np.linalg.norm(away - along[..., None] * direction, axis=-1)
         hit: NDArray[np.bool_] = ((beside < DIGIT_RADIUS_M) & (along > 2 * DIGIT_RADIUS_M)).any(axis=0)

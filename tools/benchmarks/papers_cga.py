@@ -98,13 +98,13 @@ def experiment(frames: int, seed: int = 0) -> Experiment:
         middle, last = np.flatnonzero(row.coefficients)
         angles[:, last] = np.clip(-row.coefficients[middle] * angles[:, middle], low[last], high[last])
     root = np.tile(np.eye(4), (frames, 1, 1))
-    turn = _swing(times, 4, random) + [2.0, 0.0, 0.0, 0.0]
-    root[:, :3, :3] = rotations.to_matrix(turn / np.linalg.norm(turn, axis=1, keepdims=True))
+    rotation = _swing(times, 4, random) + [2.0, 0.0, 0.0, 0.0]
+    root[:, :3, :3] = rotations.to_matrix(rotation / np.linalg.norm(rotation, axis=1, keepdims=True))
     root[:, :3, 3] = 0.3 * _swing(times, 3, random)
     truth = Pose(hand, root, angles)
     sites = np.array([hand.site_index(name) for name in MARKERS])
-    places = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
-    return Experiment(hand, truth, Targets(times, sites, places, np.ones(places.shape[:2])))
+    positions = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
+    return Experiment(hand, truth, Targets(times, sites, positions, np.ones(positions.shape[:2])))
 
 
 def _swing(times: Floats, count: int, random: np.random.Generator) -> Floats:

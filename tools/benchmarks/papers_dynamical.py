@@ -180,10 +180,10 @@ def figure_8() -> dict[float, tuple[Floats, Floats]]:
     hand, _, span = recorded()
     frames = round(SECONDS / span)
     still = Pose(hand, np.tile(np.eye(4), (frames, 1, 1)), np.tile(poses.angles(hand, GOAL), (frames, 1)))
-    turned = still.root.copy()
-    turned[:, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.6, 0.8]), np.array(2.0)))
-    goal = turns_of(hand, Pose(hand, turned, still.angles))
-    targets = motion(hand, Pose(hand, turned, still.angles), span).targets
+    rotated = still.root.copy()
+    rotated[:, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.6, 0.8]), np.array(2.0)))
+    goal = turns_of(hand, Pose(hand, rotated, still.angles))
+    targets = motion(hand, Pose(hand, rotated, still.angles), span).targets
     targets = replace(targets, rotations=rot.from_matrix(goal), angular_velocities=None)
     zero = np.clip(np.zeros(hand.dofs), hand.limits[:, 0], hand.limits[:, 1])
     curves = {}

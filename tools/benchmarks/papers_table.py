@@ -84,18 +84,18 @@ def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
     recipe = Recipe(str(CAPTURE), hand=side)
     hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT, fit=False)).hands[side]
     markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED)
-    places = assignment.positions_of(markers, hand.spots)
-    local = to_wrist_frame(hand.proportions, tuple(hand.spots.values()), places)
+    positions = assignment.positions_of(markers, hand.spots)
+    local = to_wrist_frame(hand.proportions, tuple(hand.spots.values()), positions)
     spots = tuple(hand.spots.values())
     measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in SHOWN}
     given = [column for column, spot in enumerate(spots) if spot.joint in GIVEN]
     some = replace(hand, spots={label: hand.spots[label] for label in np.array(list(hand.spots))[given]})
-    return measured, {name: followed(some, places[:, given], solver) for name, solver in METHODS.items()}
+    return measured, {name: followed(some, positions[:, given], solver) for name, solver in METHODS.items()}
 
 
-def followed(hand: MeasuredHand, places: Floats, solver: Solver[Any]) -> Followed:
+def followed(hand: MeasuredHand, positions: Floats, solver: Solver[Any]) -> Followed:
     """Return the hand by markers (F, M, 3) m at its spots, frame by frame."""
-    model, targets = assign(hand.model, hand.spots, np.arange(len(places)) / 60, places)
+    model, targets = assign(hand.model, hand.spots, np.arange(len(positions)) / 60, positions)
     state = solver.solve(model, targets.select(slice(0, 1)), solvers.initial_state(solver, hand))[1]
     roots, angles = [], []
     for frame in range(len(targets)):
@@ -106,7 +106,9 @@ def followed(hand: MeasuredHand, places: Floats, solver: Solver[Any]) -> Followe
     tips = joint_frames(model, pose)[:, [model.joints.index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]][..., :3, 3]
     bases = joint_frames(model, replace(pose, angles=np.zeros_like(pose.angles)))
     bases = bases[:, [model.joints.index(CHAIN_JOINTS[digit][0]) for digit in SHOWN]]
-    there = places[:, [[spot.joint for spot in hand.spots.values()].index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]]
+    there = positions[
+        :, [[spot.joint for spot in hand.spots.values()].index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]
+    ]
     off = 1000 * np.linalg.norm(tips - there, axis=-1)
     return Followed(
         angles={digit: bent(pose, digit) for digit in SHOWN},
@@ -158,13 +160,13 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
         shape = someone("right", seed)
         true = bends(frames, rho, seed)
         radii = radii_by_size(shape) * np.random.default_rng(seed).uniform(0.8, 1.2, (5, 3))
-        places = on_skin(shape, radii, true, noise, seed)[:, bare]
+        positions = on_skin(shape, radii, true, noise, seed)[:, bare]
         spots = {FULL[column].joint: FULL[column] for column in bare}
         for name, solver in methods.items():
             for known in (False, True):
                 told = radii if known else radii_by_size(shape)
                 hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=told)
-                model, targets = assign(hand.model, spots, np.arange(frames) / 60, places)
+                model, targets = assign(hand.model, spots, np.arange(frames) / 60, positions)
                 pose, _ = solver.solve(model, targets, solvers.initial_state(solver, hand))
                 off = [np.abs(bent(pose, digit) - np.rad2deg(true[:, row])) for row, digit in enumerate(DIGITS) if row]
                 errors.setdefault((name, known), []).append(float(np.mean(off)))

@@ -75,8 +75,8 @@ def goals(count: int, size: float, seed: int = 0) -> Any:
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    turns = np.linspace(0.0, 2 * np.pi * count / 60, count)[:, None]
-    return 0.15 * size * np.sin(turns * rng.uniform(0.5, 1.5, 3)) * rng.uniform(0.3, 1.0, 3)
+    rotations = np.linspace(0.0, 2 * np.pi * count / 60, count)[:, None]
+    return 0.15 * size * np.sin(rotations * rng.uniform(0.5, 1.5, 3)) * rng.uniform(0.3, 1.0, 3)
 
 
 def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
@@ -198,8 +198,8 @@ def main() -> None:
             armature = opened(name)
             for joint in DRAGGED:
                 busy, *others = measured(armature, joint, options.steps)
-                share = statistics.median(others[0]) / statistics.median(others[2])
-                rows.append([name, joint, both(busy), *map(both, others), f"{share:.1f}"])
+                ratio = statistics.median(others[0]) / statistics.median(others[2])
+                rows.append([name, joint, both(busy), *map(both, others), f"{ratio:.1f}"])
         told = wander(options.minutes) if options.minutes else ""
     finally:
         knuckle.unregister()

@@ -54,8 +54,8 @@ def measured(name: str, drags: int) -> list[str]:
         of = start_drag(start, TIPS[digit], solver=solver)
         poses = led(of, parts * (goal - of.position), times)
         off.append(1000 * float(np.linalg.norm(joint_position(poses[-1], TIPS[digit])[0] - goal)))
-        turned = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
-        pace += (turned / (1000 * np.linalg.norm(goal - of.position) / STEPS)).tolist()
+        rotated = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
+        pace += (rotated / (1000 * np.linalg.norm(goal - of.position) / STEPS)).tolist()
         out = 0.06 * rng.normal(size=3) / np.sqrt(3) * parts
         last = led(of, np.concatenate([out, out[::-1], np.zeros((1, 3))]), [])[-1]
         back.append(float(np.rad2deg(np.abs(last.angles - start.angles).max())))

@@ -198,6 +198,6 @@ def _model(frames: Floats) -> tuple[HandModel, Floats]:
     for digit in DIGITS:
         for joint in CHAIN_JOINTS[digit][1:3]:
             dof = plain.dof(joint, "flexion")
-            turn = rest[JOINT_INDEX[joint], :3, :3]
-            bent[dof] = np.arccos(np.clip((np.trace(turn) - 1) / 2, -1, 1))
+            rotation = rest[JOINT_INDEX[joint], :3, :3]
+            bent[dof] = np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1, 1))
     return replace(plain, rest=rest), bent

@@ -74,7 +74,7 @@ class Studio:
     def _painted(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Floats, Floats]:
         """Return (19, 3) vertices, (19, 3) their shares, and (19,) signs of the normals, all at rest."""
         tree = BVHTree.FromPolygons([Vector(v) for v in self.hand.vertices], self.hand.faces)
-        triangles, shares, signs = [], [], []
+        triangles, fractions, signs = [], [], []
         for paint in PAINTS:
             joint = JOINT_INDEX[paint.joint]
             frame = self.hand.frames[joint]
@@ -90,20 +90,20 @@ class Studio:
                 ((corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1)),
                 key=lambda three: np.abs(_barycentric(self.hand.vertices[list(three)], np.array(hit)) - 1 / 3).max(),
             )
-            share = _barycentric(self.hand.vertices[list(corner)], np.array(hit))
+            barycentric = _barycentric(self.hand.vertices[list(corner)], np.array(hit))
             triangles.append(corner)
-            shares.append(share)
+            fractions.append(barycentric)
             signs.append(np.sign(_normal(self.hand.vertices[list(corner)]) @ out))
-        return np.array(triangles), np.array(shares), np.array(signs)
+        return np.array(triangles), np.array(fractions), np.array(signs)
 
     def film(self, motion: str, angles: Floats, roots: Floats) -> Made:
         """Return the markers of a motion: angles (F, 26) rad, roots (F, 4, 4)."""
-        turns = to_matrix(joint_rotations(self.hand.model, angles - self.hand.rest_angles))
+        rotations = to_matrix(joint_rotations(self.hand.model, angles - self.hand.rest_angles))
         positions = np.zeros((len(angles), len(PAINTS), 3))
         seen = np.zeros(positions.shape[:2], bool)
         frames = np.zeros((len(angles), len(JOINTS), 4, 4))
         for number, root in enumerate(roots):
-            self._pose(turns[number])
+            self._pose(rotations[number])
             skin = self._moved_skin()
             local = self._joints()
             marks = self._marks(skin, local)
@@ -112,9 +112,9 @@ class Studio:
             frames[number] = root @ local
         return Made(self.hand.name, self.hand.model.side, motion, positions, seen, frames)
 
-    def _pose(self, turns: Floats) -> None:
-        for joint, turn in zip(JOINTS, turns, strict=True):
-            self._armature.pose.bones[joint].matrix_basis = Matrix(turn).to_4x4()
+    def _pose(self, rotations: Floats) -> None:
+        for joint, rotation in zip(JOINTS, rotations, strict=True):
+            self._armature.pose.bones[joint].matrix_basis = Matrix(rotation).to_4x4()
         bpy.context.view_layer.update()
 
     def _joints(self) -> Floats:
@@ -139,16 +139,16 @@ class Studio:
             for bend in {joint, after}:
                 if JOINTS[bend] not in BENDING_JOINTS and not JOINTS[bend].endswith("proximal"):
                     continue
-                turn = _bend(frames, bend) - _bend(self.hand.frames, bend)
+                rotation = _bend(frames, bend) - _bend(self.hand.frames, bend)
                 near = np.exp(-np.linalg.norm(at[number] - frames[bend, :3, 3]) / NEAR)
-                marks[number] += near * turn * (BULGE * out[number] - SLIDE * frames[joint, :3, 1])
+                marks[number] += near * rotation * (BULGE * out[number] - SLIDE * frames[joint, :3, 1])
         return marks
 
     def _seen(self, marks: Floats, root: Floats) -> Bools:
         """Return (19,) whether enough of the cameras, which stand around the volume, see each."""
         tree = BVHTree.FromObject(self._skin, bpy.context.evaluated_depsgraph_get())
-        turn = np.arange(CAMERAS) * 2 * np.pi / CAMERAS
-        around = np.stack([np.cos(turn), np.sin(turn), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
+        rotation = np.arange(CAMERAS) * 2 * np.pi / CAMERAS
+        around = np.stack([np.cos(rotation), np.sin(rotation), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
         cameras = (CAMERA_DISTANCE * around + [0, 0, 1] - root[:3, 3]) @ root[:3, :3]
         clear = np.zeros((len(marks), CAMERAS), bool)
         for i, mark in enumerate(marks):
@@ -174,8 +174,8 @@ def _normal(corners: Floats) -> Floats:
 
 def _barycentric(corners: Floats, point: Floats) -> Floats:
     """Return the shares (3,) of the corners that make the point."""
-    shares, *_ = np.linalg.lstsq(np.vstack([corners.T, np.full(3, 0.05)]), np.append(point, 0.05), rcond=None)
-    return np.asarray(shares)
+    fractions, *_ = np.linalg.lstsq(np.vstack([corners.T, np.full(3, 0.05)]), np.append(point, 0.05), rcond=None)
+    return np.asarray(fractions)
 
 
 def build_armature(hand: SkinnedHand) -> bpy.types.Object:

@@ -134,7 +134,7 @@ def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple
     Skin carries a marker along as the joints at both ends of its bone flex, where that was fitted.
     """
     side, spots = known.proportions.side, known.spots if known.skin_fit is None else known.skin_fit.spots()
-    skin, labels, places = known.skin_fit, tuple(spots), []
+    skin, labels, positions = known.skin_fit, tuple(spots), []
     slid = np.zeros((len(frames), len(labels), 3))
     if skin is not None:
         slid = skin.offsets_at(angles) - skin.offsets_at(skin.poses.mean)
@@ -142,8 +142,8 @@ def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple
         offset = spot.offset + slid[:, number]
         offset = offset * ([1, 1, 1] if side == "right" else [-1, 1, 1])
         at = frames[:, JOINT_INDEX[spot.joint]]
-        places.append(np.einsum("fij,fj->fi", at[:, :3, :3], offset) + at[:, :3, 3])
-    return labels, np.stack(places, axis=1)
+        positions.append(np.einsum("fij,fj->fi", at[:, :3, :3], offset) + at[:, :3, 3])
+    return labels, np.stack(positions, axis=1)
 
 
 def _written(clip: Clip, folder: str, name: str) -> Path:

@@ -71,8 +71,8 @@ def markers_of(labels, positions):
     """Return frames of Marker; what was not seen is occluded."""
     return [
         [
-            geometry.Marker(str(label), np.nan_to_num(CM * place), bool(np.isnan(place).any()))
-            for label, place in zip(labels, frame, strict=True)
+            geometry.Marker(str(label), np.nan_to_num(CM * position), bool(np.isnan(position).any()))
+            for label, position in zip(labels, frame, strict=True)
         ]
         for frame in positions
     ]

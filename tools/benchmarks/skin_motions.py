@@ -78,11 +78,11 @@ def wandering(seed: int) -> Floats:
     random = np.random.default_rng(100 + seed)
     time = np.arange(FRAMES) / RATE
     waves = np.sin(2 * np.pi * (random.uniform(0.1, 0.5, (6, 1)) * time + random.uniform(0, 1, (6, 1))))
-    turn, shift = waves[:3] * random.uniform(0.3, 1.0, (3, 1)), waves[3:] * random.uniform(0.05, 0.2, (3, 1))
+    rotation, shift = waves[:3] * random.uniform(0.3, 1.0, (3, 1)), waves[3:] * random.uniform(0.05, 0.2, (3, 1))
     roots = np.tile(np.eye(4), (FRAMES, 1, 1))
     for axis, (first, second) in enumerate(((1, 2), (2, 0), (0, 1))):
         move = np.tile(np.eye(4), (FRAMES, 1, 1))
-        cos, sin = np.cos(turn[axis]), np.sin(turn[axis])
+        cos, sin = np.cos(rotation[axis]), np.sin(rotation[axis])
         move[:, first, first], move[:, second, second] = cos, cos
         move[:, first, second], move[:, second, first] = -sin, sin
         roots = roots @ move

@@ -55,7 +55,7 @@ def figures(take: Take, solved: SolvedHand) -> list[str]:
     return [
         f"{np.mean([tip['mean'] for tip in tips]):.2f} / {max(tip['max'] for tip in tips):.1f}",
         f"{np.mean([mark['mean'] for mark in marks]):.1f} / {np.mean([mark['p99'] for mark in marks]):.1f}",
-        " ".join(f"{turn:.0f}" for turn in calm_turns(solved)),
+        " ".join(f"{rotation:.0f}" for rotation in calm_turns(solved)),
         f"{report['limit_violations']}",
         f"{len(take.hands) * len(take.times) / seconds:,.0f}",
     ]
@@ -68,13 +68,13 @@ def calm_turns(solved: SolvedHand) -> list[float]:
     against_palm = np.einsum("fji,ftj->fti", root[:, :3, :3], world)
     joints = [solved.hand.joints[solved.hand.sites[site].joint] for site in solved.targets.sites]
     moved = 1000 * np.linalg.norm(np.diff(against_palm, axis=0), axis=-1)
-    turns = np.rad2deg(np.abs(np.diff(solved.pose.angles, axis=0)))
+    rotations = np.rad2deg(np.abs(np.diff(solved.pose.angles, axis=0)))
     result = []
     for digit in DIGITS:
         seen = [joint.startswith(digit) for joint in joints]
         calm = (moved[:, seen] < CALM_MM).all(1)
         of_digit = [solved.hand.joints[joint].startswith(digit) for joint in solved.hand.axis_joint]
-        result.append(float(turns[calm][:, of_digit].max(initial=0.0)))
+        result.append(float(rotations[calm][:, of_digit].max(initial=0.0)))
     return result
 
 

@@ -41,8 +41,8 @@ class Shapes:
         """
         corners = self.vertices[middle][self.triangles]
         rows = np.array([_triangle_at(corners, position) for position in positions])
-        shares = barycentric(positions, corners[rows])
-        points = np.einsum("nk,fnki->fni", shares, self.vertices[:, self.triangles[rows]])
+        fractions = barycentric(positions, corners[rows])
+        points = np.einsum("nk,fnki->fni", fractions, self.vertices[:, self.triangles[rows]])
         start, motions = points[middle], np.tile(np.eye(4), (len(points), 1, 1))
         about = start - start.mean(axis=0)
         for motion, moved_points in zip(motions, points, strict=True):

@@ -156,5 +156,5 @@ def _chain(forearm: ForearmBones | None, names: tuple[str, ...]) -> ArmChain:
     for name in names[2:]:
         way = forearm.chain[: forearm.chain.index(forearm.beside.get(name, name)) + (name in forearm.beside)]
         parents.append(names.index([ancestor for ancestor in way if ancestor in names][-1]))
-    shares = [forearm.shares.get(name, 0.0) for name in names]
-    return ArmChain(names, tuple(parents), (0.0, *shares[1:]), names.index(on_way[-1]))
+    fractions = [forearm.shares.get(name, 0.0) for name in names]
+    return ArmChain(names, tuple(parents), (0.0, *fractions[1:]), names.index(on_way[-1]))

@@ -16,8 +16,8 @@ Value = TypeVar("Value")
 class LastUsed(Generic[Value]):
     """A cache of the values used last, for arguments that functools.lru_cache cannot hash."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, maximum: int) -> None:
+        self._most = maximum
         self._values = OrderedDict[Hashable, Value]()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:

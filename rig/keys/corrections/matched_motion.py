@@ -28,10 +28,10 @@ def matched(taken: Floats, base: Floats, times: Floats, span: TimeRange) -> Floa
     if not len(inside):
         return taken
     lasting = max(span.blend_in + span.blend_out, SAME_TIME)
-    most = (times[inside[-1]] - times[inside[0]]) / lasting
+    maximum = (times[inside[-1]] - times[inside[0]]) / lasting
     result = taken.copy()
     for at, inwards, blend in ((inside[0], 1, span.blend_in), (inside[-1], -1, span.blend_out)):
-        seconds = blend * min(most, 1.0)
+        seconds = blend * min(maximum, 1.0)
         if seconds > SAME_TIME:
             gap, speed = _difference(taken, base, times, int(at), inwards)
             fast, limit = float(np.linalg.norm(speed)) * seconds, MAX_INITIAL_RATE * float(np.linalg.norm(gap))

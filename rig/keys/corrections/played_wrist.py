@@ -112,11 +112,11 @@ class PlayedWrist:
         For each bone, these are its rotations (F, 4) relative to its parent, about the line from its head to the wrist,
         and relative to the upper arm.
         """
-        wrist, shares = self.bones[:, -1, :3, 3], (*self.arm.shares, 0.0)
+        wrist, fractions = self.bones[:, -1, :3, 3], (*self.arm.shares, 0.0)
         own, whole = list[Floats](), list[Floats]()
         for number, parent in enumerate(self.arm.parents):
             axis = rot.unit_vectors(wrist - self.bones[:, number, :3, 3])
-            own.append(rot.from_axis_angle(axis, (shares[number] - shares[parent]) * angles))
+            own.append(rot.from_axis_angle(axis, (fractions[number] - fractions[parent]) * angles))
             whole.append(rot.multiply(whole[parent], own[-1]) if parent >= 0 else own[-1])
         return own, whole
 

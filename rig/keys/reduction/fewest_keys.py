@@ -131,8 +131,8 @@ def thinned(problem: KeyProblem, keys: Keys) -> Steps[Keys]:
         tried |= set(chosen.tolist())
         # A removal that failed may succeed once a neighbour is gone.
         for row in removed.tolist():
-            place = int(np.searchsorted(kept.rows, row))
-            tried -= set(kept.rows[max(place - 2, 0) : place + 2].tolist())
+            position = int(np.searchsorted(kept.rows, row))
+            tried -= set(kept.rows[max(position - 2, 0) : position + 2].tolist())
         keys = kept
         yield Progress(0.3 + 0.7 * min(len(tried) / len(keys.rows), 1.0))
 
@@ -179,8 +179,8 @@ def _without(problem: KeyProblem, keys: Keys, chosen: Ints) -> Keys:
         if not len(bad):
             return trial
         # Restore the chosen key nearest to each error.
-        place = np.clip(np.searchsorted(out, bad), 1, max(len(out) - 1, 1))
-        left, right = out[place - 1], out[np.minimum(place, len(out) - 1)]
+        position = np.clip(np.searchsorted(out, bad), 1, max(len(out) - 1, 1))
+        left, right = out[position - 1], out[np.minimum(position, len(out) - 1)]
         back = np.where(bad - left < right - bad, left, right)
         out = np.setdiff1d(out, back)
     return keys
