@@ -150,7 +150,7 @@ def arrow(first: tuple[float, float], second: tuple[float, float]) -> str:
     """Return an arrow from the bottom of a box to the top of another."""
     x, y = first[0] + BOX / 2, first[1] + HEIGHT
     to_x, to_y = second[0] + BOX / 2, second[1]
-    # Around the boxes of a row between them.
+    # An arrow over several rows passes beside the boxes of the rows between.
     aside = 0.0 if to_y - y <= RISE else (BOX / 2 + 2 * GAP if x == to_x else 0.0)
     middle = (y + to_y) / 2
     if aside:

@@ -35,7 +35,7 @@ CELL = 180
 
 
 def passes() -> str:
-    """Return one pass over a chain in a plane: before, inwards from the goal, outwards from the root."""
+    """Draw a pass over a chain in a plane: before, inwards from the goal, outwards from the root."""
     before = np.array([[0.0, 0.0], [0.2, 0.8], [0.9, 1.2], [1.7, 1.1]])
     goal = np.array([2.3, 0.2])
     lengths = np.linalg.norm(np.diff(before, axis=0), axis=1)
@@ -71,7 +71,7 @@ def _laid(points: Floats, lengths: Floats, first: Floats) -> Floats:
 
 
 def trees() -> str:
-    """Four problems as the solver solves them, from the front: the rest pose grey, goals red."""
+    """Draw four solved problems from the front: the rest pose grey, goals red."""
     up = np.stack([np.zeros(9), np.arange(9.0), np.zeros(9)], -1) / 4
     tail = chain("tail", up, cone(0.5, 0.5, 0.35, 0.35, (-0.1, 0.1)))
     free = chain("free", up[:5] * 1.5)
@@ -129,7 +129,7 @@ def _bones(skeleton: Skeleton, points: Floats) -> list[Floats]:
 
 
 def cones() -> str:
-    """Return an irregular cone in the angles of the swing: four quarter ellipses, and swings outside clamped to it."""
+    """Draw an irregular cone in the angles of the swing: four quarter ellipses, and swings outside clamped to it."""
     widths = np.deg2rad([90.0, 30.0, 25.0, 55.0])
     around = np.linspace(0, 2 * np.pi, 181)
     edge = np.stack([np.cos(around), np.sin(around)], -1)
@@ -153,7 +153,7 @@ def cones() -> str:
 
 
 def swivel() -> str:
-    """Return an arm with a fixed wrist: the circle of its elbow, and the arm at some swivels, from two sides."""
+    """Draw an arm with a fixed wrist: the circle of its elbow, and the arm at some swivels, from two sides."""
     arm = arms.Arm(0.30, 0.25)
     wrist = np.tile(np.eye(4), (61, 1, 1))
     wrist[:, :3, 3] = [0.05, 0.3, 0.25]
@@ -181,7 +181,7 @@ def swivel() -> str:
 
 
 def _placer(column: int, scale: float, middle: tuple[float, float]) -> Placer:
-    """Map positions (N, 2), y up, to the picture, with `middle` in the middle of the column."""
+    """Return a function that maps positions (N, 2), y up, to the picture, with `middle` in the middle of the column."""
     left, top = CELL * (column + 0.5), CELL * 0.5 + 8
 
     def placed(points: Floats) -> list[tuple[float, float]]:

@@ -1,5 +1,5 @@
-"""Makes the picture of docs/how-to/contacts.md: a pinch in itself and kept apart, and one that a larger hand with a
-long thumb leaves open and holds.
+"""Makes the picture of docs/how-to/contacts.md: a pinch with digits that intersect and kept apart, and one that a
+larger hand with a long thumb leaves open and holds.
 
     python tools/contact_pictures.py
 """

@@ -1,4 +1,4 @@
-"""Feeds mutated captures to the shell command, and reports what ends in anything but a result or a sentence.
+"""Feeds mutated captures to the shell command, and reports runs that end without a result or an error message.
 
     python tools/fuzz_files.py --seconds 3600             # or: make fuzz OF=files FOR=3600
     python tools/fuzz_files.py --seed 4711 [--number 12]  # the same files again, or one of them
@@ -29,7 +29,7 @@ from knuckle.tools.fuzzing import Fuzzing, Result, main
 from knuckle.tools.mutations import mutated
 
 COUNTS = [1, 1, 2, 4, 16]
-"""Mutations of a file, each as likely."""
+"""Numbers of mutations of a file, equally likely."""
 EXTREME_CELLS = [
     "",
     "0",
@@ -52,7 +52,7 @@ HAND_SIZE_MM, RATE = (100.0, 260.0), (1.0, 2000.0)
 
 @cache
 def captures() -> dict[str, bytes]:
-    """Small captures of every format."""
+    """Return small captures of every format."""
     labelled = [f"{side}_{joint}" for side in ("left", "right") for joint in JOINTS]
     frames = moments(12)
     points = np.stack([np.concatenate([frame.hands[side][:, :3, 3] for side in ("left", "right")]) for frame in frames])
@@ -143,7 +143,7 @@ def command(dice: random.Random, capture: Path) -> list[str]:
 
 
 def attempt(arguments: list[str], folder: Path) -> tuple[int, str]:
-    """Return the exit status, and what is wrong with how the command ended, empty if nothing."""
+    """Return the exit status, and a problem with how the command ended, empty if there is none."""
     printed, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
@@ -169,7 +169,7 @@ def read_back(stream: io.TextIOWrapper) -> str:
 
 
 def implausible(folder: Path, said: str) -> str:
-    """Return what is implausible about a result and was not reported."""
+    """Return what is implausible in a result and was not reported."""
     report = json.loads((folder / "r.json").read_text())
     with np.load(folder / "j.npz") as joints:
         for name, values in joints.items():

@@ -75,7 +75,7 @@ def set_up(scene: bpy.types.Scene) -> None:
 
 
 def pose_hand(armature: bpy.types.Object, rotations: Floats) -> None:
-    """Pose the bones, which are named after the joints, by the rotations (25, 4) of one frame of a Pose."""
+    """Pose the bones, which are named after the joints, by rotations (25, 4) of a frame of a Pose."""
     from knuckle.hand.joints import JOINTS
 
     for name, rotation in zip(JOINTS, rotations, strict=True):

@@ -1,4 +1,4 @@
-"""A take as long as wanted, from a recording of two hands: its tracks are tiled with varied motion, noise and gaps.
+"""A take of any length, from a recording of two hands: its tracks are tiled with varied motion, noise and gaps.
 
     python tools/long_take.py take.c3d --frames 1000000
     python tools/long_take.py take.trc --frames 100000
@@ -26,10 +26,10 @@ Floats = NDArray[np.float64]
 
 SOURCE = Path("../shared/data/captures/two_hands_glove.c3d")
 FRAMES_AT_ONCE = 5000
-"""Frames that are made from a seed of their own."""
+"""Number of frames that share a seed."""
 NOISE_M = 0.0003
 GAP_SHARE = 0.0003
-"""Gaps that begin, for each marker and frame."""
+"""Probability that a gap begins, for each marker and frame."""
 LONGEST_GAP = 60
 """Frames."""
 SPEEDS = (0.5, 1.5)
@@ -39,7 +39,7 @@ INTEL = 84
 
 @dataclass(frozen=True, slots=True)
 class LongTake:
-    """Frames on request, of a recording that is tiled."""
+    """Frames of a tiled recording, made on request."""
 
     source: Markers
     frames: int
@@ -55,7 +55,7 @@ class LongTake:
     def _motion(self, rows: NDArray[np.int64]) -> Floats:
         """Return positions (F, M, 3) m: where the recording is at changing speed, turned and moved."""
         mean, half = sum(SPEEDS) / 2, (SPEEDS[1] - SPEEDS[0]) / 2
-        # The integral of a speed that sways with two periods that never meet again.
+        # The integral of a speed that varies with two periods.
         played = mean * rows + half / 2 * (430 * np.sin(rows / 430) + 97 * np.sin(rows / 97))
         last = len(self.source.times) - 1
         at = last - np.abs(played % (2 * last) - last)

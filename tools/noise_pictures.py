@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = slice(100, 240)
-"""Frames drawn of the path, which has 300 at 100 Hz."""
+"""Frames of the path to draw, which has 300 at 100 Hz."""
 OUTLIER = 170
 """The frame in which the marker jumps by 15 mm."""
 FINGER, LEAP = 4, slice(230, 350)

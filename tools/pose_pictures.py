@@ -43,7 +43,7 @@ RIGS = ("MakeHuman", "Rigify generated")
 
 
 def shots(view: str, pixels: int, names: tuple[str, ...]) -> list[Floats]:
-    """Return a picture of Knuckle's right hand in each pose, with the present scene settings."""
+    """Return a picture of Knuckle's right hand in each pose, with the current scene settings."""
     scene = bpy.context.scene
     measures = adult("right")
     armature, hand = add_hand(measures, "Hand", scene.collection), build(measures)
@@ -80,7 +80,7 @@ def grid(tiles: list[Floats]) -> Floats:
 
 
 def sheets() -> None:
-    """All poses from the palm and from the thumb's side, in the order of POSES."""
+    """Render all poses from the palm and from the thumb's side, in the order of POSES."""
     hand_pictures.empty_scene()
     both = zip(shots("palm", TILE, tuple(POSES)), shots("aside", TILE, tuple(POSES)), strict=True)
     tiles = [np.concatenate(pair, axis=0) for pair in both]
@@ -91,7 +91,7 @@ def sheets() -> None:
 
 
 def on_rig(name: str) -> Floats:
-    """Some poses on the right hand of a rig, from the palm and, below, from the thumb's side."""
+    """Render some poses on the right hand of a rig, from the palm and, below, from the thumb's side."""
     tiles = []
     for pose in ON_A_RIG:
         hand = next(hand for hand in rig_pictures.opened(name) if hand.side == "right")

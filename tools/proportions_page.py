@@ -47,8 +47,8 @@ def main() -> None:
 
 
 def picture() -> hand_pictures.Floats:
-    """Return (H, W, 3) the performer's pinch and a large hand's in three ways, from the thumb's side and from the
-    tips."""
+    """Return a picture (H, W, 3) of the performer's pinch and a large hand's in three ways, from the thumb's side and
+    the tips."""
     measures = adult("right")
     performer = build(measures)
     pinch = Pose(performer, np.eye(4)[None], poses.angles(performer, "pinch")[None])
@@ -59,7 +59,7 @@ def picture() -> hand_pictures.Floats:
 
 
 def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:
-    """Return (2 · PIXELS, PIXELS, 3) a posed hand from two sides."""
+    """Return a picture (2 · PIXELS, PIXELS, 3) of a posed hand from two sides."""
     scene = hand_pictures.empty_scene()
     armature = add_hand(measures, "Hand", scene.collection)
     hand_pictures.pose_hand(armature, pose.rotations[0])

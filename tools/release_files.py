@@ -73,7 +73,7 @@ def main() -> None:
     knuckle.register()
     with tempfile.TemporaryDirectory(prefix="knuckle-") as name:
         folder = Path(name)
-        # Not the checkout's, whose path would be in the files.
+        # Not from the checkout, whose path would be in the files.
         capture = shutil.copy(CAPTURE, folder)
         write_raw_take(folder / "closing.rawtake")
         for command in (

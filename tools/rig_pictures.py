@@ -49,7 +49,7 @@ SHEETS: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "rigs-renamed": ("a hundredth, turned", ("WebXR, right", "MakeHuman", "Rigify metarig")),
     "rigs-mirrored": ("mirrored", ("WebXR, right", "MakeHuman", "Rigify metarig")),
 }
-"""Picture -> how its rigs are modified, and their names."""
+"""Picture -> modification of its rigs, and their names."""
 BAKED = ("MakeHuman", "Rigify metarig", "Rigify generated")
 BAKES = ("asl s", "pinch", "grab", "asl l")
 """Poses of the headset."""
@@ -68,7 +68,7 @@ class Hand:
         self.from_bone = np.linalg.inv(self.binding.rest_to_bone[wrist, :3, :3])
 
     def frame(self) -> Floats:
-        """Return the wrist's present axes (3, 3) in the world, X towards the little finger."""
+        """Return the wrist's current axes (3, 3) in the world, X towards the little finger."""
         pose = np.array(self._posed().pose.bones[self.found.bones["wrist"]].matrix)[:3, :3]
         axes = np.array(self._posed().matrix_world)[:3, :3] @ pose @ self.from_bone
         z, y = axes[:, 2] / np.linalg.norm(axes[:, 2]), axes[:, 1] / np.linalg.norm(axes[:, 1])
@@ -132,7 +132,7 @@ def _is_skin(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
 
 
 def tile(hand: Hand, view: str, pixels: int) -> Floats:
-    """Return (pixels, pixels, 3) a hand in its present pose."""
+    """Return a picture (pixels, pixels, 3) of a hand in its current pose."""
     scene = bpy.context.scene
     segments = hand.segments()
     points = np.array(segments).reshape(-1, 3)

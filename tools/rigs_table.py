@@ -104,7 +104,8 @@ def opened(name: str) -> tuple[bpy.types.Object, Truth]:
 
 
 def found_when_strange(name: str, placement: str) -> str:
-    """Correct digits with other bone names, other rolls and the armature on a parent placed like this."""
+    """Return the number of correct digits with other bone names, other rolls and the armature on a parent placed like
+    this."""
     armature, truth = opened(name)
     truth = strange(armature, truth)
     placed(armature, placement)
@@ -115,7 +116,7 @@ def found_when_strange(name: str, placement: str) -> str:
 
 
 def right(found: tuple[FoundHand, ...], truth: Truth) -> str:
-    """Return how many digits have every bone correct, on the correct side."""
+    """Return the number of digits with all bones correct and on the correct side."""
     bones = {hand.side: hand.bones for hand in found}
     hits = []
     for side, wanted in truth.items():

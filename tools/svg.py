@@ -14,7 +14,7 @@ INK = "#8a8a8a"
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve: its name for the legend, and its points."""
+    """A curve: its name for the legend, and its points."""
 
     name: str
     x: Sequence[float]
@@ -31,7 +31,7 @@ class Axis:
     high: float
     ticks: Sequence[float]
     names: Sequence[str] = field(default=())
-    """Labels of the ticks; if empty, their numbers."""
+    """Labels of the ticks; if empty, their values."""
 
     def share(self, value: float) -> float:
         """Return a value's position along the axis, 0..1."""

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/explanation/table.md: two bends for one distance, and a joint as a circle.
+"""Draws the pictures of docs/explanation/table.md: two flexions for one distance, and a joint as a circle.
 
 python tools/table_pictures.py [--out docs/pictures]
 """

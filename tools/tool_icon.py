@@ -34,7 +34,7 @@ def fan(points: Floats) -> Floats:
 
 
 def stroke(begin: tuple[float, float], end: tuple[float, float], half: float) -> Floats:
-    """Return (T, 3, 2) a line with round ends."""
+    """Return the triangles (T, 3, 2) of a line with round ends."""
     first, last = np.array(begin, float), np.array(end, float)
     angle = np.arctan2(*(last - first)[::-1])
     halves = [angle - np.pi / 2 + np.linspace(0, np.pi, ROUND) + rotation for rotation in (0.0, np.pi)]
@@ -53,7 +53,7 @@ def ring(centre: tuple[float, float], inner: float, outer: float) -> Floats:
 
 
 def triangles() -> tuple[Floats, NDArray[np.uint8]]:
-    """Return (T, 3, 2) the points and (T, 4) the colours."""
+    """Return the points (T, 3, 2) and the colours (T, 4)."""
     white = np.concatenate([fan(np.array(PALM, float)), *(stroke(*finger) for finger in FINGERS)])
     orange = ring(TIP, *RING)
     colours = np.array([WHITE] * len(white) + [ORANGE] * len(orange), np.uint8)

@@ -6,7 +6,7 @@ from ..markers import Floats
 
 
 def float32_values(raw: bytes, order: str = "<") -> Floats:
-    """Return (N,) the 32-bit floats in `raw`, in byte order '<' or '>'.
+    """Return the 32-bit floats (N,) in `raw`, in byte order '<' or '>'.
 
     Damaged ones may be inf or NaN, without a warning.
     """

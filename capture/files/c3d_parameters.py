@@ -20,7 +20,7 @@ INTEL, DEC, MIPS = 84, 85, 86
 
 
 def float_values(raw: bytes, processor: int) -> Floats:
-    """Return (N,) the 32-bit floats in `raw`, in the processor's format. Damaged ones may be inf or NaN."""
+    """Return the 32-bit floats (N,) in `raw`, in the processor's format. Damaged ones may be inf or NaN."""
     if processor != DEC:
         return float32_values(raw, ">" if processor == MIPS else "<")
     # A VAX F float is an IEEE float with its 16-bit halves swapped and an exponent greater by two.

@@ -215,7 +215,7 @@ def _last_dof_moving(hand: HandModel, joint: int, index: dict[int, int]) -> tupl
 
 
 def _axis_frame(axis: Floats) -> Floats:
-    """Return (3, 3) a frame with one axis along a unit vector; the identity for x, y and z."""
+    """Return a frame (3, 3) with one axis along a unit vector; the identity for x, y and z."""
     if np.abs(axis).max() > 1 - 1e-15:
         return np.eye(3)
     y = perpendicular(axis)

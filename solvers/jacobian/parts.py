@@ -53,7 +53,7 @@ class HandParts:
 
 
 def constrained_dofs(hand: HandModel, sites: TargetedSites) -> Bools:
-    """Return (T, D) the degrees of freedom that each target constrains; a joint's own do not move its origin."""
+    """Return (T, D) which degrees of freedom each target constrains; a joint's own do not move its origin."""
     result = np.zeros((len(sites.sites), hand.dofs), bool)
     moves = hand_topology(hand).affected_by
     for row, site, position, rotation in zip(result, sites.sites, sites.positions, sites.rotations, strict=True):

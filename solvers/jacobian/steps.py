@@ -57,7 +57,7 @@ class StepBounds:
 
 
 def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) -> tuple[Floats, Floats]:
-    """Return (N, k, k) the Hessian and (N, k) the gradient of half the sum of squares; posture (N,) is its weight in m.
+    """Return the Hessian (N, k, k) and the gradient (N, k) of half the sum of squares; posture (N,) is its weight in m.
 
     Far from the solution Gauss-Newton's JᵀJ is robust. Near it, where the posture decides or a target is out of reach,
     it converges slowly: the second derivatives that it leaves out are then as large as JᵀJ. So they are added for the

@@ -90,7 +90,7 @@ class KktSystem:
         return self.constraint_values(unknowns, self.linear)
 
     def refined(self, working: WorkingSet, multipliers: Floats) -> tuple[Floats, Floats]:
-        """Return (N, m) the optimum with rows' bounds shifted to cancel their compliance under `multipliers`."""
+        """Return the optimum (N, m) with rows' bounds shifted to cancel their compliance under `multipliers`."""
         bounds = np.where(working > 0, self.high, self.low)
         bounds[:, self.variables :] -= self.compliance * multipliers[:, self.variables :]
         unknowns = self.solve(working, np.where(working == 0, -self.linear, bounds))

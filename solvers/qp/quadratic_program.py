@@ -160,7 +160,7 @@ def _power_of_two(size: Floats) -> Floats:
 
 
 def _start_set(system: KktSystem, start: WorkingSet | None) -> WorkingSet:
-    """Return (N, m) the working set `start` without infinite bounds and with all equality constraints."""
+    """Return the working set `start` (N, m) without infinite bounds and with all equality constraints."""
     equal: WorkingSet = (system.low == system.high).astype(np.int8)
     if start is None:
         return equal
@@ -190,7 +190,7 @@ def _block_pivoting(system: KktSystem, working: WorkingSet) -> tuple[Floats, Flo
 def _next_working_set(
     system: KktSystem, working: WorkingSet, values: Floats, multipliers: Floats
 ) -> tuple[WorkingSet, Bools]:
-    """Return (N, m) the working sets of the next round, and (N,) whether none is needed."""
+    """Return the working sets (N, m) of the next round, and (N,) whether none is needed."""
     size = system.scale(values)
     violated = system.violation(values) > FEASIBILITY_TOLERANCE * size
     wrong = (working * multipliers < -SIGN_TOLERANCE * size) & (system.low < system.high)

@@ -86,8 +86,8 @@ def _known_position(plan: TreePlan, n: int, posed: TreeFrames, rows: TreeProblem
 
 
 def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -> Floats:
-    """Return (R, 3) where two joints that close a loop should meet: the point of both bones' spheres nearest to
-    them."""
+    """Return the points (R, 3) where two joints that close a loop should meet: the point of both bones' spheres nearest
+    to them."""
     a, b = plan.site_joints[first], plan.site_joints[second]
     middle = (posed.points[:, a] + posed.points[:, b]) / 2
     parent, other_parent = plan.links[a].parent, plan.links[b].parent

@@ -80,7 +80,7 @@ def goals_by_name(
 
 
 def _stacked(values: Mapping[str, ArrayLike], frames: int, width: int) -> Floats:
-    """Return (frames, names, width) the stacked values. Raises SkeletonError for another shape."""
+    """Return the stacked values (frames, names, width). Raises SkeletonError for another shape."""
     arrays = [np.asarray(value, float) for value in values.values()]
     for name, array in zip(values, arrays, strict=True):
         if array.shape != (frames, width):
@@ -89,7 +89,7 @@ def _stacked(values: Mapping[str, ArrayLike], frames: int, width: int) -> Floats
 
 
 def _weighted(weights: Mapping[str, ArrayLike], names: list[str], frames: int) -> Floats:
-    """Return (frames, names) the weights of these names, by default 1."""
+    """Return the weights (frames, names) of these names, by default 1."""
     wanted = [np.broadcast_to(np.asarray(weights.get(name, 1.0), float), frames) for name in names]
     return np.stack(wanted, -1) if wanted else np.zeros((frames, 0))
 

@@ -35,7 +35,7 @@ def rotation_matrices(joint: JointLimits, angles: Floats) -> Floats:
 
 
 def align(joint: JointLimits, angles: Floats, arms: Floats, targets: Floats, weights: Floats, *, swing: bool) -> Floats:
-    """Return (R, 3) the angles that bring points at `arms` (R, E, 3) nearest to `targets` (R, E, 3), by `weights` (R,
+    """Return the angles (R, 3) that bring points at `arms` (R, E, 3) nearest to `targets` (R, E, 3), by `weights` (R,
     E).
 
     arms are in the joint's frame after its rotation, targets in the frame before it. First the swing is taken from the

@@ -41,7 +41,7 @@ def _bent(plan: TreePlan, angles: Floats) -> Floats:
 
 
 def _random_pose(plan: TreePlan, number: int) -> Floats:
-    """Return (N, 3) a random pose within limits, seeded by `number`."""
+    """Return a random pose (N, 3) within limits, seeded by `number`."""
     unit = np.random.default_rng(number).uniform(-1, 1, plan.cone.shape[:1] + (3,))
     angles = np.zeros_like(unit)
     round_disc = unit[:, ::2] / np.maximum(np.linalg.norm(unit[:, ::2], axis=-1, keepdims=True), 1.0)

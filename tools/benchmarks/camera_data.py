@@ -21,9 +21,9 @@ Floats = NDArray[np.float64]
 
 FOLDER = ROOT / "tests" / "data" / "camera"
 MAX_FRAMES = 80
-"""Frames that are kept of a video."""
+"""Maximum number of frames stored of a video."""
 DIGITS = 4
-"""Decimals of the landmarks."""
+"""Decimal places of the stored landmarks."""
 
 
 def landmarks(video: Video) -> dict[str, Any]:

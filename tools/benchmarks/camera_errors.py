@@ -43,14 +43,14 @@ ITERATIONS = 25
 PRIOR_SPREADS = (14, 10, 5, 2)
 """Degrees, standard deviations of a prior of poses about the true angles, with its weight in the fit."""
 RADIUS, NEARER = 0.008, 0.012
-"""m, a bone's radius, and by how much it is nearer to the camera than what it hides."""
+"""m: a bone's radius, and the minimum distance by which it is nearer to the camera than what it hides."""
 BONES = [(0, 1), (0, 5), (0, 9), (0, 13), (0, 17), (5, 9), (9, 13), (13, 17)]
 BONES += [(first, first + 1) for digit in range(5) for first in range(1 + 4 * digit, 4 + 4 * digit)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A video, mirrored to a right hand, as the detector saw it and as it is."""
+    """A video mirrored to a right hand: the detector's landmarks and the truth."""
 
     video: Video
     times: Floats
@@ -66,7 +66,7 @@ class Case:
 
 
 def case(video: Video) -> Case:
-    """Read a video that was rendered and gone through by a detector."""
+    """Read a rendered video and its detected landmarks."""
     _, joints, rotations, length = views(video)
     side: Side = "right" if video.hand < len(SHAPES) else "left"
     mirror = POINT_SIGNS if side == "left" else np.ones(3)

@@ -25,7 +25,7 @@ GREEN, WHITE = np.array([0.1, 0.95, 0.3]), np.array([1.0, 1.0, 1.0])
 
 
 def picture(number: int, frame: int) -> Floats:
-    """Return (HEIGHT, WIDTH, 3) a frame of a video with both hands drawn."""
+    """Return a frame (HEIGHT, WIDTH, 3) of a video with both hands drawn."""
     video = VIDEOS[number]
     image = bpy.data.images.load(str(BUILD / video.name / f"{frame:04d}.jpg"))
     pixels = np.empty(4 * WIDTH * HEIGHT, np.float32)
@@ -53,7 +53,7 @@ def draw(canvas: Floats, points: Floats, colour: Floats, width: float) -> None:
 
 
 def main() -> None:
-    """Draw and write."""
+    """Write the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
     options = parser.parse_args()

@@ -91,7 +91,7 @@ def bends(points: Floats) -> Floats:
 
 
 def leaps(points: Floats, true: Floats) -> int:
-    """How often a bone turns by more than LEAP in a frame in which the true one turns by less than CALM."""
+    """Return how often a bone turns by more than LEAP in a frame in which the true one turns by less than CALM."""
     rotations = []
     for each in (points, true):
         bones = _bones(each)

@@ -34,7 +34,7 @@ TEST_SEED = 1
 
 
 def carriers() -> list[int]:
-    """Return (21,) the joint whose frame carries each landmark: that of the bone which ends there, or begins at a
+    """Return the joint (21,) whose frame carries each landmark: that of the bone which ends there, or begins at a
     knuckle."""
     joints = [JOINT_INDEX[joint] for joint in LANDMARK_JOINTS]
     first = [number == 0 or number % 4 == 1 for number in range(len(joints))]

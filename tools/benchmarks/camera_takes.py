@@ -37,18 +37,18 @@ STEP = 3
 DISTANCE = 0.5
 """m from the camera to the middle of the hand."""
 SHIFT, TURN = 0.35, 0.7
-"""Share of a motion's own drift and turning that the wrist keeps, so that the hand stays in the picture."""
+"""Fractions of a motion's translation and rotation that the wrist keeps, so that the hand stays in the picture."""
 POSE_FRAMES = 33
 """Frames of 100 Hz from one named pose to the next, half of them at rest."""
 BLUR = 4
-"""Pictures within the shutter's time that a blurred one is the mean of."""
+"""Number of pictures within the shutter's time whose mean is a blurred picture."""
 SKINS = {"light": (0.74, 0.47, 0.37), "dark": (0.13, 0.065, 0.042)}
 """Linear RGB."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How the camera looks at the hand: turns in degrees of a hand that points up with its palm to the camera."""
+    """View of the hand: rotations in degrees of a hand that points up with its palm to the camera."""
 
     about_fingers: float = 0.0
     towards_camera: float = 0.0
@@ -78,7 +78,7 @@ class Video:
     skin: str = "light"
     blurred: bool = False
     tunes: bool = False
-    """Whether offsets and weights were found on it; the others only test."""
+    """Whether offsets and weights were tuned on it; other videos are only for testing."""
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ VIDEOS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """The truth of F frames."""
+    """True joints and angles of F frames."""
 
     times: Floats
     """(F,) s"""
@@ -171,8 +171,8 @@ def _axis_angle(rotation: Floats) -> tuple[Floats, float]:
 
 
 def busy_background(seed: int = 7) -> Floats:
-    """Return (HEIGHT, WIDTH, 3) a room's clutter, generated: rectangles, discs and stripes of many colours, and
-    grain."""
+    """Return a generated picture (HEIGHT, WIDTH, 3) of a room's clutter: rectangles, discs and stripes of many colours,
+    and grain."""
     random = np.random.default_rng(seed)
     y, x = np.mgrid[:HEIGHT, :WIDTH]
     picture = np.full((HEIGHT, WIDTH, 3), 0.5)
@@ -192,7 +192,7 @@ def busy_background(seed: int = 7) -> Floats:
 
 
 class Studio:
-    """A hand before a camera in Blender."""
+    """A hand in front of a camera in Blender."""
 
     def __init__(self, hand: SkinnedHand, video: Video) -> None:
         bpy.ops.wm.read_homefile(use_empty=True)
@@ -271,7 +271,7 @@ def _save_jpeg(path: Path, rgb: Floats) -> None:
 
 
 def render(video: Video) -> None:
-    """Render a video's pictures and write its truth, unless they are there."""
+    """Render a video's pictures and write its truth, unless they exist."""
     folder = BUILD / video.name
     if (folder / "truth.npz").is_file():
         return
@@ -302,7 +302,7 @@ def truth(video: Video) -> Truth:
 
 
 def main() -> None:
-    """Render what is named, or every video."""
+    """Render the named videos, or all."""
     chosen = [video for video in VIDEOS if not sys.argv[1:] or any(word in video.name for word in sys.argv[1:])]
     for video in chosen:
         render(video)

@@ -34,7 +34,7 @@ PLACES = {"right": (Video(2, "glove", "palm", "busy"), -0.14), "left": (Video(8,
 
 
 def render() -> None:
-    """Render the right hand, and over its pictures the left one, unless they are there."""
+    """Render the right hand, and the left one over its pictures, unless they exist."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for side, (video, right) in PLACES.items():
         kept = FOLDER / f"{side}.npy"

@@ -26,7 +26,7 @@ RUNS = 41
 
 
 def compare(name: str, runs: list[Run]) -> None:
-    """One line: our median, the two peers', and the ratios."""
+    """Print our median, the medians of the two peers, and the ratios."""
     times: list[list[float]] = [[] for _ in runs]
     for _ in range(RUNS):
         for run, seconds in zip(runs, times, strict=True):
@@ -63,7 +63,7 @@ def circle(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tuple[Float
 
 
 def circle_and_case(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tuple[Floats, ...]:
-    """Return the same, and 1, 0 or -1 as the spheres meet, touch or do neither."""
+    """Return the circle, and 1, 0 or -1 if the spheres intersect, touch or are disjoint."""
     way = q - p
     square = dot(way, way, axis)
     along = (square + r * r - s * s) / (2 * square)
@@ -73,13 +73,13 @@ def circle_and_case(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tu
 
 
 def on_sphere(p: Floats, r: Floats, x: Floats, axis: int) -> Floats:
-    """Return the nearest place on a sphere."""
+    """Return the nearest point on a sphere."""
     way = x - p
     return p + r / np.sqrt(dot(way, way, axis)) * way
 
 
 def on_circle(centre: Floats, normal: Floats, radius: Floats, x: Floats, axis: int) -> Floats:
-    """Return the nearest place on a circle."""
+    """Return the nearest point on a circle."""
     way = x - centre
     way = way - dot(way, normal, axis) * normal
     return centre + radius / np.sqrt(dot(way, way, axis)) * way
@@ -105,7 +105,7 @@ def line_ends(a: Floats, u: Floats, p: Floats, r: Floats, axis: int) -> tuple[Fl
 
 
 def plane(p: Floats, q: Floats, r: Floats, axis: int) -> tuple[Floats, Floats]:
-    """Return unit normal and distance of the plane through three places."""
+    """Return the unit normal and distance of the plane through three points."""
     normal = cross(q - p, r - p, axis)
     normal = normal / np.sqrt(dot(normal, normal, axis))
     return normal, dot(normal, p, axis)
@@ -121,7 +121,7 @@ def turned(q: Floats, x: Floats, axis: int) -> Floats:
 
 
 def run() -> None:
-    """All comparisons."""
+    """Run all comparisons."""
     random = np.random.default_rng(0)
     p, q, x, y = random.normal(size=(4, OBJECTS, 3))
     q, x = p + 0.3 * q, p + x

@@ -21,7 +21,7 @@ from knuckle.hand.joints import TIPS
 from knuckle.solvers import SOLVERS
 
 OFF = 0.02
-"""m, the standard deviation along each axis of the markers that are off."""
+"""m, standard deviation along each axis of the displaced markers."""
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "fabrik": ("fabrik", {}),
     "ccd": ("ccd", {}),
@@ -43,7 +43,7 @@ HEAD = (
 
 
 def off_targets(case: Experiment) -> Experiment:
-    """Return the same motion, with the fingertips' markers off."""
+    """Return the same motion, with the fingertips' markers displaced."""
     positions = case.targets.positions.copy()
     positions[:, 3:] += np.random.default_rng(5).normal(0.0, OFF, positions[:, 3:].shape)
     return replace(case, targets=replace(case.targets, positions=positions))
@@ -84,7 +84,7 @@ def rows(methods: tuple[str, ...] = tuple(METHODS)) -> list[list[str]]:
 
 
 def main() -> None:
-    """Measure and write."""
+    """Measure and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
     fill(parser.parse_args().out / "explanation" / "solving.md", {"ccd": table(HEAD, rows())})

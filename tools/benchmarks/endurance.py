@@ -37,9 +37,9 @@ from knuckle.tools.panel_drawing import draw_panels
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "reliability.md"
 DEVICE, RATE, LOOKS = "xsens", 120, 12
-"""What is imitated, and frames and looks a second."""
+"""The simulated device, and numbers of frames and of polls per second."""
 CYCLE = 240
-"""Frames after which the hands are where they began."""
+"""Frames after which the motion repeats."""
 PERIOD, TAKE, NOTED = 1800, 120, 600
 """s of simulated time."""
 PATIENCE = 2.0
@@ -51,7 +51,7 @@ GROWTH_MB = 20.0
 
 
 class Clock:
-    """A clock that stands still until it is advanced."""
+    """A clock that runs only when it is advanced."""
 
     def __init__(self) -> None:
         self.now = 1000.0

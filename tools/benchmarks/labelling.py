@@ -40,20 +40,20 @@ TIPS = {
     "thumb, index, middle": ("thumb", "index-finger", "middle-finger"),
 }
 SURE = (0.5, 0.8, 0.9, 0.95, 0.97, 1.0)
-"""Between which confidences pieces are counted together."""
+"""Limits of the bins of confidence."""
 
 Recording = tuple[Floats, Floats, Truth]
 """(F,) s, (F, M, 3) m, and what is known of its columns."""
 
 
 def recording(path: Path) -> Recording:
-    """Return a recording, and what its own labels say."""
+    """Return a recording and its true labels."""
     markers = capture.read(path)
     return markers.times, markers.positions, truth_of(markers)
 
 
 def told(known: Recording, seed: int, **spoilt: int) -> str:
-    """Marker-frames of a spoiled recording's hands that were right / wrong, in per cent."""
+    """Return the percentages of a spoiled recording's marker-frames with correct / wrong labels."""
     times, positions, truth = known
     spoiled = spoil(positions, seed, **spoilt)
     found = score(label_hands(times, spoiled.positions), spoiled, truth)
@@ -91,10 +91,10 @@ def stripped_row(file: str, path: Path) -> list[str]:
 
 
 def sureness() -> str:
-    """Return the confidence of pieces and how many of them are right, of recordings whole and stripped, in all four
-    ways.
+    """Return a table of the confidence of pieces and how many are right, for recordings whole and stripped, spoiled in
+    all four ways.
 
-    The curves of confidence were laid on recordings spoiled otherwise, with other seeds.
+    The curves of confidence were fitted to recordings spoiled with other seeds.
     """
     said, right = [], []
     for known, seed in _sets():
@@ -126,7 +126,8 @@ def _sets() -> Iterator[tuple[Recording, int]]:
 
 
 def _pieces(hand: LabelledHand, spoiled: Spoiled, truth: Truth) -> Iterator[tuple[float, bool]]:
-    """Each span's confidence, and whether most of its frames are of the spot and side that it was taken for."""
+    """Yield each span's confidence, and whether most of its frames belong to the spot and side that it was labelled
+    with."""
     for span in hand.spans:
         owners = spoiled.owner[span.first : span.last + 1, span.column]
         owners = owners[owners >= 0]
@@ -142,7 +143,7 @@ SECTIONS: dict[str, Callable[[], str]] = {"sure": sureness, "spoiled": spoiled_t
 
 
 def main() -> None:
-    """Measures and writes, table by table."""
+    """Measure and write the tables one by one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="TABLE", help=" ".join(SECTIONS))
     parser.add_argument("--out", type=Path, default=ROOT / "docs")

@@ -65,7 +65,8 @@ class Tally:
         self.scores.append(2 * good / max(labelled + total, 1))
 
     def row(self, name: str) -> list[str]:
-        """Said and true confidence by bins, wrong sides said above 0.85, refusals, F1."""
+        """Return predicted confidence and true rate by bins, wrong sides with a confidence above 0.85, refusals
+        and F1."""
         wrong = sum(not good for confidence, good in self.sides if confidence >= 0.85)
         return [
             name,
@@ -148,7 +149,7 @@ def skin_take(path: Path) -> Recording:
 
 
 def captures_of(performers: list[str], every: int) -> Iterator[tuple[str, Recording]]:
-    """Name and recording of everything that is measured."""
+    """Yield the name and recording of each capture to measure."""
     for performer in performers:
         if performer == "captures":
             yield from ((performer, recording(CAPTURES / file)) for file in FILES)
@@ -159,7 +160,7 @@ def captures_of(performers: list[str], every: int) -> Iterator[tuple[str, Record
 
 
 def main() -> None:
-    """Measures and prints the table."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=10)
     parser.add_argument("--performers", nargs="*", default=["user1", "user2", "user3", "captures"])

@@ -18,7 +18,7 @@ from knuckle.tests.gui.test_mixed_use import COUNTED
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "reliability.md"
 EACH = 10.0
-"""Minutes between two rows."""
+"""Minutes between two rows of the table."""
 
 
 def main() -> int:

@@ -48,7 +48,7 @@ HEAD = (
 
 
 FOLLOWED = 1000
-"""Frames that are followed."""
+"""Frames solved one after another."""
 FOLLOWING: dict[str, dict[str, Any]] = {
     "settle": {},
     "follow, passes alone": {"mode": "follow", "sweeps": 0},
@@ -66,7 +66,7 @@ FOLLOWING_HEAD = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Experiment:
-    """A hand's true motion and its markers."""
+    """The true motion of a hand, and its markers."""
 
     hand: HandModel
     truth: Pose
@@ -77,15 +77,16 @@ class Timed(NamedTuple):
     """Measurements of a run."""
 
     solving: float
-    """s a frame, from the markers to the angles and the wrist."""
+    """s per frame, from the markers to the angles and the wrist."""
     placing: float
-    """s a frame, and from there to the places of all joints."""
+    """s per frame, from there to the positions of all joints."""
     joints: Floats
     """(F, 25, 3) m."""
 
 
 def experiment(frames: int, seed: int = 0) -> Experiment:
-    """Every angle goes to and fro within the middle of its limits at up to 1 Hz; the wrist turns and moves too."""
+    """Return a motion in which every angle oscillates around the middle of its limits at up to 1 Hz, and the wrist
+    moves."""
     hand, random = build(adult("right")), np.random.default_rng(seed)
     times = np.arange(frames) / RATE
     low, high = hand.limits.T
@@ -130,7 +131,7 @@ def live(solver: str, case: Experiment) -> Timed:
 
 
 def batch(solver: str, case: Experiment) -> Timed:
-    """All frames at once."""
+    """Solve all frames at once."""
     method, frames = SOLVERS[solver](), len(case.targets)
     begin = time.perf_counter()
     pose, _ = method.solve(case.hand, case.targets, State(np.eye(4), case.hand.neutral))
@@ -197,7 +198,7 @@ def _tips(hand: HandModel) -> list[int]:
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
     fill(

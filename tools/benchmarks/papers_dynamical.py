@@ -61,7 +61,7 @@ GOAL = "pinch"
 
 @dataclass(frozen=True)
 class Motion:
-    """A hand's true motion, and what its sensors tell of it."""
+    """The true motion of a hand, and its sensors' measurements."""
 
     hand: HandModel
     pose: Pose
@@ -72,7 +72,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class Row:
-    """One box of figure 7: what one method makes of one speed, as medians and quartiles over the frames."""
+    """A box of figure 7: one method at one speed, with medians and quartiles over the frames."""
 
     speed: str
     method: str
@@ -81,7 +81,7 @@ class Row:
     rate: Floats
     """(3,) log10 of the root mean square error of angular velocities, rad/s."""
     milliseconds: Floats
-    """(3,) of a frame, one after the other."""
+    """(3,) for a frame, solved one after another: quartiles."""
 
 
 def turns_of(hand: HandModel, pose: Pose) -> Floats:
@@ -229,7 +229,7 @@ def pictures(out: Path, rows: list[Row], curves: dict[float, tuple[Floats, Float
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the tables and pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
     out = parser.parse_args().out

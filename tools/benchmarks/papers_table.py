@@ -55,7 +55,7 @@ LEARNT, FOLLOWED = FrameRange(1, 360), slice(360, 720)
 SHOWN = ("index-finger", "thumb")
 GIVEN = ("wrist", *KNUCKLES, CHAIN_JOINTS["thumb"][0], CHAIN_JOINTS["thumb"][1], *TIPS)
 THESIS_MM = {"index-finger": 6.01, "thumb": 7.1}
-"""Mean tip error of figures 5.7 and 5.12."""
+"""The thesis's mean fingertip errors, from figures 5.7 and 5.12."""
 METHODS: dict[str, Solver[Any]] = {
     "lu, with ρ": Table(method="lu"),
     "lu, without ρ": Table(method="lu", coupled=False),
@@ -67,7 +67,7 @@ METHODS: dict[str, Solver[Any]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Followed:
-    """One hand, solved by one method from the markers that it was given."""
+    """A hand solved by one method from its markers."""
 
     angles: dict[str, Floats]
     """Digit -> (F, 3) degrees."""
@@ -79,8 +79,7 @@ class Followed:
 
 
 def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
-    """Return the measured angles, digit -> (F, 3) degrees, and what each method makes of the markers that it is
-    given."""
+    """Return the measured angles, digit -> (F, 3) degrees, and the solutions of each method."""
     recipe = Recipe(str(CAPTURE), hand=side)
     hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT, fit=False)).hands[side]
     markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED)
@@ -94,7 +93,7 @@ def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
 
 
 def followed(hand: MeasuredHand, positions: Floats, solver: Solver[Any]) -> Followed:
-    """Return the hand by markers (F, M, 3) m at its spots, frame by frame."""
+    """Return a hand solved frame by frame from markers (F, M, 3) m."""
     model, targets = assign(hand.model, hand.spots, np.arange(len(positions)) / 60, positions)
     state = solver.solve(model, targets.select(slice(0, 1)), solvers.initial_state(solver, hand))[1]
     roots, angles = [], []
@@ -175,7 +174,7 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
 
 
 def precision_rows(frames: int = 400) -> list[list[str]]:
-    """Return an index finger's tables: entries, kilobytes, and how far they leave tip and angles off their truth."""
+    """Return a row for each size of an index finger's table: entries, kilobytes, and errors of tip and angles."""
     limits = np.deg2rad([[-20, 80], [0, 100], [0, 67]])
     chain = Chain(adult("right").phalanges[1], limits, 2 / 3, 0.0)
     end = ChainMarker(2, float(chain.lengths[2]))
@@ -204,7 +203,7 @@ def _precision_row(name: str, entries: int, numbers: int, found: tuple[Floats, .
 
 
 def pictures(folder: Path, measured: dict[str, Floats], found: dict[str, Followed]) -> None:
-    """Its figures."""
+    """Draw the page's pictures."""
     drawn = {"measured": None, "lu, with ρ": "lu, with ρ", "even": "even"}
     for digit, joint in (("index-finger", 0), ("index-finger", 1), ("index-finger", 2), ("thumb", 1), ("thumb", 2)):
         part = ("MCP", "PIP", "DIP")[joint] if digit != "thumb" else ("CMC", "MCP", "IP")[joint]
@@ -224,7 +223,7 @@ def pictures(folder: Path, measured: dict[str, Floats], found: dict[str, Followe
 
 
 def draw(path: Path, title: str, unit: str, curves: dict[str, Floats]) -> None:
-    """Curves over the frames."""
+    """Draw curves over the frames."""
     frames = np.arange(len(next(iter(curves.values()))))
     x = svg.Axis("frame", 0, len(frames), svg.ticks(0, len(frames)))
     y = svg.axis(unit, [float(value) for curve in curves.values() for value in curve if np.isfinite(value)])
@@ -245,7 +244,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the tables and pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=takes.ROOT / "docs")
     options = parser.parse_args()

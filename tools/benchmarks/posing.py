@@ -30,7 +30,7 @@ DRAGGED = ("index-finger-tip", "thumb-tip", "middle-finger-phalanx-proximal", "w
 
 
 def load() -> None:
-    """The checkout as the package `knuckle`."""
+    """Import this checkout as the package `knuckle`."""
     spec = importlib.util.spec_from_file_location(
         "knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
     )
@@ -135,7 +135,7 @@ def both(values: list[float]) -> str:
 
 
 def resident() -> float:
-    """MB."""
+    """Return the resident memory of this process in MB."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
 
 
@@ -179,7 +179,7 @@ def wander(minutes: float) -> str:
 
 
 def main() -> None:
-    """Measures, prints, and with --write fills docs/reference/posing-figures.md."""
+    """Measure and print; with --write, also fill docs/reference/posing-figures.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--minutes", type=float, default=0.0)

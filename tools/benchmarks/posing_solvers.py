@@ -73,7 +73,7 @@ def measured(name: str, drags: int) -> list[str]:
 
 
 def main() -> None:
-    """Measures, prints, and with --write fills docs/reference/posing-figures.md."""
+    """Measure and print; with --write, also fill docs/reference/posing-figures.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--drags", type=int, default=20)
     parser.add_argument("--write", action="store_true")

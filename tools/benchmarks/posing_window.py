@@ -45,7 +45,7 @@ def sentences(told: dict[str, Any], minutes: float) -> str:
 
 
 def main() -> None:
-    """Plays, prints, and with --write fills docs/reference/posing-figures.md."""
+    """Drag and print; with --write, also fill docs/reference/posing-figures.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--write", action="store_true")

@@ -22,9 +22,9 @@ Bools = NDArray[np.bool_]
 POP = 30.0
 """Degrees in a frame."""
 TIMES = 4.0
-"""The usual turn around it."""
+"""Factor on the median rotation in the frames around a pop."""
 AROUND = 5
-"""Frames before and after."""
+"""Frames before and after a step that it is compared with."""
 CALM = 8.0
 """mm"""
 AT_LIMIT = np.deg2rad(0.1)
@@ -76,7 +76,7 @@ def turns(solved: Solved) -> Floats:
 
 
 def _leaps(steps: Floats) -> Bools:
-    """Return (F - 1, J) whether a joint turns far, and much farther than in the frames around."""
+    """Return (F - 1, J) whether a joint rotates far, and much farther than in the frames around."""
     padded = np.pad(steps, ((AROUND, AROUND), (0, 0)), constant_values=np.nan)
     around = np.lib.stride_tricks.sliding_window_view(padded, 2 * AROUND + 1, axis=0)
     leaps: Bools = (steps > POP) & (steps > TIMES * np.nanmedian(around, axis=-1))
@@ -127,7 +127,8 @@ def _palm_directions(frames: Floats) -> Floats:
 
 
 def _constant_turn(mine: Floats, real: Floats) -> Floats:
-    """Return (3, 3) the one turn that lays the fingers' first bones of all frames on the true ones."""
+    """Return the constant rotation (3, 3) that best aligns the fingers' first bones of all frames with the true
+    ones."""
     return rot.nearest_rotation(np.einsum("fdi,fdj->ij", real[:, 1:, 0], mine[:, 1:, 0]))
 
 

@@ -22,14 +22,14 @@ HEAD = ["method", *(f"{markers} markers, {noise:g} mm" for markers, noise in CAS
 
 
 def rows(methods: Sequence[tuple[Method, Sequence[Case]]], pairs: list[tuple[Made, Made]]) -> Iterator[list[str]]:
-    """Yield a row for each method, with the cases that it is tried on."""
+    """Yield a row for each method, with its cases."""
     for method, cases in methods:
         yield [method.name, *(cell(method, pairs, *case) if case in cases else "" for case in CASES)]
         print(f"{method.name}, made hands: done", flush=True)
 
 
 def wanted() -> list[str]:
-    """Return the row of what is wanted."""
+    """Return the row of targets."""
     return [
         "wanted",
         *(
@@ -40,7 +40,7 @@ def wanted() -> list[str]:
 
 
 def cell(method: Method, pairs: list[tuple[Made, Made]], markers: int, noise: float) -> str:
-    """Joint centres in mm and angles in degrees, RMS over all hands, and how many of them were refused."""
+    """Return errors of joint centres in mm and of angles in degrees, RMS over all hands, and how many were refused."""
     found = [errors for pair in pairs if (errors := errors_of(method, pair, markers, noise)) is not None]
     refused = len(pairs) - len(found)
     if not found:

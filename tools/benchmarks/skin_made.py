@@ -1,4 +1,4 @@
-"""Markers painted on the skins of made hands, moved by real captures, whose joints are known from the armature.
+"""Markers painted on the skins of simulated hands, moved by real captures, whose joints are known from the armature.
 
 Blender's armature modifier moves the skin (linear blending, so that it slides a little by itself). On top of that a
 marker slides towards the wrist and is pushed outwards by the bends of the joints beside it. It is hidden in a frame
@@ -29,17 +29,17 @@ BUILD = ROOT / "build" / "skin"
 TESTS = ("headset", "glove", "Leap", "skin")
 """The motions that test; each hand is calibrated on 'range' and tested on one of them."""
 RADIUS = 0.003
-"""m from the skin to the middle of a marker."""
+"""m from the skin to the centre of a marker."""
 SLIDE, BULGE, NEAR = 0.001, 0.0008, 0.012
 """m a radian of bend that a marker moves along and out of the skin, and m from the joint at which a third is left."""
 CAMERAS, CAMERA_DISTANCE = 6, 1.5
 NEEDED = 2
-"""Cameras that must see a marker."""
+"""Minimum number of cameras that see a marker."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """One motion of one hand."""
+    """A motion of a hand."""
 
     name: str
     side: str
@@ -72,7 +72,8 @@ class Studio:
         self._triangles, self._shares, self._normals = self._painted(np.random.default_rng(seed))
 
     def _painted(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """Return (19, 3) vertices, (19, 3) their shares, and (19,) signs of the normals, all at rest."""
+        """Return Return the vertices (19, 3) around each marker, their weights (19, 3), and the signs (19,) of the
+        normals, at rest."""
         tree = BVHTree.FromPolygons([Vector(v) for v in self.hand.vertices], self.hand.faces)
         triangles, fractions, signs = [], [], []
         for paint in PAINTS:
@@ -129,7 +130,7 @@ class Studio:
         return flat.reshape(-1, 3).astype(float)
 
     def _marks(self, skin: Floats, frames: Floats) -> Floats:
-        """Return the middles (19, 3) m of the markers on the moved skin."""
+        """Return the centres (19, 3) m of the markers on the moved skin."""
         corners = skin[self._triangles]
         at = np.einsum("mc,mci->mi", self._shares, corners)
         out = np.stack([_normal(three) for three in corners]) * self._normals[:, None]
@@ -145,7 +146,7 @@ class Studio:
         return marks
 
     def _seen(self, marks: Floats, root: Floats) -> Bools:
-        """Return (19,) whether enough of the cameras, which stand around the volume, see each."""
+        """Return (19,) whether at least NEEDED cameras around the volume see each marker."""
         tree = BVHTree.FromObject(self._skin, bpy.context.evaluated_depsgraph_get())
         rotation = np.arange(CAMERAS) * 2 * np.pi / CAMERAS
         around = np.stack([np.cos(rotation), np.sin(rotation), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
@@ -163,7 +164,7 @@ def _next(joint: str) -> int:
 
 
 def _bend(frames: Floats, joint: int) -> float:
-    """Return radians between a joint's bone and the one before."""
+    """Return the angle in rad between a joint's bone and the previous one."""
     return float(np.arccos(np.clip(frames[joint, :3, 1] @ frames[PARENTS[joint], :3, 1], -1, 1)))
 
 
@@ -173,7 +174,7 @@ def _normal(corners: Floats) -> Floats:
 
 
 def _barycentric(corners: Floats, point: Floats) -> Floats:
-    """Return the shares (3,) of the corners that make the point."""
+    """Return the barycentric weights (3,) of a point."""
     fractions, *_ = np.linalg.lstsq(np.vstack([corners.T, np.full(3, 0.05)]), np.append(point, 0.05), rcond=None)
     return np.asarray(fractions)
 
@@ -218,7 +219,7 @@ def made() -> Iterator[tuple[Made, Made]]:
 
 
 def stored() -> list[tuple[Made, Made]]:
-    """Return the same, from build/skin where it was made before."""
+    """Return the same, from build/skin if they are stored there."""
     path = BUILD / "made.npz"
     if not path.is_file():
         pairs = list(made())

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 class WrongSideError(KnuckleError):
-    """A clip was taken for the other hand's."""
+    """A clip was solved as the other hand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,9 +34,9 @@ class Solved:
     """A clip of F frames, solved."""
 
     labels: tuple[str, ...]
-    """(L,) the labels that the hand carries, left-out ones too."""
+    """(L,) labels of the hand's markers, including left-out ones."""
     carried: Floats
-    """(F, L, 3) m, where the solved hand carries them."""
+    """(F, L, 3) m, the markers' positions on the solved hand."""
     frames: Floats
     """(F, 25, 4, 4) T_world_joint."""
     angles: Floats
@@ -44,12 +44,12 @@ class Solved:
     limits: Floats
     """(D, 2) rad"""
     seconds: float
-    """Time for all frames, without reading and fitting."""
+    """s for all frames, without reading and fitting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A performer as a method holds them."""
+    """A performer fitted by a method."""
 
     performer: Any
     """Calibration for the method's `solve`, as `calibrate` saves it; None measures each clip on its own."""
@@ -57,7 +57,7 @@ class Fitted:
 
 
 class Method(Protocol):
-    """A way to solve clips."""
+    """A method that solves clips."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class Method(Protocol):
         ...
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
-        """Return the performer that these takes show. Raises KnuckleError."""
+        """Return the performer fitted to takes. Raises KnuckleError."""
         ...
 
     def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
@@ -85,7 +85,7 @@ class Default:
     """Changes to the default recipe."""
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
-        """Nothing is fitted beforehand."""
+        """Return a performer without a calibration."""
         return Fitted(None)
 
     def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
@@ -111,7 +111,7 @@ class Default:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated(Default):
-    """`knuckle solve --performer` with what `knuckle calibrate` made of the first of the takes."""
+    """`knuckle solve --performer` with the calibration of the first take by `knuckle calibrate`."""
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
         """See Method."""

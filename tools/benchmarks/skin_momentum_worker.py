@@ -20,14 +20,14 @@ CALIBRATION_FRAMES = 300
 
 @dataclass
 class Hand:
-    """A character whose locators are fitted, and its identity."""
+    """A character with fitted locators, and its identity parameters."""
 
     character: geometry.Character
     identity: np.ndarray
 
 
 def character_of(data) -> geometry.Character:
-    """Joints at rest with the angles as parameters, lengths along the bones as scales, and a locator for each label."""
+    """Return a character with the angles as parameters, bone lengths as scales, and a locator for each label."""
     joints = [
         geometry.Joint(
             str(name), int(parent), data["rotations"][i].astype(np.float32), (CM * data["shifts"][i]).astype(np.float32)
@@ -59,7 +59,7 @@ def character_of(data) -> geometry.Character:
         geometry.ParameterLimit.create_minmax(6 + dof, float(low), float(high), 10.0)
         for dof, (low, high) in enumerate(data["limits"])
     ]
-    # What Knuckle's own solvers know of fingers: DIP = rho PIP.
+    # The coupling that Knuckle's own solvers use: DIP = rho PIP.
     limits += [
         geometry.ParameterLimit.create_linear(6 + int(last), 6 + int(middle), float(data["rho"]), 0.0, 1.0)
         for middle, last in data["coupled"]
@@ -68,7 +68,7 @@ def character_of(data) -> geometry.Character:
 
 
 def markers_of(labels, positions):
-    """Return frames of Marker; what was not seen is occluded."""
+    """Return frames of Marker; unseen markers are occluded."""
     return [
         [
             geometry.Marker(str(label), np.nan_to_num(CM * position), bool(np.isnan(position).any()))
@@ -79,7 +79,7 @@ def markers_of(labels, positions):
 
 
 def fit(data) -> Hand:
-    """Calibrates on the frames of the file."""
+    """Calibrate on the frames of the file."""
     character = character_of(data)
     config = tracking.CalibrationConfig(
         regularization=REGULARISATION, calib_frames=min(CALIBRATION_FRAMES, len(data["positions"]))
@@ -90,7 +90,7 @@ def fit(data) -> Hand:
 
 
 def solve(hand: Hand, data) -> dict[str, np.ndarray]:
-    """Return the pose of each frame, and where the locators are."""
+    """Return the pose of each frame, and the positions of the locators."""
     frames = markers_of(data["labels"], data["positions"])
     config, still = tracking.TrackingConfig(regularization=REGULARISATION), tracking.CalibrationConfig()
     begin = time.perf_counter()
@@ -118,14 +118,14 @@ def solve(hand: Hand, data) -> dict[str, np.ndarray]:
 
 
 def rotated(xyzw, vectors):
-    """Return vectors (F, 3) turned by quaternions (F, 4)."""
+    """Return vectors (F, 3) rotated by quaternions (F, 4)."""
     u, w = xyzw[:, :3], xyzw[:, 3:]
     twice = 2 * np.cross(u, vectors)
     return vectors + w * twice + np.cross(u, twice)
 
 
 def main() -> None:
-    """Answers line by line."""
+    """Answer requests line by line."""
     hands: dict[str, Hand] = {}
     for line in sys.stdin:
         order = json.loads(line)

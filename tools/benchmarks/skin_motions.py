@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 CAPTURES = ROOT.parent / "shared" / "data" / "captures"
 RATE, FRAMES = 100.0, 300
 MARGIN = np.deg2rad(1.0)
-"""Kept from every limit."""
+"""rad, minimum distance from every limit."""
 SLOW = 6.0
 """Hz"""
 FILES = {"glove": CAPTURES / "two_hands_glove.c3d", "Leap": CAPTURES / "leap_finger_tap.json"}
@@ -53,7 +53,7 @@ def motions() -> dict[str, tuple[Floats, Floats]]:
 
 
 def headset_angles() -> Floats:
-    """Return the poses (55, 26) rad of the headset, by all of their joints."""
+    """Return the poses (55, 26) rad of the headset, solved from all joints."""
     text = (CAPTURES / "webxr_poses_right.js").read_text()
     poses = [json.loads(row.rstrip(",")) for row in re.findall(r'^\s*(\{"names":.*\}),?\s*$', text, re.M)]
     x, y, z = np.moveaxis(np.array([pose["jointPositions"] for pose in poses], float) / 1000, -1, 0)
@@ -91,7 +91,7 @@ def wandering(seed: int) -> Floats:
 
 
 def plausible(hand: HandModel, angles: Floats, seed: int) -> Floats:
-    """Slow, inside the limits, the last joints by a share of their own."""
+    """Return a plausible motion: slow, inside the limits, with last joints that flex with the middle ones."""
     random = np.random.default_rng(200 + seed)
     calm = gaussian_filter1d(angles, RATE / (2 * np.pi * SLOW), axis=0)
     time = np.arange(len(angles)) / RATE
@@ -105,7 +105,7 @@ def plausible(hand: HandModel, angles: Floats, seed: int) -> Floats:
 
 
 def cached(folder: Path) -> dict[str, tuple[Floats, Floats]]:
-    """Return the motions, made once."""
+    """Return the motions, cached in a folder."""
     path = folder / "motions.npz"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)

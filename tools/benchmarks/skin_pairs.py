@@ -42,7 +42,7 @@ NOISES = (0.2, 1.0)
 DIFFERENCE = 0.02
 """Standard deviation of the difference between the hands' bones."""
 STIFF = 0.1
-"""Share of its flexion that remains to a finger that hardly bends."""
+"""Fraction of its flexion that remains to a stiff finger."""
 CALIBRATIONS = ("range", "index still")
 OTHERS = ("alone", "same bones", "bones 2 % different")
 MADE_HEAD = ["calibration", "noise mm", *(f"{other}: {what}" for other in OTHERS for what in ("all joints", "index"))]
@@ -124,7 +124,7 @@ def _stiff(model: HandModel, angles: Floats, roots: Floats) -> tuple[Floats, Flo
 
 
 def _mirrored(take: Made) -> Made:
-    """Return the other hand that does the same. Its joints are not needed."""
+    """Return the mirrored take of the other hand. Its joints are not mirrored."""
     return replace(take, side="left" if take.side == "right" else "right", positions=take.positions * POINT_SIGNS)
 
 
@@ -147,10 +147,10 @@ TABLES = {"real": real, "made": made}
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print the tables."""
     for name in sys.argv[1:] or TABLES:
         print(TABLES[name](), flush=True)
-    # Blender's module is known to hang when the interpreter ends.
+    # The bpy module is known to hang when the interpreter exits.
     os._exit(0)
 
 

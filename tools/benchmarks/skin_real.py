@@ -83,7 +83,7 @@ def rows(methods: list[Method], splits: list[Split]) -> Iterator[list[str]]:
 
 
 def measure(method: Method, fitted: Fitted, clip: Clip, found: Gathered) -> None:
-    """Solves one take with all markers, and with each of seven left out."""
+    """Solve a take with all markers, and with each of seven left out."""
     try:
         solved = method.solve(clip, fitted, clip)
         left_out = {kind: [left_out_mm(method, fitted, clip, label) for label in LEFT_OUT[kind]] for kind in LEFT_OUT}

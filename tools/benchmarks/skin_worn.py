@@ -22,7 +22,7 @@ class Worn:
     name: str
     alone: bool = False
     live: bool = False
-    """Solves each frame without those after it."""
+    """Whether each frame is solved without later ones."""
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
         """See Method."""
@@ -53,6 +53,6 @@ def _fitted(takes: tuple[Clip, ...]) -> Fitted:
 
 
 def spots_of(clip: Clip) -> dict[str, Spot]:
-    """Where the labels say that their markers sit; those on the back of the hand say no joint."""
+    """Return the spots that the labels name; labels on the back of the hand name no joint."""
     (spots,) = suggest(clip.labels).groups.values()
     return {label: spots.get(label, Spot("wrist")) for label in clip.labels}

@@ -28,7 +28,7 @@ TAKES = {
     "camera landmarks": "mediapipe_video.json",
 }
 CALM_MM = 5.0
-"""mm that no marker of a digit moves against the palm from one frame to the next: its joints should not turn much."""
+"""mm, maximum movement of a calm digit's markers against the palm between two frames; its joints should hardly turn."""
 
 
 def rows() -> Iterator[list[str]]:
@@ -62,7 +62,8 @@ def figures(take: Take, solved: SolvedHand) -> list[str]:
 
 
 def calm_turns(solved: SolvedHand) -> list[float]:
-    """Degrees, for each digit: the largest turn of a joint from one frame to the next in which its markers are calm."""
+    """Return degrees for each digit: the largest rotation of a joint from one frame to the next in which its markers
+    are calm."""
     root = solved.pose.root
     world = solved.targets.positions - root[:, None, :3, 3]
     against_palm = np.einsum("fji,ftj->fti", root[:, :3, :3], world)
@@ -79,7 +80,7 @@ def calm_turns(solved: SolvedHand) -> list[float]:
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs")
     options = parser.parse_args()
