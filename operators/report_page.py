@@ -75,8 +75,8 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
                 takes.append(marked_take(other, context.scene) if is_corrected else reviewed_take(other))
             pictures = problem_pictures(takes[0], armature) if self.pictures else NOT_REQUESTED
             path = Path(bpy.path.abspath(self.filepath))
-            with written_whole(path) as half:
-                half.write_text(page(takes, pictures), encoding="utf-8")
+            with written_whole(path) as partial_file:
+                partial_file.write_text(page(takes, pictures), encoding="utf-8")
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}

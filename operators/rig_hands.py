@@ -80,9 +80,9 @@ def rotate_curl_plane(armature: "Object", side: Side, digit: str, degrees: float
         correct(armature, side, lambda mapping: with_curl_rotated(mapping, digit, degrees))
         return
     mapping = with_curl_rotated(user_mapping(found), digit, degrees)
-    answer = detection_cache.with_curl_angles(armature, known, side, mapping.curl_angles)
+    detected = detection_cache.with_curl_angles(armature, known, side, mapping.curl_angles)
     save_mapping(armature, mapping)
-    detection_cache.store(armature, answer)
+    detection_cache.store(armature, detected)
     redraw_views(bpy.context)
 
 

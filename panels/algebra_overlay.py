@@ -212,7 +212,7 @@ class _Batches:
         self.colours[name].append(np.tile([*colour[:3], opacity * colour[3]], (len(points), 1)))
 
     def draw(self, opacity: float, scale: float) -> None:
-        """Draw everything with the current depth test. fraction: opacity. scale: UI scale."""
+        """Draw everything with the current depth test. opacity: a factor. scale: UI scale."""
         _, _, *size = gpu.state.viewport_get()
         for name, points in self.points.items():
             if not points:

@@ -90,7 +90,7 @@ def _nearest(pose: Pose, flesh: Flesh, columns: Ints, tip: int) -> Contact:
 
 
 def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str]) -> Pose:
-    """Return the hand in one frame with the pads of two parts on each other, starting from their nearest contact."""
+    """Return the hand in one frame with the pads of two parts touching, starting from their nearest contact."""
     first, second = nearest.capsules
     if PARTS_OF_CAPSULES[second] != PALM:
         second += 2 - int(LINKS_OF_CAPSULES[second])
@@ -150,13 +150,13 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
 
     Each is at least BLEND_SECONDS, and longer if a joint would rotate too fast; see hold_touch for the arguments.
     """
-    # Pass blends, as for a correction, so that the contact is held even if a joint rotates too fast in its frames.
+    # With blends given, as for a correction, the contact is held even if a joint rotates too fast in its frames.
     hold = hold_contacts(pose, times, flesh, free, [contact_from_touch(touch, 0, len(pose) - 1)], blends=(0, 0))
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, hold), hold))
-    moved = motion.angles[[0, -1]] - pose.angles[[0, -1]]
+    changes = motion.angles[[0, -1]] - pose.angles[[0, -1]]
     # One more, because the frames at the ends of a range do not count.
-    before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, moved_angles) + 1) * step) for moved_angles in moved)
+    before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, change) + 1) * step) for change in changes)
     return before, after
 
 

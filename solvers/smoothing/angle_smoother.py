@@ -19,7 +19,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from .limit_projection import project_to_limits
-from .motion_model import LONGEST, SHORTEST
+from .motion_model import MAX_STEP, MIN_STEP
 from .observability import (
     MIN_NOISE,
     SOLVER_DEVIATION,
@@ -106,7 +106,7 @@ def _advance(
 ) -> tuple[AngleEstimate, _FilterStep]:
     """Predict and update by one frame: angles (G, N) rad, measured with the information matrices (G, N, N)."""
     width = angles.shape[1]
-    dt = 0.0 if np.isnan(estimate.time) else min(max(time - estimate.time, SHORTEST), LONGEST)
+    dt = 0.0 if np.isnan(estimate.time) else min(max(time - estimate.time, MIN_STEP), MAX_STEP)
     angle_to_angle, velocity_to_angle, velocity_to_velocity = _blocks(width)
     # White noise acceleration (Bar-Shalom, Li & Kirubarajan (2001), 6.2.2).
     process_noise = intensity * (

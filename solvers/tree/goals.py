@@ -114,7 +114,7 @@ def check(skeleton: Skeleton, goals: Goals) -> None:
             raise SkeletonError(f"goals: one is for joint {joint}, expected 0 to {len(skeleton.joints) - 1}")
     for name in ("offsets", "root", "weights", "orientation_weights"):
         if not np.isfinite(getattr(goals, name)).all():
-            raise SkeletonError(f"goals: {name} holds a value that is not a finite number")
+            raise SkeletonError(f"goals: {name} has a value that is not a finite number")
     for values, weights, joints in (
         (goals.positions, goals.weights, goals.joints),
         (goals.orientations, goals.orientation_weights, goals.oriented),

@@ -103,7 +103,7 @@ class Skeleton:
         rest = np.array(self.rest, float)
         rotations = rest[:, :3, :3]
         if not np.isfinite(rest).all():
-            raise SkeletonError("skeleton: rest holds a value that is not a finite number")
+            raise SkeletonError("skeleton: rest has a value that is not a finite number")
         if (
             np.abs(np.swapaxes(rotations, 1, 2) @ rotations - np.eye(3)).max() > 1e-6
             or np.linalg.det(rotations).min() < 0
@@ -144,10 +144,10 @@ class Skeleton:
         return violation
 
 
-def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -> dict[str, Floats]:
+def _limit_arrays(joints: tuple[str, ...], all_limits: tuple[SwingTwistLimit, ...]) -> dict[str, Floats]:
     """Return the fields `axes`, `cone` and `twist` of a Skeleton. Raises SkeletonError."""
     axes = np.zeros((len(joints), 3, 3))
-    for name, limit, frame in zip(joints, given, axes, strict=True):
+    for name, limit, frame in zip(joints, all_limits, axes, strict=True):
         numbers = [*limit.cone, *limit.twist, *limit.axis, *limit.side]
         if not np.isfinite(numbers).all():
             raise SkeletonError(f"{name}: a limit is not a finite number")
@@ -166,8 +166,12 @@ def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -
         third = third / np.linalg.norm(third)
         frame[:] = np.stack([np.cross(axis, third), axis, third], -1)
     # Rounding may leave an angle slightly above π.
-    widths = np.array([limit.cone for limit in given], float)
-    return {"axes": axes, "cone": np.minimum(widths, np.pi), "twist": np.array([limit.twist for limit in given], float)}
+    widths = np.array([limit.cone for limit in all_limits], float)
+    return {
+        "axes": axes,
+        "cone": np.minimum(widths, np.pi),
+        "twist": np.array([limit.twist for limit in all_limits], float),
+    }
 
 
 def frames(skeleton: Skeleton, root: Floats, rotations: Floats) -> Floats:

@@ -35,7 +35,7 @@ class Shapes:
     """(T, 3)"""
 
     def followed(self, positions: Floats, middle: int, name: str) -> Floats:
-        """Return the motion (F, 4, 4) in the world of a surface about some positions, from a middle frame on.
+        """Return the motion (F, 4, 4) in the world of the surface around some positions, relative to a middle frame.
 
         positions: (N, 3) m, on the surface in that frame, not all on a line. Raises RigError if it bends there.
         """
@@ -44,15 +44,15 @@ class Shapes:
         fractions = barycentric(positions, corners[rows])
         points = np.einsum("nk,fnki->fni", fractions, self.vertices[:, self.triangles[rows]])
         start, motions = points[middle], np.tile(np.eye(4), (len(points), 1, 1))
-        about = start - start.mean(axis=0)
+        centred = start - start.mean(axis=0)
         for motion, moved_points in zip(motions, points, strict=True):
-            motion[:3, :3] = rot.nearest_rotation((moved_points - moved_points.mean(axis=0)).T @ about)
+            motion[:3, :3] = rot.nearest_rotation((moved_points - moved_points.mean(axis=0)).T @ centred)
             motion[:3, 3] = moved_points.mean(axis=0) - motion[:3, :3] @ start.mean(axis=0)
         moved = start @ motions[:, :3, :3].swapaxes(1, 2) + motions[:, None, :3, 3]
-        bent = float(np.linalg.norm(moved - points, axis=-1).max())
-        if bent > MAX_BEND:
+        bend = float(np.linalg.norm(moved - points, axis=-1).max())
+        if bend > MAX_BEND:
             raise RigError(
-                f"'{name}' bends by {1e3 * bent:.1f} mm where the hand is in these frames, expected at most "
+                f"'{name}' bends by {1e3 * bend:.1f} mm where the hand is in these frames, expected at most "
                 f"{1e3 * MAX_BEND:.1f} mm: choose fewer digits, or a shorter range"
             )
         return motions
@@ -98,7 +98,7 @@ def shapes_of(shapes: list[DeformedShape], middle: int, worlds: Floats, name: st
     if min(counts) != max(counts):
         raise RigError(
             f"'{name}' has {min(counts)} to {max(counts)} vertices in these frames, and nothing can stay on it: "
-            "expected as many on all of them"
+            "expected the same number in all of them"
         )
     own = np.stack([shape.vertices for shape in shapes])
     vertices = own @ worlds[:, :3, :3].swapaxes(1, 2) + worlds[:, None, :3, 3]
@@ -108,10 +108,10 @@ def shapes_of(shapes: list[DeformedShape], middle: int, worlds: Floats, name: st
 
 def _triangle_at(corners: Floats, position: Floats) -> int:
     """Return the index of the triangle, of (T, 3, 3), nearest to a position (3,)."""
-    feet = closest_points(np.broadcast_to(position, (len(corners), 3)), corners)
-    return int(((feet - position) ** 2).sum(axis=1).argmin())
+    nearest = closest_points(np.broadcast_to(position, (len(corners), 3)), corners)
+    return int(((nearest - position) ** 2).sum(axis=1).argmin())
 
 
 def positions_about(solid: Solid, points: Floats) -> Floats:
-    """Return the points (N, 3) m of a surface that are nearest to points (N, 3)."""
+    """Return the points (N, 3) m of a surface nearest to the given points (N, 3)."""
     return np.array([solid.nearest(point) for point in points])
