@@ -82,7 +82,7 @@ def devices(_options: argparse.Namespace) -> None:
 
 
 def listen(options: argparse.Namespace) -> None:
-    """Print the frames that arrive from a device, until the time is over or Ctrl-C is pressed."""
+    """Print the frames from a device, until the time is over or Ctrl-C is pressed."""
     if options.seconds is not None and not options.seconds > 0:
         raise StreamError(f"seconds are {options.seconds:g}, expected more than 0")
     device = DEVICES[options.device]

@@ -1,4 +1,4 @@
-"""The joint angles of a take in few columns, to be drawn and to be kept with the take in a Blender file."""
+"""The joint angles of a take in few columns, for drawing and for storage with the take in a Blender file."""
 
 import json
 import struct
@@ -25,7 +25,7 @@ HEADER = struct.Struct("<4sHH")
 MAX_ANGLES = 64
 """Maximum number of angles of a hand."""
 MAX_NAME = 100
-"""Characters of an angle's name that are kept."""
+"""Maximum number of characters stored of an angle's name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ Ints = NDArray[np.int64]
 
 
 def column_starts(frames: int, maximum: int) -> Ints:
-    """Return the first frame (C,) of each column, C = min(frames, most)."""
+    """Return the first frame (C,) of each column, C = min(frames, maximum)."""
     count = min(frames, maximum)
     starts: Ints = np.arange(count) * frames // max(count, 1)
     return starts

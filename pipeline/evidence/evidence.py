@@ -12,7 +12,7 @@ Values = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
 PARTS = (*DIGITS, "palm")
-"""The parts of a hand with evidence of their own."""
+"""The parts of a hand that have evidence."""
 PALM = len(DIGITS)
 """Index of the palm in PARTS."""
 

@@ -1,4 +1,4 @@
-"""Heat: how bad each part of a hand is in each frame, in five levels, as strips over time show it."""
+"""Heat: how bad each part of a hand is in each frame, in five levels, for heat strips."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Heat strips over the frames of a scene as rectangles, in tiles by zoom, so that long takes draw fast."""
+"""Heat strips over the frames of a scene as rectangles, in tiles for each zoom level, so that long takes draw fast."""
 
 import math
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class HeatRows:
 
     @cached_property
     def edges(self) -> Floats:
-        """(F + 1,) scene frames at which each frame begins, half a frame before its key, and the last one ends."""
+        """(F + 1,) scene frames of the start of each frame, half a frame before its key, and of the end of the last."""
         times = self.evidence.times
         first, last = self.frames
         whole = float(times[-1] - times[0])
@@ -79,7 +79,7 @@ class HeatRows:
         return min(max(math.ceil(math.log2(maximum / pixels)), 0), math.ceil(math.log2(maximum)))
 
     def tiles(self, zoom: int, first: float, last: float) -> range:
-        """Return the numbers of the tiles that have the scene frames from first to last."""
+        """Return the numbers of the tiles that contain the scene frames from first to last."""
         rows = np.searchsorted(self.edges, [first, last], side="right") - 1
         low, high = np.clip(rows, 0, len(self.levels) - 1) // (TILE_COLUMNS << zoom)
         return range(int(low), int(high) + 1)

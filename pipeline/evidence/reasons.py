@@ -1,4 +1,5 @@
-"""Describe problems in words: what is wrong with the pose, for how many frames, and what in the markers explains it."""
+"""Describe problems in words: what is wrong with the pose, for how many frames, and which fault of the markers explains
+it."""
 
 from collections.abc import Sequence
 

@@ -83,7 +83,7 @@ class _Track:
         return apart if apart <= min(NEAR + SPEED * (time - self.found_at), FARTHEST) else np.inf
 
     def follow(self, time: float, size: PictureSize, found: PictureHand | None) -> bool:
-        """Follow the hand to a frame. Return whether a detection was passed that is this hand."""
+        """Follow the hand to a frame. Return whether a detection of this hand was passed."""
         if self.live is None or self.state is None:
             return found is not None
         self.state = self.live.tracker.follow(time, size, found, self.state)
@@ -110,7 +110,7 @@ class _Track:
 
 
 class CameraHands:
-    """The hands of a camera's frames. Pass frames to `feed`, and call `displayed` whenever hands are drawn."""
+    """The hands in a camera's frames. Pass frames to `feed`, and call `displayed` whenever hands are drawn."""
 
     def __init__(self, recipe: Recipe, rig: RigOf, submit: Submit) -> None:
         """submit: see Submit. Of the recipe, angle of view, the hand's length, up, performer and hand are used."""

@@ -53,7 +53,7 @@ class DropoutBlend:
         return self._lost
 
     def update(self, pose: Pose, time: float) -> bool:
-        """Set the solved pose (1 frame) at a time in s. Return whether the hand had been away."""
+        """Set the solved pose (1 frame) at a time in s. Return whether the hand had been lost."""
         gap = time - self._seen_at
         away = self._lost or gap > max(LOST_AFTER_INTERVALS * self._interval, BURST_SECONDS)
         if away:

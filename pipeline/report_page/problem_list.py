@@ -10,11 +10,11 @@ from .html import Html, cut, element, joined
 from .time_axis import TimeAxis
 
 SHOWN = 20
-"""Number of problems that are unfolded when the page opens."""
+"""Number of problems that are expanded when the page opens."""
 
 
 def problem_list(axis: TimeAxis, number: int) -> Html:
-    """Return the problems of a take; beside another take it is said which of them that one has, too."""
+    """Return the problems of a take; if two takes are compared, with a note on those that the other take has, too."""
     take = axis.takes[number]
     problems = take.problems[:MAX_REPORTED]
     if not problems:
@@ -70,7 +70,7 @@ def _row(axis: TimeAxis, number: int, rank: int, problem: Problem, other: Review
 
 
 def level_of(severity: float) -> int:
-    """Return the level of heat of a problem's severity."""
+    """Return the heat level of a problem's severity."""
     return max(sum(severity >= minimum for minimum in LEVEL_SEVERITIES), PROBLEM_LEVEL)
 
 

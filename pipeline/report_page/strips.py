@@ -1,4 +1,4 @@
-"""Heat strips: how bad each part of each hand is over time. The height shows the level, too, not the color alone."""
+"""Heat strips: how bad each part of each hand is over time. The level is shown by height as well as by color."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 MAX_COLUMNS = 1500
 HEIGHT = 24
-"""Height of a strip in its own units; the lowest three are for predicted frames."""
+"""Height of a strip in its own units, of which the lowest three are for predicted frames."""
 LANE = 3
 BASE = HEIGHT - LANE - 1
 """Height of the baseline of bars."""
@@ -75,7 +75,7 @@ class _Columns:
 
 
 def predicted(hand: HandEvidence) -> NDArray[np.float64]:
-    """Return (F, P), more than 0 where a joint of the part was not determined by a marker."""
+    """Return (F, P), above 0 where a joint of the part was not determined by a marker."""
     return np.nan_to_num(hand.of("predicted")).astype(float)
 
 
@@ -109,9 +109,9 @@ def _description(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool
 
 
 def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = BASE) -> str:
-    """Return the path of bars over the columns of a mask (C,), those side by side as one."""
+    """Return the path of bars over the columns of a mask (C,), adjacent ones merged."""
     _, starts, stops = runs(mask[:, None])
-    # At least a hair's width, or a single bad frame of a long take would not be seen.
+    # A minimum width, or a single bad frame of a long take would be invisible.
     lefts, widths = edges[starts], np.maximum(edges[stops] - edges[starts], UNITS // 500)
     return "".join(f"M{left} {bottom}v{-high}h{width}v{high}z" for left, width in zip(lefts, widths, strict=True))
 

@@ -84,7 +84,7 @@ def observed_directions(performance: Pose, targets: Targets) -> ObservedDirectio
 
 
 def with_solved_directions(observed: ObservedDirections, performance: Pose) -> ObservedDirections:
-    """Return directions in which a digit that has no markers on the ends of a bone has those of its solved bones."""
+    """Return the directions, with those of the solved bones for a digit without markers on the ends of a bone."""
     unseen = (observed.weights == 0).all(axis=(0, 2))
     directions = np.where(unseen[:, None, None], pose_directions(performance), observed.directions)
     return replace(observed, directions=directions)

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 TIP_INDEX = [JOINT_INDEX[joints[-1]] for joints in CHAIN_JOINTS.values()]
 """(5,) indices of the fingertips."""
 MIN_LENGTH = 1e-6
-"""m, a shorter digit counts as having no length."""
+"""m, minimum length of a digit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

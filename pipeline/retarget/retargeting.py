@@ -40,7 +40,7 @@ beyond the second none. For a hand of 190 mm these are 28 and 76 mm; dex-retarge
 PINCH_ITERATIONS = 3
 """Number of times that the thumb moves to compensate for distances that the fingers cannot reach."""
 PINCH_TOLERANCE = 0.003
-"""Relative to the length of the hand: a smaller rest is not taken over."""
+"""Relative to the length of the hand: smaller remaining distances are not compensated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def retarget(
 ) -> RetargetedHand:
     """Retarget a performance to a character's hand.
 
-    targets: what the performance was solved to, which show the bone directions; None if only the pose is known.
+    targets: the targets of the performance's solve, which show the bone directions; None if only the pose is known.
     """
     performer, hand, table = performance.hand, character.hand, digit_weights(character.digits)
     rows = [row for row, digit in enumerate(DIGITS) if digit in character.digits]
@@ -130,7 +130,7 @@ class _Pinch:
     weights: Floats
     """(F, T) pinch weights w."""
     gaps: Floats
-    """(F, T, 3) m, wanted vectors from the thumb's tip to the fingers'."""
+    """(F, T, 3) m, desired vectors from the thumb's tip to the fingers'."""
 
     def select(self, frames: Ints) -> "_Pinch":
         """Select frames by index."""
@@ -150,7 +150,7 @@ class _Pinch:
         angles = move_tips(self.character, angles, [DIGITS[row] for row in self.rows], initial, goals)
         errors = goals - self.character.tips(angles)[:, self.rows]
         length = np.linalg.norm(errors, axis=-1, keepdims=True)
-        # Fades to zero, so that a frame with one iteration more does not jump relative to its neighbours.
+        # Fades to zero, so that a frame with an additional iteration does not jump relative to its neighbours.
         errors *= np.maximum(1.0 - PINCH_TOLERANCE * self.character.length / np.maximum(length, 1e-300), 0.0)
         return angles, thumb - self.weighted_mean(errors)
 
