@@ -26,7 +26,7 @@ FINGERS = {
 
 
 def peer_hand(path: Path, scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """MakeHuman's armature and its body, cut down to the right hand and a little of the forearm."""
+    """Return MakeHuman's armature, and its body reduced to the right hand and a part of the forearm."""
     libraries: Any = bpy.data.libraries
     with libraries.load(str(path)) as (source, target):
         target.objects = source.objects
@@ -46,7 +46,7 @@ def peer_hand(path: Path, scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy
 
 
 def cut_out(body: bpy.types.Object, kept: set[int]) -> bpy.types.Object:
-    """Copy the faces whose vertices are all kept, with their weights, in Knuckle's skin material."""
+    """Return a copy of the faces whose vertices are all kept, with their weights, in Knuckle's skin material."""
     whole: Any = body.data
     faces = [list(face.vertices) for face in whole.polygons if kept.issuperset(face.vertices)]
     used = sorted({vertex for face in faces for vertex in face})

@@ -1,10 +1,10 @@
 """Choose the contacts of a performer that a hand can hold.
 
 Some contacts cannot be held together, such as a thumb on palm and finger, on a hand with other proportions, or even on
-the performer's, whose skin is measured to some millimetres. Contacts are tried together on some of their frames. While
-contacts conflict, the one with the largest gap or depth in the performer's skin is dropped. Dropped contacts are then
-tried again together with the others: first at their own points, then with sliding points in all contacts that move the
-same digits at the same time. A contact is not held if a joint would rotate too fast.
+the performer's own, whose skin is known only to some millimetres. Contacts are tried together on some of their frames.
+While contacts conflict, the one with the largest gap or depth in the performer's skin is dropped. Dropped contacts are
+then tried again together with the others: first at their own points, then with sliding points in all contacts that move
+the same digits at the same time. A contact is not held if a joint would rotate too fast.
 """
 
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ def hold_contacts(
     possible = (candidate for candidate in contacts if tuple(sorted(candidate.capsules)) in pairs)
     meetings = [(candidate, meeting_points(pose, flesh, free, candidate)) for candidate in possible]
     trial = _Trial(FleshProblem(pose.hand, flesh, free), pose, times, blends)
-    holdable = [candidate for together in _at_once(meetings) for candidate in _holdable(trial, together)]
+    holdable = [candidate for together in _overlapping_groups(meetings) for candidate in _holdable(trial, together)]
     return held_contacts(pose.hand, times, _in_order(holdable), blends)
 
 
@@ -148,8 +148,8 @@ class _Trial:
         return bool((angles[1] - ROTATION_FACTOR * angles[0]).max(initial=0.0) > MAX_ROTATION)
 
 
-def _at_once(meetings: Sequence[CandidateContact]) -> list[list[CandidateContact]]:
-    """Return contacts, by their first frame, in groups that have no frame in common."""
+def _overlapping_groups(meetings: Sequence[CandidateContact]) -> list[list[CandidateContact]]:
+    """Return contacts, sorted by their first frame, in groups that have no frame in common."""
     groups, last = list[list[CandidateContact]](), -1
     for candidate in meetings:
         if candidate[0].first > last:
@@ -165,7 +165,9 @@ def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[Con
     rejected: list[CandidateContact] = [candidate for candidate in candidates if candidate[1] is None]
     while (strains := trial.strains(meetings)).max(initial=0.0) > MAX_STRAIN:
         worst = meetings[int(strains.argmax())][0]
-        rivals = [row for row, (candidate, _) in enumerate(meetings) if candidate is worst or _hinder(candidate, worst)]
+        rivals = [
+            row for row, (candidate, _) in enumerate(meetings) if candidate is worst or _conflict(candidate, worst)
+        ]
         rejected.append(meetings.pop(max(rivals, key=lambda row: abs(meetings[row][0].gap))))
     if trial.leaps(meetings):
         # Try the others again one by one, and leave out those with which a joint rotates too far.
@@ -183,10 +185,10 @@ def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[Con
 
 
 def _with_own_points(
-    trial: _Trial, meetings: Sequence[ContactPoints], new_candidate: CandidateContact
+    trial: _Trial, meetings: Sequence[ContactPoints], added: CandidateContact
 ) -> list[ContactPoints] | None:
     """Return contacts and another one, all at their own points; None if they cannot be held together."""
-    contact, points = new_candidate
+    contact, points = added
     extended = None if points is None else _in_order([*meetings, (contact, points)])
     return extended if extended is not None and trial.holds(extended) and not trial.leaps(extended) else None
 
@@ -196,14 +198,16 @@ def _in_order(meetings: Sequence[ContactPoints]) -> list[ContactPoints]:
 
 
 def _with_slid_points(
-    trial: _Trial, meetings: Sequence[ContactPoints], new_candidate: CandidateContact
+    trial: _Trial, meetings: Sequence[ContactPoints], added: CandidateContact
 ) -> list[ContactPoints] | None:
     """Return contacts and another one; those that conflict with it slide until all meet. None if they do not."""
-    group: list[CandidateContact] = [new_candidate]
+    group: list[CandidateContact] = [added]
     rest = list(meetings)
-    while hindered := [candidate for candidate in rest if any(_hinder(candidate[0], member[0]) for member in group)]:
-        group += hindered
-        rest = [candidate for candidate in rest if all(candidate is not member for member in hindered)]
+    while conflicting := [
+        candidate for candidate in rest if any(_conflict(candidate[0], member[0]) for member in group)
+    ]:
+        group += conflicting
+        rest = [candidate for candidate in rest if all(candidate is not member for member in conflicting)]
     pose, problem = trial.pose, trial.problem
     slid = slid_points(pose, problem.flesh, problem.free, group)
     if slid is None:
@@ -218,7 +222,7 @@ def _with_slid_points(
     return extended if is_near and trial.holds(extended) and not trial.leaps(extended) else None
 
 
-def _hinder(first: Contact, second: Contact) -> bool:
+def _conflict(first: Contact, second: Contact) -> bool:
     """Return whether two contacts move the same digit at the same time."""
     shared = (set(first.parts) & set(second.parts)) - {PALM}
     return bool(shared) and first.first <= second.last and second.first <= first.last
@@ -232,14 +236,14 @@ def _strain(
     excess: (R, K) m, excess depth of pairs without the contact, and with it. Adjacent fingers, which a take may press
     into each other, count only where the contact makes them deeper.
     """
-    own = (rows >= held_contact.contact.first) & (rows <= held_contact.contact.last)
+    in_contact = (rows >= held_contact.contact.first) & (rows <= held_contact.contact.last)
     digits = [part for part in held_contact.contact.parts if part != PALM]
     pairs = np.isin(flesh.parts, digits).any(axis=0)
-    off = np.linalg.norm(
-        offsets_between(Pose.at_origin(trial_pose.hand, trial_pose.angles[own]), held_contact.points), axis=1
+    gaps = np.linalg.norm(
+        offsets_between(Pose.at_origin(trial_pose.hand, trial_pose.angles[in_contact]), held_contact.points), axis=1
     )
     fingers = ((flesh.parts > 0) & (flesh.parts < PALM)).all(axis=0)
-    are_neighbours = fingers & (np.abs(flesh.parts[1] - flesh.parts[0]) == 1)
-    deep = float(excess[1][own][:, pairs & ~are_neighbours].max(initial=0.0))
-    without, with_it = (float(depths[own][:, pairs & are_neighbours].max(initial=0.0)) for depths in excess)
-    return max(float(off.max()), deep, with_it - without)
+    are_adjacent = fingers & (np.abs(flesh.parts[1] - flesh.parts[0]) == 1)
+    depth = float(excess[1][in_contact][:, pairs & ~are_adjacent].max(initial=0.0))
+    without, with_contact = (float(depths[in_contact][:, pairs & are_adjacent].max(initial=0.0)) for depths in excess)
+    return max(float(gaps.max()), depth, with_contact - without)

@@ -84,7 +84,8 @@ def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = 
 def _hierarchies(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
     """Yield the bones in the hierarchies to try, in order.
 
-    For layered rigs the joined deforming bones come first, then the armature's own hierarchy, then those of flat rigs.
+    For layered rigs the hierarchy of the deforming bones comes first, then the armature's own, then those for flat
+    rigs.
     """
     if has_layers(bones):
         yield with_skin_hierarchy(bones)
@@ -118,7 +119,7 @@ def _no_hand_message(bones: Sequence[Bone], where: str) -> str:
 
 
 def _labelled_hands(skeleton: Skeleton) -> list[_LabelledHand]:
-    """Return everything that looks like a hand, best first, without shared bones."""
+    """Return everything that looks like a hand, the best first; no two share a bone."""
     labelled_hands: list[_LabelledHand] = []
     for candidate in candidates(skeleton):
         name_hints = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
@@ -133,22 +134,24 @@ def _labelled_hands(skeleton: Skeleton) -> list[_LabelledHand]:
             if _is_hand(skeleton, candidate, labelled):
                 labelled_hands.append(labelled)
                 break
-    if sum(_has_few(labelled) and not labelled.hints.digits for labelled in labelled_hands) > len(SIDES):
-        labelled_hands = [labelled for labelled in labelled_hands if not _has_few(labelled) or labelled.hints.digits]
+    if sum(_has_few_digits(labelled) and not labelled.hints.digits for labelled in labelled_hands) > len(SIDES):
+        labelled_hands = [
+            labelled for labelled in labelled_hands if not _has_few_digits(labelled) or labelled.hints.digits
+        ]
     labelled_hands.sort(key=lambda labelled: (-len(labelled.labels.digits), labelled.labels.cost))
     chosen: list[_LabelledHand] = []
     used: set[int] = set()
     for labelled in labelled_hands:
-        own = {bone for chain in labelled.labels.digits.values() for bone in chain} | {labelled.labels.wrist}
-        if not own & used:
+        hand_bones = {bone for chain in labelled.labels.digits.values() for bone in chain} | {labelled.labels.wrist}
+        if not hand_bones & used:
             chosen.append(labelled)
-            used |= own
+            used |= hand_bones
     return chosen
 
 
 def _is_hand(skeleton: Skeleton, candidate: Candidate, labelled: _LabelledHand) -> bool:
     """Return whether a candidate is similar to a hand, not symmetric, and its thumb (or fingers) is distinct."""
-    labels, few = labelled.labels, _has_few(labelled)
+    labels, few = labelled.labels, _has_few_digits(labelled)
     if (
         labels.cost >= (MAX_COST_OF_FEW if few else MAX_COST)
         or _confidence(skeleton, labelled, next(iter(labels.digits))) < MIN_THUMB_CONFIDENCE
@@ -161,7 +164,7 @@ def _is_hand(skeleton: Skeleton, candidate: Candidate, labelled: _LabelledHand) 
     return not is_symmetric(skeleton, candidate)
 
 
-def _has_few(labelled: _LabelledHand) -> bool:
+def _has_few_digits(labelled: _LabelledHand) -> bool:
     """Return whether a hand has only two or three digits. So do forks in faces, of which there are many."""
     return len(labelled.labels.digits) < 4
 

@@ -18,7 +18,7 @@ from ...hand.joints import Side
 from ...hand.poses import NamedPose
 from ...posing.pose_picture import pose_picture
 from ..keys.keyframes import BoneCurves, write_curves
-from .asset_stamps import identifier, made_before, mark
+from .asset_stamps import existing_asset, identifier, mark
 from .hand_poses import pose_curves
 from .rig_hand import RigHand
 
@@ -47,7 +47,7 @@ def add_pose_assets(
     made = []
     for hand, name, curves in keyed:
         side, pose = hand.hand.side, poses.named(name)
-        action = made_before(own, pose.name, side)
+        action = existing_asset(own, pose.name, side)
         if action is None:
             action = _new_asset(armature, pose, side)
             if side not in catalogs:
