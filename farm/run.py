@@ -1,4 +1,5 @@
-"""A run over many takes: work goes to the workers in the order of its cost, a few bundles ahead, and rows come back."""
+"""A run over many takes: bundles are sent to the workers in the order of their cost, a few ahead, and rows are
+returned."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait

@@ -106,7 +106,7 @@ class MarkerAssignment:
 
 
 def start_assignment(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
-    """Start from a guess: label -> spot. Each marker goes to the nearest free step on its joint."""
+    """Start from a guess: label -> spot. Each marker is assigned to the nearest free step on its joint."""
     chosen: dict[int, tuple[str, Spot]] = {}
     others: dict[str, Spot] = {}
     for label, spot in guess.items():
@@ -121,7 +121,7 @@ def start_assignment(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
 
 
 def combine(hands: Mapping[Side, MarkerAssignment], minimum: int) -> Groups:
-    """Return the marker map of the hands that have at least so many markers."""
+    """Return the marker map of the hands that have at least the given number of markers."""
     return {side: hand.spots for side, hand in hands.items() if len(hand.spots) >= minimum}
 
 

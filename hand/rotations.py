@@ -13,7 +13,7 @@ from .finite_points import finite_points
 
 Floats = NDArray[np.float64]
 Components = Floats | Sequence[Floats]
-"""w, x, y, z of quaternions, each an array (...) of its own."""
+"""w, x, y, z of quaternions, each as a separate array (...)."""
 
 IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
 OPPOSITE = 1e-6

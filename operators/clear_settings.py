@@ -1,6 +1,6 @@
 """Clear the settings that were loaded from files.
 
-Each has an operator of its own, since a button's tooltip begins with the operator's label.
+Each has its own operator, since a button's tooltip begins with the operator's label.
 """
 
 from typing import TYPE_CHECKING

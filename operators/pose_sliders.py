@@ -1,4 +1,4 @@
-"""The sliders of the active armature's hand as properties: they show its present pose, and change it when dragged."""
+"""The sliders of the active armature's hand as properties: they show its current pose, and change it when dragged."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any

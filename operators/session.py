@@ -43,7 +43,7 @@ class LiveState:
     drawn_at: float = 0.0
     """s on time.monotonic's clock, when the panel was drawn last."""
     problem: str = ""
-    """Why the last run ended by itself, a sentence."""
+    """A sentence why the last run ended without being stopped."""
     device_transforms: dict[str, dict[str, Floats]] = field(default_factory=dict)
     """Device -> LiveRun.device_transforms: performers who are followed again in this file stay where they were."""
     unkeyed: EndedTake | None = None

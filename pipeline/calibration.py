@@ -101,7 +101,7 @@ class CalibrationJob:
         self.performer = Performer(self.recipe.capture, hands, clips, tuple(dict.fromkeys(self._notes)))
 
     def _measured(self, still: "_Clip", motion: "_Clip") -> Steps[tuple[list["_HandCalibration"], KnuckleError | None]]:
-        """Measure each hand by itself.
+        """Measure each hand separately.
 
         Return the measured hands, and the error of the first that could not be measured.
         """

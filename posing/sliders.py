@@ -228,7 +228,7 @@ class _HandPath:
     def moved(self, angles: Floats, value: float) -> Floats:
         """Return angles (N,) rad moved along the path to a value."""
         offset, goal = angles - self.at(self.value(angles)), self.at(value)
-        # The present angles are allowed even if they are outside the range.
+        # The current angles are allowed even if they are outside the range.
         ends = np.vstack([self.knots[np.abs(self.values) <= 1.0], angles])
         room = np.maximum(np.where(offset > 0, ends.max(axis=0) - goal, goal - ends.min(axis=0)), 0.0)
         apart = np.abs(offset) > 1e-12

@@ -42,7 +42,7 @@ def library_of(obj: "Object") -> str | None:
 
 
 def is_in_scene(armature: "Object", scene: "Scene") -> bool:
-    """Return whether an armature is in a scene, as an object of its own or in a collection instance."""
+    """Return whether an armature is in a scene, as an object or in a collection instance."""
     return _is_scene_object(armature, scene) or bool(_instances_of(armature, scene))
 
 

@@ -2,7 +2,7 @@
 
 Each frame is solved for its likeliest pose, given its markers and the prediction from previous frames: an extended
 Kalman filter, iterated within the limits (Bell and Cathey 1993). A frame starts from the prediction, so that one or two
-steps are enough where SkinSolver, which solves each frame by itself first, needs ten.
+steps are enough where SkinSolver, which solves each frame separately first, needs ten.
 
 A prediction can also keep a digit in a wrong local minimum: a fist's little finger that is taken for straight looks as
 if its tip marker had slipped. So if a marker of a digit has little weight for some frames, the digit is searched from

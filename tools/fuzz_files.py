@@ -150,14 +150,16 @@ def attempt(arguments: list[str], folder: Path) -> tuple[int, str]:
             status = knuckle(arguments)
     except Exception:
         return -1, traceback.format_exc()
-    told, said = (read_back(stream) for stream in (errors, printed))
-    if status == 1 and (told.count("\n") != 1 or not told.startswith("knuckle: ") or "suffice" in told):
-        return status, f"exit status 1 with {told!r}"
+    error_text, output = (read_back(stream) for stream in (errors, printed))
+    if status == 1 and (
+        error_text.count("\n") != 1 or not error_text.startswith("knuckle: ") or "suffice" in error_text
+    ):
+        return status, f"exit status 1 with {error_text!r}"
     if status == 1 and any(folder.glob("*.blend")):
         return status, "exit status 1, but a .blend file is there"
     if status not in (0, 1):
-        return status, f"exit status {status}: {told!r}"
-    return status, implausible(folder, said) if status == 0 and arguments[0] == "solve" else ""
+        return status, f"exit status {status}: {error_text!r}"
+    return status, implausible(folder, output) if status == 0 and arguments[0] == "solve" else ""
 
 
 def read_back(stream: io.TextIOWrapper) -> str:
@@ -168,14 +170,14 @@ def read_back(stream: io.TextIOWrapper) -> str:
     return buffer.getvalue().decode()
 
 
-def implausible(folder: Path, said: str) -> str:
+def implausible(folder: Path, output: str) -> str:
     """Return what is implausible in a result and was not reported."""
     report = json.loads((folder / "r.json").read_text())
     with np.load(folder / "j.npz") as joints:
         for name, values in joints.items():
             if values.dtype.kind == "f" and not np.isfinite(values).all():
                 return f"{name} is not finite"
-    if "note" in said:
+    if "note" in output:
         return ""
     for side, hand in report["hands"].items():
         size = hand["hand_length_mm"]

@@ -97,7 +97,7 @@ def main(tool: str, about: str, fuzzing: Fuzzing) -> int:
     return 1 if tally.found else 0
 
 
-def _work(fuzzing: Fuzzing, seed: int, numbers: range, told: TextIO) -> None:
+def _work(fuzzing: Fuzzing, seed: int, numbers: range, log: TextIO) -> None:
     """Try runs; prints lines of JSON. A run that is over its processor time is killed."""
     resource.setrlimit(resource.RLIMIT_AS, (fuzzing.memory, fuzzing.memory))
     scratch = Path(tempfile.gettempdir())
@@ -108,11 +108,11 @@ def _work(fuzzing: Fuzzing, seed: int, numbers: range, told: TextIO) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(started) + fuzzing.seconds, resource.RLIM_INFINITY))
 
         def tell(what: str, number: int = number) -> None:
-            print(json.dumps([number, what]), file=told, flush=True)
+            print(json.dumps([number, what]), file=log, flush=True)
 
         result = fuzzing.attempt(random.Random(f"{seed} {number}"), folder, tell)
         spent = time.process_time() - started
-        print(json.dumps([number, result.wrong, result.outcome, spent]), file=told, flush=True)
+        print(json.dumps([number, result.wrong, result.outcome, spent]), file=log, flush=True)
         if not result.wrong:
             shutil.rmtree(folder)
 

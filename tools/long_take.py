@@ -111,8 +111,8 @@ def write_c3d(file: BinaryIO, take: LongTake) -> None:
 
 def _record(group: int, name: str, kind: int = 0, shape: tuple[int, ...] = (), raw: bytes = b"") -> bytes:
     """Return a group, or a parameter of a group, as bytes."""
-    told = b"\0" if group < 0 else struct.pack("bB", kind, len(shape)) + bytes(shape) + raw + b"\0"
-    return struct.pack("bb", len(name), group) + name.encode() + struct.pack("<h", len(told) + 2) + told
+    content = b"\0" if group < 0 else struct.pack("bB", kind, len(shape)) + bytes(shape) + raw + b"\0"
+    return struct.pack("bb", len(name), group) + name.encode() + struct.pack("<h", len(content) + 2) + content
 
 
 def write_trc(file: BinaryIO, take: LongTake) -> None:

@@ -1,4 +1,4 @@
-"""A browser without a window: finding Chromium, Chrome or Edge, and running it with a profile of its own."""
+"""A browser without a window: finding Chromium, Chrome or Edge, and running it with its own profile."""
 
 import os
 import shutil
@@ -89,7 +89,8 @@ def headless(browser: Path, url: str, flags: Sequence[str] = ()) -> Iterator["su
         command = [str(browser), *FLAGS, *root, *flags, *own]
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         try:
-            # A session of its own: Ctrl-C in the shell reaches Knuckle, which ends the browser with all its processes.
+            # In a separate session, Ctrl-C in the shell reaches only Knuckle, which ends the browser with all its
+            # processes.
             process = subprocess.Popen(command, start_new_session=True, **quiet)  # type: ignore[call-overload]
         except OSError as error:
             raise StreamError(f"{browser}: cannot be started ({error.strerror})") from None

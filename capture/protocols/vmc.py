@@ -118,7 +118,7 @@ class VmcParser(Parser):
         return positions, rotations
 
     def _forearm(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> SentForearm | None:
-        """Return the forearm of a hand in the frame, None if it is not sent or its bone has axes of its own."""
+        """Return the forearm of a hand in the frame, None if it is not sent or its bone has other axes."""
         upper, fore, hand = (f"{side.capitalize()}{part}" for part in ARM[-3:])
         if fore not in local or hand not in local:
             return None

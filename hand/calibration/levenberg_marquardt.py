@@ -1,6 +1,6 @@
 """Levenberg-Marquardt optimisation of a hand fitted to free motion.
 
-Frames are coupled only through the shared parameters, so each frame's pose is eliminated by itself first: the bordered
+Frames are coupled only through the shared parameters, so each frame's pose is eliminated separately first: the bordered
 block-diagonal structure of bundle adjustment (Triggs et al. 2000, 6.1). Angles at a limit that a step would cross stay
 fixed in that step.
 """

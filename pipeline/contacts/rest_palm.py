@@ -1,4 +1,4 @@
-"""Place a palm on a surface: flat on its heel and pads, by the least movement from its present pose.
+"""Place a palm on a surface: flat on its heel and pads, by the least movement from its current pose.
 
 Each round moves the wrist by a twist (v, ω) that brings the nearest skin of the heel and of both sides of the pads to
 the surface and leaves no skin in it: a quadratic program of the distances' first derivatives. On a curved surface, such

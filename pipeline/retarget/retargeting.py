@@ -12,8 +12,8 @@ the world. Positions x of tips are in the wrist's frame, of the performer or of 
                      x̂_finger = x_finger + w (x̂_thumb + s g_performer − x_finger)
 
 DexPilot (Handa 2020, equation 2) and AnyTeleop use such a weight as well, but switch it between two distances and weigh
-the objective with it. Here it is smooth and moves the goals of the tips: a pinch comes and goes without a jump, and the
-gap of a full pinch is exactly the performer's.
+the objective with it. Here it is smooth and moves the goals of the tips: a pinch starts and ends without a jump, and
+the gap of a full pinch is exactly the performer's.
 """
 
 from dataclasses import dataclass

@@ -29,7 +29,7 @@ AT_GOAL_TOLERANCE = 1e-9
 SAME_ANGLE_TOLERANCE = 1e-3
 """rad, maximum difference of angles between two searches that agree."""
 ALTERNATIVE_COST_RATIO = 0.8
-"""Ratio of an alternative's cost to the present one, below which the alternative is taken."""
+"""Ratio of an alternative's cost to the current one, below which the alternative is taken."""
 MIN_START_FLEXION = np.deg2rad(6.0)
 """rad, minimum flexion of middle and last joints at the start of a search, so that a straight digit bends towards the
 palm."""

@@ -1,6 +1,6 @@
 """The solvers that can bend the digits of a dragged hand: Nearest, and those of takes.
 
-Solvers of takes find the palm from its markers and bend each digit by itself. So if the wrist moves, or a digit is
+Solvers of takes find the palm from its markers and bend each digit separately. So if the wrist moves, or a digit is
 pinned to another, Nearest places the wrist and the points of the digits.
 """
 

@@ -1,4 +1,4 @@
-"""Inverse kinematics of a single digit for fingertip positions, starting from its present angles."""
+"""Inverse kinematics of a single digit for fingertip positions, starting from its current angles."""
 
 import math
 from functools import lru_cache
@@ -56,7 +56,7 @@ def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> To
 def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floats:
     """Return angles (F, D) rad that bring a digit's tip as near as possible to goals (F, 3) m in the wrist's frame.
 
-    The result is within limits and as near as possible to the present angles (D,), which are kept for goals that are
+    The result is within limits and as near as possible to the current angles (D,), which are kept for goals that are
     not finite.
     """
     tip, free, known = hand.site_index(CHAIN_JOINTS[name][-1]), angles_of(hand, [name]), np.isfinite(goals).all(axis=-1)

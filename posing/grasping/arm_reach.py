@@ -35,7 +35,7 @@ class CarryingArm:
     fore: float
     """m, elbow to wrist."""
     elbow: Floats
-    """(3,) m, its present position; or (K, 3) m, positions with the wrist at each of `wrists`. They show on which side
+    """(3,) m, its current position; or (K, 3) m, positions with the wrist at each of `wrists`. They show on which side
     of the line from shoulder to wrist it is."""
     side: Side = "right"
     wrists: Floats | None = None

@@ -34,7 +34,7 @@ PEN_SHIFTS = (0.0, 0.01, 0.02)
 HALF_HAND_WIDTH = 0.3
 """Hand lengths that a hand occupies to either side along the axis that it is wrapped around."""
 ROTATION_COST, OUT_OF_REACH_COST, STRAIN_COST, STRAIN_SQUARED_COST = 1.0, 40.0, 6.0, 12.0
-"""Costs, in phalanges that hold: of a half turn from the present orientation; of each metre by which the arm is too
+"""Costs, in phalanges that hold: of a half turn from the current orientation; of each metre by which the arm is too
 short; of each radian of strain, and of each square radian, since people do not bend a wrist far."""
 THUMB_DOWN_COST = 1.0
 """Cost of the thumb pointing down while wrapping, in phalanges that hold: people do not hold a cup like that."""
@@ -49,7 +49,7 @@ class GraspingHand:
     hand: HandModel
     skin: SkinPoints
     root: Floats
-    """(4, 4) T_world_wrist, its present pose."""
+    """(4, 4) T_world_wrist, its current pose."""
     arm: CarryingArm | None = None
     """None for a hand without an arm."""
 
@@ -85,7 +85,7 @@ class GraspTask:
     object: GraspedObject
     plane: GraspPlane
     contact: Floats
-    """(3,) m, the point of the grasping circle nearest to the hand's present position."""
+    """(3,) m, the point of the grasping circle nearest to the hand's current position."""
 
     @property
     def hand(self) -> HandModel:
@@ -282,7 +282,7 @@ def _tip_direction(shape: GraspShape, holder: GraspingHand) -> Floats:
 
 
 def _about_ball(task: GraspTask) -> list[tuple[_Line, Floats]]:
-    """Return approaches to a ball: with the hand's present rotation, its comfortable one, and rotations near both."""
+    """Return approaches to a ball: with the hand's current rotation, its comfortable one, and rotations near both."""
     result = []
     rotations = nearby_rotations(task.grasping_hand.root[:3, :3])
     if carrier := task.grasping_hand.arm:

@@ -1,4 +1,4 @@
-"""Where an object lies in a hand: in front of the palm, between the pads of thumb and index finger, or on the web."""
+"""Positions of an object in a hand: in front of the palm, between the pads of thumb and index finger, or on the web."""
 
 from dataclasses import dataclass
 
@@ -73,7 +73,7 @@ def palm_seat(hand: HandModel, *, tilt: float, back: float, aside: float) -> Sea
 
 
 def pinch_seat(hand: HandModel, flesh: SkinPoints) -> Seat:
-    """Return the seat between the pads of thumb and index finger; its axis goes through both."""
+    """Return the seat between the pads of thumb and index finger; its axis passes through both."""
     frames = _frames(hand, grips.angles(hand, *grips.PINCHED))
     (thumb, _), (index, _) = (_skin(hand, flesh, frames, spot) for spot in (THUMB_PAD, INDEX_PAD))
     knuckles = frames[[joints[0] for joints in LINKS[1:3]], :3, 3].mean(axis=0)

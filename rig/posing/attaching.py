@@ -52,7 +52,7 @@ def has_keys(obj: "Object") -> bool:
 
 
 def attach(hand_arm: HandArm, obj: "Object", frames: tuple[float, float] | None = None) -> "Constraint":
-    """Attach an object to a hand in its present pose.
+    """Attach an object to a hand in its current pose.
 
     frames: the last frame on which it is not attached yet, and the first one on which it is. By default it is attached
     on all frames. Raises RigError if the hand no longer exists.
@@ -90,7 +90,7 @@ def check_loose(obj: "Object", constraint: "Constraint", frame: float) -> None:
 def release(obj: "Object", constraint: "Constraint", frame: float) -> None:
     """Release an object that passes check_loose, so that it stays where it is.
 
-    If it was attached by keys or has keys of its own, it is released on a frame, and earlier keys stay.
+    If it was attached by keys or has its own keys, it is released on a frame, and earlier keys stay.
     """
     world = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.copy()
     if not (_is_keyed(obj, constraint) or transform_curves(obj)):

@@ -82,7 +82,7 @@ def _missed(hand_arm: HandArm, pins: Sequence[Pin]) -> float:
 
 
 def _pinned_tips(rig_hand: RigHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:
-    """Return each pin of a digit that the hand has, with its fingertip's present position (3,) in the pin's space."""
+    """Return each pin of a digit that the hand has, with its fingertip's current position (3,) in the pin's space."""
     frames = rig_hand.evaluated_frames()
     tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in rig_hand.digits}
     return [

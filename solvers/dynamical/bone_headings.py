@@ -2,9 +2,9 @@
 
 A digit's first joint rotates about z (abduction), about y (twist, which some joints lack) and about x (flexion); the
 hinges after it rotate about the same x. A bone's heading is the sum of the flexions up to it. In these coordinates all
-bones share abduction and twist, each bone has one angle of its own, and the Gauss-Newton step decouples. With e the
-rotation errors of the bones (Dynamical 3.1) in the joint's frame after abduction and twist, ē their weighted mean, and
-δ the rotation by which the step moves the parent bone:
+bones share abduction and twist, each bone has one own angle, and the Gauss-Newton step decouples. With e the rotation
+errors of the bones (Dynamical 3.1) in the joint's frame after abduction and twist, ē their weighted mean, and δ the
+rotation by which the step moves the parent bone:
 
     z: cos(twist) · abduction = ē_z − δ_z    y: twist = ē_y − δ_y    x: heading = e_x − δ_x + sin(twist) · abduction
 

@@ -54,7 +54,7 @@ class StepMethod:
 
 @dataclass(slots=True, eq=False)
 class _ActiveRows:
-    """The N rows that have not converged, at their present poses."""
+    """The N rows that have not converged, at their current poses."""
 
     rows: Ints
     """(N,) ascending indices of the F · G rows of the batch, frame-major."""
@@ -150,7 +150,7 @@ def _step(
 
 
 def _step_bounds(problem: PartsProblem, active: _ActiveRows, current: RelativePoses) -> StepBounds:
-    """Return the bounds of the rows' steps: limits and hard couplings, relative to the present angles."""
+    """Return the bounds of the rows' steps: limits and hard couplings, relative to the current angles."""
     parts = active.parts
     dofs = problem.parts.dofs[parts]
     angles = current.angles[active.frames[:, None], dofs]

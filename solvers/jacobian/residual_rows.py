@@ -1,6 +1,6 @@
 """Residuals of targets, couplings and posture, and their Jacobians, for all parts of a hand.
 
-A part is a set of joint angles that is solved by itself, usually one digit (see parts.py). A row of the batch is one
+A part is a set of joint angles that is solved separately, usually one digit (see parts.py). A row of the batch is one
 part in one frame. With the weights in metres per radian, the cost is
 
     Σ w |p − p̂|² + rotation² Σ w |log R R̂ᵀ|² + coupling² Σ (distance of c·q from its bounds)²
@@ -53,7 +53,7 @@ class ResidualRows:
     """Residuals and derivatives of N rows at a pose."""
 
     errors: Floats
-    """(N, m) m, target minus present value, weighted."""
+    """(N, m) m, target minus current value, weighted."""
     jacobian_t: Floats
     """(N, n, m) the transposed Jacobian, weighted."""
     second_order: Floats

@@ -33,7 +33,7 @@ class MissedGoals(NamedTuple):
 
 
 def bend_digits(bends: Sequence[PlanarBend], goals: Sequence[BendGoal[Floats]]) -> list[BendResult[Floats]]:
-    """Bend several digits, each in frames of its own, as the `bend_frames` of each would."""
+    """Bend several digits, each in its own frames, like the `bend_frames` of each."""
     bent: dict[int, BendResult[Floats]] = {}
     for alike in _alike([_kind(bend) for bend in bends]):
         chains = [bend for bend in (bends[digit] for digit in alike) if isinstance(bend, PlanarFabrik)]

@@ -16,7 +16,7 @@ from .tree_plan import AffectedJoint, TreePlan
 Floats = NDArray[np.float64]
 
 PRESENT_WEIGHT = 1e-6
-"""Weight of a joint's present pose relative to its goals': enough to decide what the goals leave open."""
+"""Weight of a joint's current pose relative to its goals': enough to decide what the goals leave open."""
 
 
 def inward_pass(
@@ -78,7 +78,7 @@ def _side(plan: TreePlan, posed: TreeFrames, n: int) -> Floats:
 
 
 def _known_position(plan: TreePlan, n: int, posed: TreeFrames, rows: TreeProblems) -> Floats:
-    """Return the position (R, 3) of a known joint: the pinned root, or a joint with a goal of its own."""
+    """Return the position (R, 3) of a known joint: the pinned root, or a joint with its own goal."""
     if n == 0 and not plan.root_free:
         return posed.points[:, 0]
     own = next(s for s in plan.links[n].sites if not plan.site_offsets[s].any())
@@ -112,7 +112,7 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
         mean = (weights * link.along).sum(-1)
         spread = link.along - mean[:, None]
         direction = _mean(weights * spread, targets - middle[:, None])
-        # The joint's present position decides for a single point and for coincident points.
+        # The joint's current position decides for a single point and for coincident points.
         direction = direction + PRESENT_WEIGHT * mean[:, None] * (middle - posed.points[:, n])
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
         present_direction = posed.rotations[:, n] @ link.direction
@@ -156,7 +156,7 @@ def outward_pass(
                 near = levers is link.levers
                 targets = target_points[:, levers] - points[:, n, None]
                 if near and link.relative.any():
-                    # The joint's own orientation points are around its present position.
+                    # The joint's own orientation points are around its current position.
                     own = np.isin(levers, len(plan.links) + np.flatnonzero(plan.relative & (plan.site_joints == n)))
                     targets = targets + ((points - target_points[:, : len(plan.links)])[:, n, None]) * own[:, None]
                 result[:, n] = joint_alignment.align(

@@ -76,7 +76,7 @@ def _best_twist_axis(present: Floats, axis: Floats, arms: Floats, targets: Float
 def fit_rotation(arms: Floats, targets: Floats, weights: Floats, present_weight: float, present: Floats) -> Floats:
     """Return the least-squares rotation (R, 3, 3) of arms (R, E, 3) onto targets (R, E, 3), weighted by share (R, E).
 
-    The present rotation `present` (R, 3, 3) with `present_weight` decides what collinear points leave open.
+    The current rotation `present` (R, 3, 3) with `present_weight` decides what collinear points leave open.
     """
     size = (weights * np.linalg.norm(arms, axis=-1) * np.linalg.norm(targets, axis=-1)).sum(-1)[:, None, None]
     spread = np.swapaxes(targets * weights[..., None], -1, -2) @ arms

@@ -18,7 +18,7 @@ MAX_RANDOM_ANGLE = 1.5
 
 
 def start_pose(plan: TreePlan, angles: Floats, number: int) -> Floats:
-    """Return (R, N, 3) start poses of restart `number`: 0 is the present pose, 1 slightly bent, others random within
+    """Return (R, N, 3) start poses of restart `number`: 0 is the current pose, 1 slightly bent, others random within
     limits.
 
     The random numbers are the same for every row, so that a row's result does not depend on the others.
@@ -76,7 +76,7 @@ def solve_out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bool
     selected = rows.select(chosen)
     _, _, posed = measure(plan, selected)
     count = len(plan.links)
-    # A goal at the root itself has no direction: use the present one of the longest bone.
+    # A goal at the root itself has no direction: use the current one of the longest bone.
     present = posed.points[:, longest + 1] - posed.points[:, longest]
     direction = np.where(distance[chosen, None] > 1e-12 * plan.reach, to_goal[chosen], present)
     direction = direction / np.linalg.norm(direction, axis=-1, keepdims=True)

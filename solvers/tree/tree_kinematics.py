@@ -14,7 +14,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeProblems:
-    """R problems: present poses and goals."""
+    """R problems: current poses and goals."""
 
     root_position: Floats
     """(R, 3) m, the root's position in the base's frame."""

@@ -1,6 +1,6 @@
 """Landmarks of rendered videos as Knuckle's own page finds them, in a browser: what `knuckle track` writes.
 
-A video's pictures are put into a file in H.264 without loss that an eye would see, and the page goes through that.
+A video's pictures are encoded in H.264 without visible loss, and the page tracks that file.
 """
 
 import json

@@ -82,9 +82,9 @@ class Figures:
     after: list[float] = field(default_factory=list)
     """and then."""
     turns: float = -np.inf
-    """°, the most that a joint turns in a frame beyond LEAP_FACTOR times the take's turn."""
+    """°, maximum rotation of a joint in a frame beyond LEAP_FACTOR times the take's rotation."""
     steps: float = -np.inf
-    """mm, the most that a fingertip moves in a frame beyond the take's."""
+    """mm, maximum motion of a fingertip in a frame beyond the take's."""
     outside: int = 0
     """Frames that changed although no contact is within AROUND_SECONDS."""
     seconds: float = 0.0
@@ -189,7 +189,7 @@ class Parted:
     newly: list[float] = field(default_factory=list)
     """and then where the performer's are at most 1 mm deep."""
     moved: float = 0.0
-    """mm, the most that a fingertip moved."""
+    """mm, maximum displacement of a fingertip."""
     seconds: float = 0.0
 
     def merge(self, other: "Parted") -> None:

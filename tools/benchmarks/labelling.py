@@ -39,11 +39,11 @@ TIPS = {
     "thumb, index, little": ("thumb", "index-finger", "pinky-finger"),
     "thumb, index, middle": ("thumb", "index-finger", "middle-finger"),
 }
-SURE = (0.5, 0.8, 0.9, 0.95, 0.97, 1.0)
+CONFIDENCE_BINS = (0.5, 0.8, 0.9, 0.95, 0.97, 1.0)
 """Limits of the bins of confidence."""
 
 Recording = tuple[Floats, Floats, Truth]
-"""(F,) s, (F, M, 3) m, and what is known of its columns."""
+"""(F,) s, (F, M, 3) m, and the true labels of its columns."""
 
 
 def recording(path: Path) -> Recording:
@@ -52,7 +52,7 @@ def recording(path: Path) -> Recording:
     return markers.times, markers.positions, truth_of(markers)
 
 
-def told(known: Recording, seed: int, **spoilt: int) -> str:
+def fractions_right(known: Recording, seed: int, **spoilt: int) -> str:
     """Return the percentages of a spoiled recording's marker-frames with correct / wrong labels."""
     times, positions, truth = known
     spoiled = spoil(positions, seed, **spoilt)
@@ -68,7 +68,9 @@ def spoiled_takes() -> str:
 def spoiled_row(file: str, path: Path) -> list[str]:
     """Return the row of one recording."""
     known = recording(path)
-    cells = [" and ".join(dict.fromkeys(told(known, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()]
+    cells = [
+        " and ".join(dict.fromkeys(fractions_right(known, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()
+    ]
     return [f"{file}, {_counts(known)}", *cells]
 
 
@@ -87,7 +89,7 @@ def stripped_takes() -> str:
 def stripped_row(file: str, path: Path) -> list[str]:
     """Return the row of one recording."""
     known = recording(path)
-    return [file, *(told(stripped(*known, digits), 1) for digits in TIPS.values())]
+    return [file, *(fractions_right(stripped(*known, digits), 1) for digits in TIPS.values())]
 
 
 def sureness() -> str:
@@ -106,8 +108,8 @@ def sureness() -> str:
                     said.append(confidence)
                     right.append(is_right)
     sure, good = np.array(said), np.array(right)
-    ranges = [(sure > low) & (sure <= high) for low, high in pairwise(SURE)]
-    head = ["said", *(f"{low:g} to {high:g}" for low, high in pairwise(SURE))]
+    ranges = [(sure > low) & (sure <= high) for low, high in pairwise(CONFIDENCE_BINS)]
+    head = ["said", *(f"{low:g} to {high:g}" for low, high in pairwise(CONFIDENCE_BINS))]
     rows = [
         ["mean of what was said", *(_mean(sure[own]) for own in ranges)],
         ["right, of pieces", *(_mean(good[own]) for own in ranges)],

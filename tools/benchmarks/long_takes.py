@@ -101,8 +101,8 @@ def made_take(frames: int, suffix: str) -> Path:
 
 def run_command(frames: int, markers_on: str, suffix: str) -> Run:
     """Solve a take into joints and a report, and measure time and memory."""
-    take, out, told = made_take(frames, suffix), FOLDER / "joints.npz", FOLDER / "report.json"
-    arguments = ["solve", str(take), "--markers-on", markers_on, "--out", str(out), "--report", str(told), "--force"]
+    take, out, report = made_take(frames, suffix), FOLDER / "joints.npz", FOLDER / "report.json"
+    arguments = ["solve", str(take), "--markers-on", markers_on, "--out", str(out), "--report", str(report), "--force"]
     before, started, load, peak = os.times(), time.perf_counter(), os.getloadavg()[0], 0
     with subprocess.Popen([sys.executable, "-c", COMMAND, *arguments], stdout=subprocess.DEVNULL) as process:
         watched = psutil.Process(process.pid)
@@ -113,7 +113,7 @@ def run_command(frames: int, markers_on: str, suffix: str) -> Run:
         raise SystemExit(f"{take}: the command ended with {process.returncode}")
     seconds, after = time.perf_counter() - started, os.times()
     processor = after.children_user + after.children_system - before.children_user - before.children_system
-    pieces = json.loads(told.read_text()).get("pieces", {})
+    pieces = json.loads(report.read_text()).get("pieces", {})
     count, difference = pieces.get("count", 0), pieces.get("greatest_difference", 0.0)
     out.unlink()
     return Run(frames, markers_on, suffix, usual_processes(), seconds, processor, peak, count, difference, load)

@@ -103,7 +103,9 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
     rates = rates_of(turns, span)
     wrong = rng.normal(0, NOISE, rates.shape)
     angle = np.linalg.norm(wrong, axis=-1)
-    told = rot.multiply(rot.from_axis_angle(wrong / np.maximum(angle, 1e-12)[..., None], angle), rot.from_matrix(turns))
+    measured = rot.multiply(
+        rot.from_axis_angle(wrong / np.maximum(angle, 1e-12)[..., None], angle), rot.from_matrix(turns)
+    )
     nowhere = np.zeros(rates.shape[:2])
     sites = np.array([hand.site_index(link) for link in LINKS])
     targets = Targets(
@@ -111,7 +113,7 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
         sites=sites,
         positions=np.zeros(rates.shape),
         weights=nowhere,
-        rotations=told,
+        rotations=measured,
         rotation_weights=nowhere + 1,
         angular_velocities=rates + rng.normal(0, NOISE_RATE, rates.shape),
     )

@@ -163,8 +163,8 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
         spots = {FULL[column].joint: FULL[column] for column in bare}
         for name, solver in methods.items():
             for known in (False, True):
-                told = radii if known else radii_by_size(shape)
-                hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=told)
+                given_radii = radii if known else radii_by_size(shape)
+                hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=given_radii)
                 model, targets = assign(hand.model, spots, np.arange(frames) / 60, positions)
                 pose, _ = solver.solve(model, targets, solvers.initial_state(solver, hand))
                 off = [np.abs(bent(pose, digit) - np.rad2deg(true[:, row])) for row, digit in enumerate(DIGITS) if row]

@@ -2,7 +2,7 @@
 
     python tools/benchmarks/posing.py [--steps 400] [--minutes 10] [--write]
 
-With --minutes hands are dragged at random for so long, taken back or kept, and memory is told at begin and end.
+With --minutes hands are dragged at random for so long, undone or kept, and memory is reported at start and end.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def load() -> None:
 
 
 def opened(name: str) -> Any:
-    """Return the armature of a rig in a file of its own, in Pose Mode, its hands at ease."""
+    """Return the armature of a rig in a new file, in Pose Mode, its hands relaxed."""
     import bpy
 
     from knuckle.hand import proportions
@@ -200,14 +200,17 @@ def main() -> None:
                 busy, *others = measured(armature, joint, options.steps)
                 ratio = statistics.median(others[0]) / statistics.median(others[2])
                 rows.append([name, joint, both(busy), *map(both, others), f"{ratio:.1f}"])
-        told = wander(options.minutes) if options.minutes else ""
+        wandering = wander(options.minutes) if options.minutes else ""
     finally:
         knuckle.unregister()
     load_now = Path("/proc/loadavg").read_text().split()[0]
     text = table(HEAD, rows) + f"\n\nOn {machine()}; load {load_now} on {os.cpu_count()} cores."
-    print(text, told, sep="\n\n")
+    print(text, wandering, sep="\n\n")
     if options.write:
-        fill(ROOT / "docs" / "reference" / "posing-figures.md", {"drag": text} | ({"wander": told} if told else {}))
+        fill(
+            ROOT / "docs" / "reference" / "posing-figures.md",
+            {"drag": text} | ({"wander": wandering} if wandering else {}),
+        )
 
 
 if __name__ == "__main__":

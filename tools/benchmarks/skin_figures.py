@@ -3,7 +3,8 @@
 A *pop* is a frame in which a joint turns by more than 30 degrees and by more than four times the median of its turns in
 the five frames before and after, while no marker of its digit moves by more than 8 mm against the rest of the hand (all
 markers of a frame laid rigidly on those of the frame before). *Jitter* is the mean second difference of the angles over
-√6: of white noise the mean of its own size. A frame is *at a limit* where an angle is within 0.1 degrees of one.
+√6: for white noise this is its own standard deviation. A frame is *at a limit* where an angle is within 0.1 degrees of
+one.
 """
 
 from dataclasses import dataclass

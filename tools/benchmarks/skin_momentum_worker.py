@@ -1,6 +1,6 @@
-"""Meta's marker tracker (pymomentum) on Knuckle's mean hand: fits and solves what stands in files, as it is told to.
+"""Meta's marker tracker (pymomentum) on Knuckle's mean hand: fits and solves data in files, on request.
 
-Runs in an environment of its own (`pip install pymomentum-core`), since it brings its own numpy and torch;
+Runs in a separate environment (`pip install pymomentum-core`), since it brings its own numpy and torch;
 skin_momentum.py starts it. Each line of the input is JSON {"do": "fit" or "solve", "in": npz, "out": npz, "hand": key}.
 """
 

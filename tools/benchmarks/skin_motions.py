@@ -40,7 +40,7 @@ POSE_FRAMES = 30
 
 
 def motions() -> dict[str, tuple[Floats, Floats]]:
-    """Name -> angles (300, 26) rad, roots (300, 4, 4) m at 100 Hz; 'range' goes through poses far apart."""
+    """Return name -> angles (300, 26) rad, roots (300, 4, 4) m at 100 Hz; 'range' passes through poses far apart."""
     poses = headset_angles()
     found = {"range": (through(poses, 0), wandering(0)), "headset": (through(poses, 1), wandering(1))}
     for seed, (name, path) in enumerate(FILES.items(), start=2):

@@ -2,7 +2,7 @@
 
     python tools/benchmarks/skin_pairs.py [real made]
 
-real: both hands of each performer of Han et al. 2018, each fitted by itself and together with the other, as skin.py
+real: both hands of each performer of Han et al. 2018, each fitted separately and together with the other, as skin.py
 splits and measures them. made: a hand that wears 19 markers and whose joints are known. The other hand of its person
 has the same bones or others by 2 %, wears its markers at spots of its own, and does another motion. The hand goes
 through its range, or does so but for an index finger that hardly bends. Joint centres in mm and angles in degrees, RMS

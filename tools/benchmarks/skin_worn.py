@@ -17,7 +17,7 @@ from knuckle.solvers.skin_markers import SkinSolver
 
 @dataclass(frozen=True, slots=True)
 class Worn:
-    """Fitted to all the takes, or with `alone` to each clip by itself, as a solve without a performer would be."""
+    """Fitted to all the takes, or with `alone` to each clip separately, like a solve without a performer."""
 
     name: str
     alone: bool = False

@@ -1,8 +1,8 @@
 """Knuckle's solvers and their peers on the standard hand problem, in one run.
 
-Each round runs every entry once, in another order, each in a process of its own, so that a machine that drifts does
-so for all alike; a ratio is that of two entries of one round, and what is printed is the median over the rounds.
-Scored by the harness of the problem, which knows nothing of Knuckle. Needs ../shared/bench.
+Each round runs every entry once, in another order, each in a separate process, so that a machine that drifts does so
+for all alike; a ratio is that of two entries of one round, and what is printed is the median over the rounds. Scored by
+the harness of the problem, which knows nothing of Knuckle. Needs ../shared/bench.
 """
 
 import json

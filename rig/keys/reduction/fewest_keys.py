@@ -24,7 +24,7 @@ WEIGHT_STEP = (0.5, 2.0)
 WEIGHTS = (0.01, 100.0)
 """Range of the samples' weights, relative to that of a pinned sample."""
 MIN_KEYS_BETWEEN = 3
-"""Minimum number of keys between keys that are tried in one batch. A fit hardly changes beyond so many keys."""
+"""Minimum number of keys between keys that are tried in one batch. A fit hardly changes with more keys."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
