@@ -30,7 +30,7 @@ POSE_SECONDS = 0.8
 NOISE_M = (0.0002, 0.0012)
 FAULTS = ("none", "none", "gap", "leap", "swap", "many")
 FAULTS_OF_MANY = 12
-SHORTEST, LONGEST = 150, 3000
+MIN_FRAMES, MAX_FRAMES = 150, 3000
 """Minimum and maximum frames of a take."""
 
 
@@ -51,7 +51,7 @@ class MadeTake:
 def made_takes(count: int, frames: int | None, seed: int = 18) -> list[MadeTake]:
     """Return takes of varied lengths. frames: approximate total, None for no particular total."""
     rng = np.random.default_rng(seed)
-    lengths = np.exp(rng.uniform(np.log(SHORTEST), np.log(LONGEST), count))
+    lengths = np.exp(rng.uniform(np.log(MIN_FRAMES), np.log(MAX_FRAMES), count))
     if frames is not None:
         lengths *= frames / lengths.sum()
     found = []

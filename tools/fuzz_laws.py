@@ -21,7 +21,7 @@ PASSED, FAILED = 0, 1
 """pytest's exit statuses where all tests passed, and where some failed."""
 PRINTED = ("FAILED", "ERROR", "E   ", "Falsifying", "@reproduce", "    @")
 """Prefixes of the lines of pytest's output that are printed."""
-GRACE = 60.0
+REPORT_SECONDS = 60.0
 """s that pytest may take to report failures after it is interrupted."""
 
 
@@ -55,7 +55,7 @@ def run(command: list[str], seconds: float) -> tuple[Outcome, str]:
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
             try:
-                printed, _ = process.communicate(timeout=GRACE)
+                printed, _ = process.communicate(timeout=REPORT_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 printed, _ = process.communicate()

@@ -35,7 +35,7 @@ MAX_POINTS = 4096
 """Maximum number of points in a frame."""
 COUNTS = [0, 1, 1, 1, 2, 4]
 """Numbers of mutations of a packet, equally likely."""
-WARM = 0.2
+WARM_UP_FRACTION = 0.2
 """Fraction of the packets after which a parser has filled its tables, so that memory should no longer grow."""
 
 
@@ -83,7 +83,7 @@ def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
     stream = damaged(random.Random(seed), seeds)
     before = 0
     for number in range(packets):
-        if number == int(packets * WARM):
+        if number == int(packets * WARM_UP_FRACTION):
             before = memory()
         packet = next(stream)
         started = time.process_time()
@@ -112,7 +112,7 @@ def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
     print(
         f"{device}: {packets} packets, {tally.packets / max(tally.spent, 1e-9):.0f} a second, {tally.frames} frames, "
         f"{tally.refused} refused, {sum(tally.faults.values())} faults; {1000 * tally.slowest:.1f} ms the slowest, "
-        f"{grown:+.1f} MiB after the first {WARM:.0%}",
+        f"{grown:+.1f} MiB after the first {WARM_UP_FRACTION:.0%}",
         flush=True,
     )
     return tally

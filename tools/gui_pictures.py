@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).parents[1]
 GUI, DOCS = ROOT / "build" / "gui", ROOT / "docs" / "pictures"
 
-SHOWN = ("fabrik", "cga", "table", "dynamical")
+SHOWN_SOLVERS = ("fabrik", "cga", "table", "dynamical")
 """The solvers whose settings are shown side by side."""
 DEVICES = ("vmc", "rokoko", "landmarks", "leap", "natnet", "qualisys", "xsens", "quest", "quest-tcp", "webxr")
 """Devices in the order of docs/how-to/live.md."""
@@ -43,7 +43,7 @@ def main() -> None:
     write_png(DOCS / "keys.png", np.vstack(keys))
     (DOCS / "camera-page.png").write_bytes((GUI / "camera_page.png").read_bytes())
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
-    columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
+    columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN_SOLVERS]
     write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))
 
 

@@ -22,8 +22,8 @@ from _pytest.runner import runtestprotocol
 from knuckle.tools.forks import forked
 from knuckle.tools.mutants import ROOT
 
-KEPT = ROOT / "build" / "mutants" / "lines.json"
-LONGEST = 300.0
+COVERAGE_FILE = ROOT / "build" / "mutants" / "lines.json"
+MAX_TEST_SECONDS = 300.0
 """Maximum s of a test."""
 
 
@@ -58,21 +58,21 @@ def measured(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
     Raises ValueError if a test fails, because it would fail with or without a mutant.
     """
     kept = {}
-    if KEPT.is_file():
-        kept = {name: Coverage(**row) for name, row in json.loads(KEPT.read_text()).items()}
+    if COVERAGE_FILE.is_file():
+        kept = {name: Coverage(**row) for name, row in json.loads(COVERAGE_FILE.read_text()).items()}
     found = {}
     for number, (name, cases) in enumerate(tests.items(), 1):
         known = kept.get(name)
         if known is None or known.digest != digest(known.lines):
             print(f"\rmutate: measuring test {number} of {len(tests)}", end="", file=sys.stderr, flush=True)
-            row = forked(lambda cases=cases: _measure(cases), LONGEST, LONGEST * 4)
+            row = forked(lambda cases=cases: _measure(cases), MAX_TEST_SECONDS, MAX_TEST_SECONDS * 4)
             if row is None:
                 raise ValueError(f"{name} fails with nothing broken")
             known = Coverage(**row)
         found[name] = known
         if number % 50 == 0 or number == len(tests):
-            KEPT.parent.mkdir(parents=True, exist_ok=True)
-            KEPT.write_text(json.dumps({name: asdict(row) for name, row in (kept | found).items()}))
+            COVERAGE_FILE.parent.mkdir(parents=True, exist_ok=True)
+            COVERAGE_FILE.write_text(json.dumps({name: asdict(row) for name, row in (kept | found).items()}))
     return found
 
 

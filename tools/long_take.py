@@ -28,7 +28,7 @@ SOURCE = Path("../shared/data/captures/two_hands_glove.c3d")
 FRAMES_AT_ONCE = 5000
 """Number of frames that share a seed."""
 NOISE_M = 0.0003
-GAP_SHARE = 0.0003
+GAP_PROBABILITY = 0.0003
 """Probability that a gap begins, for each marker and frame."""
 LONGEST_GAP = 60
 """Frames."""
@@ -74,7 +74,7 @@ class LongTake:
         """Return positions with noise and gaps."""
         points += rng.normal(0, NOISE_M, points.shape)
         lost = np.zeros(points.shape[:2], bool)
-        count = rng.poisson(GAP_SHARE * lost.size)
+        count = rng.poisson(GAP_PROBABILITY * lost.size)
         first, length = rng.integers(0, len(points), count), rng.integers(1, LONGEST_GAP, count)
         for marker, begin, frames in zip(rng.integers(0, lost.shape[1], count), first, length, strict=True):
             lost[begin : begin + frames, marker] = True

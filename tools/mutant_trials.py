@@ -22,7 +22,7 @@ from knuckle.tools.forks import forked
 from knuckle.tools.line_coverage import Coverage, families, first_failure, measured, noted_lines
 from knuckle.tools.mutants import Mutant
 
-SLACK, PATIENCE = 20.0, 5.0
+EXTRA_SECONDS, TIMEOUT_FACTOR = 20.0, 5.0
 """Processor seconds, and multiples of what the tests take without the break, after which a break does not end."""
 SILENT = 900.0
 """s without use of the processor after which a mutant counts as hanging."""
@@ -112,7 +112,7 @@ class Trials:
                 function.__code__ = code
             return first_failure(cases)
 
-        failed = forked(work, SLACK + PATIENCE * seconds, SILENT) if cases else -1
+        failed = forked(work, EXTRA_SECONDS + TIMEOUT_FACTOR * seconds, SILENT) if cases else -1
         noticed = ENDLESS if failed is None else cases[failed].nodeid if failed >= 0 else None
         if failed is not None and failed >= 0:
             self.kills[mutant.module][noticed.partition("[")[0]] += 1

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ROOT = Path(__file__).resolve().parents[1]
-SHOWN = slice(100, 240)
+SHOWN_FRAMES = slice(100, 240)
 """Frames of the path to draw, which has 300 at 100 Hz."""
 OUTLIER = 170
 """The frame in which the marker jumps by 15 mm."""
@@ -58,7 +58,7 @@ def paths() -> dict[str, Floats]:
         )
         live.append(position.values)
     drawn = {"marker": values, "live, as shown": np.array(live), "whole take": whole, "truth": truth}
-    return {name: 1000 * path[SHOWN, 0, 0] for name, path in drawn.items()}
+    return {name: 1000 * path[SHOWN_FRAMES, 0, 0] for name, path in drawn.items()}
 
 
 def angles() -> dict[str, Floats]:
@@ -86,7 +86,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
     out: Path = parser.parse_args().out
-    svg.write(out / "noise.svg", chart("A fingertip: rest, a tap, a swing, one outlier", "mm", paths(), SHOWN.start))
+    svg.write(
+        out / "noise.svg", chart("A fingertip: rest, a tap, a swing, one outlier", "mm", paths(), SHOWN_FRAMES.start)
+    )
     if (ROOT.parent / "shared").is_dir():
         title = "Abduction of a finger that bends and stretches"
         svg.write(out / "noise-angle.svg", chart(title, "degrees", angles(), LEAP.start))

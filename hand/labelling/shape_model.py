@@ -146,7 +146,7 @@ def mirrored(shape: HandShape) -> HandShape:
     )
 
 
-UNSEEN_VARIANCE_SHARE = 0.3
+UNSEEN_VARIANCE_FRACTION = 0.3
 """Fraction of the variance over all poses that is added to the observed one: the rest of the take has other poses."""
 
 
@@ -174,8 +174,8 @@ def update_shape(shape: HandShape, spots: Ints, positions: Floats) -> HandShape:
             visible.any(0)[:, None], np.where(visible[..., None], local, 0).sum(0) / counts, mean[spots]
         )
     deviation = np.where(visible[..., None], local - mean[spots], 0)
-    covariances, mean_distances = UNSEEN_VARIANCE_SHARE * shape.covariances, shape.mean_distances.copy()
-    distance_variances = UNSEEN_VARIANCE_SHARE * shape.distance_variances
+    covariances, mean_distances = UNSEEN_VARIANCE_FRACTION * shape.covariances, shape.mean_distances.copy()
+    distance_variances = UNSEEN_VARIANCE_FRACTION * shape.distance_variances
     covariances[spots] += np.einsum("nsi,nsj->sij", deviation, deviation) / counts[..., None]
     distances = np.linalg.norm(positions[:, :, None] - positions[:, None], axis=-1)
     both_visible = visible[:, :, None] & visible[:, None]

@@ -57,7 +57,7 @@ LASTING_SEVERITY = 1.0
 """Severity of an error that lasts. Errors that stand out from the rest of the take are at least as severe."""
 JOIN_S = 0.1
 """s, maximum gap between two problems of a part that are joined."""
-ALIKE = 0.3
+MIN_OVERLAP = 0.3
 """Minimum overlap of two parts' spans, relative to either span, at which they are one problem of the hand."""
 
 SIDE_EFFECT = 0.5
@@ -254,7 +254,7 @@ def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats)
     either = np.maximum(spans[:, 2], last) - np.minimum(spans[:, 1], first) + 1
     instants = np.array([times[first], times[last], worst[row]])
     near = lesser & (np.abs(worst[:, None] - instants) <= JOIN_S).any(axis=1)
-    belongs: Bools = (common > 0) & ((common >= ALIKE * either) | near)
+    belongs: Bools = (common > 0) & ((common >= MIN_OVERLAP * either) | near)
     return belongs
 
 

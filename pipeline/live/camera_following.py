@@ -28,7 +28,7 @@ from .measuring_buffer import MAX_SECONDS, MIN_FRAMES
 
 ABSENT, MISSED_FRAMES = 0.5, 2
 """s and frames after which a hand that is not seen may return anywhere. Some computers process one frame per second."""
-NEAR, SPEED, FARTHEST = 0.6, 4.0, 2.0
+NEAR_DISTANCE, DISTANCE_PER_SECOND, MAX_DISTANCE = 0.6, 4.0, 2.0
 """Maximum distance of a hand from its last detection, in hand sizes: at once, additional per second, and in total."""
 KNOWN_FRAMES, KNOWN_SECONDS = 8, 0.3
 """Frames or s after which the side of a hand is decided while another followed hand is missing."""
@@ -80,7 +80,11 @@ class _Track:
     def distance(self, detection: Detection, time: float) -> float:
         """Return the distance of a detection from the hand's last one, in hand sizes; infinite if it is too large."""
         apart = detection.distance(self.detection)
-        return apart if apart <= min(NEAR + SPEED * (time - self.found_at), FARTHEST) else np.inf
+        return (
+            apart
+            if apart <= min(NEAR_DISTANCE + DISTANCE_PER_SECOND * (time - self.found_at), MAX_DISTANCE)
+            else np.inf
+        )
 
     def follow(self, time: float, size: PictureSize, found: PictureHand | None) -> bool:
         """Follow the hand to a frame. Return whether a detection of this hand was passed."""

@@ -9,7 +9,7 @@ from .content import Pictures, ReviewedTake
 from .html import Html, cut, element, joined
 from .time_axis import TimeAxis
 
-SHOWN = 20
+EXPANDED_COUNT = 20
 """Number of problems that are expanded when the page opens."""
 
 
@@ -21,10 +21,10 @@ def problem_list(axis: TimeAxis, number: int) -> Html:
         return element("p", "No problems were found.", class_="quiet")
     other_take = axis.takes[1 - number] if len(axis.takes) > 1 else None
     rows = [_row(axis, number, rank, problem, other_take) for rank, problem in enumerate(problems, 1)]
-    parts = [_left(take), element("ol", *rows[:SHOWN], class_="problems")]
-    if len(rows) > SHOWN:
-        folded = element("ol", *rows[SHOWN:], class_="problems", start=SHOWN + 1)
-        parts.append(element("details", element("summary", f"{len(rows) - SHOWN} more"), folded))
+    parts = [_left(take), element("ol", *rows[:EXPANDED_COUNT], class_="problems")]
+    if len(rows) > EXPANDED_COUNT:
+        folded = element("ol", *rows[EXPANDED_COUNT:], class_="problems", start=EXPANDED_COUNT + 1)
+        parts.append(element("details", element("summary", f"{len(rows) - EXPANDED_COUNT} more"), folded))
     if len(take.problems) > len(problems):
         parts.append(element("p", f"{len(take.problems) - len(problems)} lesser ones are left out.", class_="quiet"))
     return joined(*parts)

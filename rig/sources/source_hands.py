@@ -28,7 +28,7 @@ SAME_AXIS_COSINE = np.cos(np.deg2rad(20.0))
 """Cosine: bones of a digit point along a local axis if their next joints are within 20 degrees of it."""
 TAIL_TOLERANCE = 0.1
 """A tail meets the next head if their distance is below this fraction of the bone's length."""
-STUB_SHARE = 0.2
+STUB_RATIO = 0.2
 """A last bone represents an unknown end if its distance to the parent's head is below this fraction of the previous
 bone."""
 
@@ -118,14 +118,14 @@ def _without_stubs(bones: "list[PlainBone]", undirected: frozenset[str]) -> "lis
         for bone in bones
         if bone.parent in steps
         and bone.name not in parents
-        and np.linalg.norm(steps[bone.name]) < STUB_SHARE * np.linalg.norm(steps[bone.parent])
+        and np.linalg.norm(steps[bone.name]) < STUB_RATIO * np.linalg.norm(steps[bone.parent])
     }
     ended = set(stubs.values())
     short = {
         bone.name
         for bone in bones
         if bone.name in ended
-        and np.linalg.norm(np.subtract(bone.tail, bone.head)) < STUB_SHARE * np.linalg.norm(steps[bone.name])
+        and np.linalg.norm(np.subtract(bone.tail, bone.head)) < STUB_RATIO * np.linalg.norm(steps[bone.name])
     }
     return [
         _straight_on(bone, steps[bone.name]) if bone.name in short | undirected else bone
@@ -221,7 +221,7 @@ def _tip_offset(chain: "list[Bone]", last_bones: LastBones, fraction: float) -> 
     length = float(np.linalg.norm(steps[-1]))
     last = chain[-1]
     # Importers rotate a bone that ends at a stub towards it.
-    is_rotated = last.name in last_bones.undirected or last.length < STUB_SHARE * length
+    is_rotated = last.name in last_bones.undirected or last.length < STUB_RATIO * length
     if local[0] @ local[-1] > SAME_AXIS_COSINE and not is_rotated:
         direction = local[-1]
     else:

@@ -46,7 +46,7 @@ HEAD = [
     "leaps",
     "wrist %",
 ]
-KEPT = (0, 6, 7, 8, 11, 13)
+TEST_VIDEOS = (0, 6, 7, 8, 11, 13)
 """The videos that the tests read."""
 
 
@@ -192,7 +192,7 @@ def main() -> None:
     )
     live = [one.live_cells for one in [*found[False], tested, tuned]]
     fill(page, tables | {"camera-live": table(LIVE_HEAD, live)})
-    for number in KEPT if options.keep else ():
+    for number in TEST_VIDEOS if options.keep else ():
         print(keep(VIDEOS[number]))
 
 

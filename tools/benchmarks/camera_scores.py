@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-CALM, LEAP = 5.0, 25.0
-"""Degrees: a leap is a bone that turns by more than LEAP in a frame in which the true one turns by less than CALM."""
+MAX_CALM_ROTATION, MIN_LEAP_ROTATION = 5.0, 25.0
+"""Degrees: a leap is a bone that rotates by more than MIN_LEAP_ROTATION in a frame in which the true one rotates by
+less than MAX_CALM_ROTATION."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,10 @@ def bends(points: Floats) -> Floats:
 
 
 def leaps(points: Floats, true: Floats) -> int:
-    """Return how often a bone turns by more than LEAP in a frame in which the true one turns by less than CALM."""
+    """Return how often a bone rotates by more than MIN_LEAP_ROTATION in a frame in which the true one rotates by less
+    than MAX_CALM_ROTATION."""
     rotations = []
     for each in (points, true):
         bones = _bones(each)
         rotations.append(np.rad2deg(np.arccos(np.clip((bones[1:] * bones[:-1]).sum(axis=-1), -1, 1))))
-    return int(((rotations[0] > LEAP) & (rotations[1] < CALM)).sum())
+    return int(((rotations[0] > MIN_LEAP_ROTATION) & (rotations[1] < MAX_CALM_ROTATION)).sum())

@@ -27,7 +27,7 @@ TABLE = ROOT / "hand" / "camera" / "landmark_table.json"
 HALF_WEIGHT = 0.008
 """m at the hand, the miss at which a landmark has half its weight."""
 ITERATIONS = 6
-HELD = 1e2 / 1e6
+ZERO_OFFSET_WEIGHT = 1e2 / 1e6
 """Weight that keeps an offset at zero where nothing is seen of it."""
 TEST_SEED = 1
 """The headset's poses of this order test, see skin_motions.py."""
@@ -58,7 +58,7 @@ def offset(seen: list[tuple[Floats, Floats, Floats, float]], landmark: int) -> F
     """Return the offset (3,) of a landmark, as a fraction of the hand's length."""
     found = np.zeros(3)
     for _ in range(ITERATIONS):
-        matrix, rhs = HELD * np.eye(3), -HELD * found
+        matrix, rhs = ZERO_OFFSET_WEIGHT * np.eye(3), -ZERO_OFFSET_WEIGHT * found
         for lines, joints, rotations, length in seen:
             rotated = length * rotations[:, landmark]
             x, y, z = np.moveaxis(joints[:, landmark] + rotated @ found, -1, 0)

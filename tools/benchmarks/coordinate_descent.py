@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from papers_cga import FOLLOWED, Experiment, experiment
+from papers_cga import FOLLOWED_FRAMES, Experiment, experiment
 from standard_page import fill, table
 
 from knuckle.hand import kinematics
 from knuckle.hand.joints import TIPS
 from knuckle.solvers import SOLVERS
 
-OFF = 0.02
+DISPLACEMENT = 0.02
 """m, standard deviation along each axis of the displaced markers."""
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "fabrik": ("fabrik", {}),
@@ -45,7 +45,7 @@ HEAD = (
 def off_targets(case: Experiment) -> Experiment:
     """Return the same motion, with the fingertips' markers displaced."""
     positions = case.targets.positions.copy()
-    positions[:, 3:] += np.random.default_rng(5).normal(0.0, OFF, positions[:, 3:].shape)
+    positions[:, 3:] += np.random.default_rng(5).normal(0.0, DISPLACEMENT, positions[:, 3:].shape)
     return replace(case, targets=replace(case.targets, positions=positions))
 
 
@@ -78,7 +78,7 @@ def row(what: str, case: Experiment, off: Experiment) -> list[str]:
 
 def rows(methods: tuple[str, ...] = tuple(METHODS)) -> list[list[str]]:
     """Return the rows of some of the methods."""
-    case = experiment(FOLLOWED)
+    case = experiment(FOLLOWED_FRAMES)
     off = off_targets(case)
     return [row(what, case, off) for what in methods]
 

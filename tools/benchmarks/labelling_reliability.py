@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 SKIN_TAKES = CAPTURES.parent / "sig18"
 BINS = (0.0, 0.7, 0.85, 0.95, 0.97, 1.0)
-CAMERAS, CAMERA_DISTANCE_M, DIGIT_RADIUS_M, HIDDEN_SHARE = 8, 2.0, 0.008, 0.1
+CAMERAS, CAMERA_DISTANCE_M, DIGIT_RADIUS_M, HIDDEN_FRACTION = 8, 2.0, 0.008, 0.1
 SPOILT = {"cuts": 4, "ghosts": 2}
 
 
@@ -122,7 +122,7 @@ def shadowed(positions: Floats, truth: Truth, rng: np.random.Generator) -> Float
             clear[:, row] += ~hidden
     clear += rng.uniform(0, 0.01, (1, len(columns)))
     result = positions.copy()
-    result[:, columns] = np.where((clear < np.quantile(clear, HIDDEN_SHARE))[..., None], np.nan, result[:, columns])
+    result[:, columns] = np.where((clear < np.quantile(clear, HIDDEN_FRACTION))[..., None], np.nan, result[:, columns])
     return result
 
 

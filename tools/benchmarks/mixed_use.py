@@ -17,7 +17,7 @@ from knuckle.tests.gui.live_senders import vmc_when_asked
 from knuckle.tests.gui.test_mixed_use import COUNTED
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "reliability.md"
-EACH = 10.0
+ROW_MINUTES = 10.0
 """Minutes between two rows of the table."""
 
 
@@ -34,7 +34,7 @@ def main() -> int:
     rounds = result["rounds"]
     rows = [rounds[0]]
     for one in rounds[1:]:
-        if one["minutes"] >= rows[-1]["minutes"] + EACH or one is rounds[-1]:
+        if one["minutes"] >= rows[-1]["minutes"] + ROW_MINUTES or one is rounds[-1]:
             rows.append(one)
     text = table(rows[0], [map(str, row.values()) for row in rows])
     print(f"{text}\n\n{len(rounds)} rounds, {result['done']}, faults: {result['faults']}")

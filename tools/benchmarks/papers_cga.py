@@ -47,7 +47,7 @@ HEAD = (
 )
 
 
-FOLLOWED = 1000
+FOLLOWED_FRAMES = 1000
 """Frames solved one after another."""
 FOLLOWING: dict[str, dict[str, Any]] = {
     "settle": {},
@@ -172,7 +172,7 @@ def row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
 def following_rows() -> list[list[str]]:
     """Return the rows under FOLLOWING_HEAD: the same motion solved from each frame's targets, and from the frame
     before."""
-    case = experiment(FOLLOWED)
+    case = experiment(FOLLOWED_FRAMES)
     true = kinematics.joint_frames(case.hand, case.truth)[:, :, :3, 3]
     made = []
     for what, settings in FOLLOWING.items():

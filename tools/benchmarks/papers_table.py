@@ -50,9 +50,9 @@ from knuckle.tests.pure.hand.people import FULL, bends, on_skin, someone
 Floats = NDArray[np.float64]
 
 CAPTURE = takes.CAPTURES / "two_hands_glove.c3d"
-LEARNT, FOLLOWED = FrameRange(1, 360), slice(360, 720)
+LEARNT_FRAMES, FOLLOWED_FRAMES = FrameRange(1, 360), slice(360, 720)
 """Six seconds at 60 Hz each, thesis 5.1."""
-SHOWN = ("index-finger", "thumb")
+DRAWN_DIGITS = ("index-finger", "thumb")
 GIVEN = ("wrist", *KNUCKLES, CHAIN_JOINTS["thumb"][0], CHAIN_JOINTS["thumb"][1], *TIPS)
 THESIS_MM = {"index-finger": 6.01, "thumb": 7.1}
 """The thesis's mean fingertip errors, from figures 5.7 and 5.12."""
@@ -81,12 +81,12 @@ class Followed:
 def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
     """Return the measured angles, digit -> (F, 3) degrees, and the solutions of each method."""
     recipe = Recipe(str(CAPTURE), hand=side)
-    hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT, fit=False)).hands[side]
-    markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED)
+    hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT_FRAMES, fit=False)).hands[side]
+    markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED_FRAMES)
     positions = assignment.positions_of(markers, hand.spots)
     local = to_wrist_frame(hand.proportions, tuple(hand.spots.values()), positions)
     spots = tuple(hand.spots.values())
-    measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in SHOWN}
+    measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in DRAWN_DIGITS}
     given = [column for column, spot in enumerate(spots) if spot.joint in GIVEN]
     some = replace(hand, spots={label: hand.spots[label] for label in np.array(list(hand.spots))[given]})
     return measured, {name: followed(some, positions[:, given], solver) for name, solver in METHODS.items()}
@@ -102,17 +102,19 @@ def followed(hand: MeasuredHand, positions: Floats, solver: Solver[Any]) -> Foll
         roots.append(pose.root)
         angles.append(pose.angles)
     pose = Pose(model, np.concatenate(roots), np.concatenate(angles))
-    tips = joint_frames(model, pose)[:, [model.joints.index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]][..., :3, 3]
+    tips = joint_frames(model, pose)[:, [model.joints.index(CHAIN_JOINTS[digit][3]) for digit in DRAWN_DIGITS]][
+        ..., :3, 3
+    ]
     bases = joint_frames(model, replace(pose, angles=np.zeros_like(pose.angles)))
-    bases = bases[:, [model.joints.index(CHAIN_JOINTS[digit][0]) for digit in SHOWN]]
+    bases = bases[:, [model.joints.index(CHAIN_JOINTS[digit][0]) for digit in DRAWN_DIGITS]]
     there = positions[
-        :, [[spot.joint for spot in hand.spots.values()].index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]
+        :, [[spot.joint for spot in hand.spots.values()].index(CHAIN_JOINTS[digit][3]) for digit in DRAWN_DIGITS]
     ]
     off = 1000 * np.linalg.norm(tips - there, axis=-1)
     return Followed(
-        angles={digit: bent(pose, digit) for digit in SHOWN},
-        off=dict(zip(SHOWN, off.T, strict=True)),
-        tips={digit: in_plane(bases[:, k], there[:, k], tips[:, k]) for k, digit in enumerate(SHOWN)},
+        angles={digit: bent(pose, digit) for digit in DRAWN_DIGITS},
+        off=dict(zip(DRAWN_DIGITS, off.T, strict=True)),
+        tips={digit: in_plane(bases[:, k], there[:, k], tips[:, k]) for k, digit in enumerate(DRAWN_DIGITS)},
     )
 
 
@@ -137,11 +139,11 @@ def rows(measured: dict[str, Floats], found: dict[str, Followed]) -> list[list[s
     result = []
     for name, one in found.items():
         cells = [name]
-        for digit in SHOWN:
+        for digit in DRAWN_DIGITS:
             away = np.nanmean(np.abs(one.angles[digit] - measured[digit]), axis=0)
             cells += [" / ".join(f"{angle:.1f}" for angle in away), f"{one.off[digit].mean():.2f}"]
         result.append(cells)
-    thesis = [cell for digit in SHOWN for cell in ("", f"{THESIS_MM[digit]:g}")]
+    thesis = [cell for digit in DRAWN_DIGITS for cell in ("", f"{THESIS_MM[digit]:g}")]
     return [*result, ["the thesis, its own recording", *thesis]]
 
 
@@ -211,12 +213,12 @@ def pictures(folder: Path, measured: dict[str, Floats], found: dict[str, Followe
         title = f"{digit.replace('-', ' ')}, {part}: how far it is bent"
         path = folder / f"table-{digit.split('-')[0]}-{part.lower()}.svg"
         draw(path, title, "degrees", dict(zip(drawn, curves, strict=True)))
-    for digit, (axis, about) in product(SHOWN, enumerate(("along the straight digit", "towards the palm"))):
+    for digit, (axis, about) in product(DRAWN_DIGITS, enumerate(("along the straight digit", "towards the palm"))):
         curves = [found["even"].tips[digit][0], *(found[name].tips[digit][1] for name in ("lu, with ρ", "even"))]
         path = folder / f"table-{digit.split('-')[0]}-tip-{'xy'[axis]}.svg"
         title = f"{digit.replace('-', ' ')}: its tip, {about}"
         draw(path, title, "mm", dict(zip(drawn, (curve[:, axis] for curve in curves), strict=True)))
-    for digit in SHOWN:
+    for digit in DRAWN_DIGITS:
         off = {name: found[name].off[digit] for name in ("lu, with ρ", "even", "recorded")}
         path = folder / f"table-{digit.split('-')[0]}-tip.svg"
         draw(path, f"{digit.replace('-', ' ')}: fingertip to its marker", "mm", off)

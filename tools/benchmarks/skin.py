@@ -41,7 +41,7 @@ METHODS: list[Method] = [
     Worn("fitted hand, the take itself", alone=True),
 ]
 """Methods that are measured on the real takes."""
-MADE: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
+SIMULATED_METHODS: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
     *((Default(f"{name}, on joints", {"solver": name, **ON_JOINTS}), skin_known.MAIN) for name in SOLVERS),
     *((Default(name, {"solver": name}), skin_known.MAIN) for name in SOLVERS),
     (Worn("fitted hand"), (*skin_known.MAIN, (13, 0.2), (9, 0.2))),
@@ -49,14 +49,18 @@ MADE: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
 """Methods that are measured on simulated hands, and their cases."""
 HANDS = (0, 3, 5, 6, 9, 11)
 """The simulated hands used without --all: three of each kind, with all motions."""
-BLIND = Cleaning(gap_limit=0, spikes=False)
+CAUSAL_CLEANING = Cleaning(gap_limit=0, spikes=False)
 """Cleaning that uses no later frame."""
 HIDDEN: list[tuple[str, Method, Method]] = [
-    ("not smoothed, on joints", Default("live", {"cleaning": BLIND, **ON_JOINTS}), Default("whole", ON_JOINTS)),
-    ("not smoothed", Default("live", {"cleaning": BLIND}), Default("whole")),
+    (
+        "not smoothed, on joints",
+        Default("live", {"cleaning": CAUSAL_CLEANING, **ON_JOINTS}),
+        Default("whole", ON_JOINTS),
+    ),
+    ("not smoothed", Default("live", {"cleaning": CAUSAL_CLEANING}), Default("whole")),
     (
         "smoothed",
-        Default("live, smoothed", {"smoothing": "live", "cleaning": BLIND}),
+        Default("live, smoothed", {"smoothing": "live", "cleaning": CAUSAL_CLEANING}),
         Default("whole, smoothed", {"smoothing": "whole"}),
     ),
     ("fitted hand", Worn("live, fitted", live=True), Worn("whole, fitted")),
@@ -75,10 +79,14 @@ def real(page: Path, words: str, everything: bool) -> str:
 
 def made(page: Path, words: str, everything: bool) -> str:
     """Return the table of simulated hands."""
-    chosen = [(method, skin_known.CASES if everything else cases) for method, cases in MADE if words in method.name]
+    chosen = [
+        (method, skin_known.CASES if everything else cases)
+        for method, cases in SIMULATED_METHODS
+        if words in method.name
+    ]
     hands = skin_made.stored()
     rows = skin_known.rows(chosen, hands if everything else [hands[number] for number in HANDS])
-    merged = skin_rows.merged(page, "skin-made", 1, [method.name for method, _ in MADE], rows)
+    merged = skin_rows.merged(page, "skin-made", 1, [method.name for method, _ in SIMULATED_METHODS], rows)
     return table(skin_known.HEAD, [*merged, skin_known.wanted()])
 
 

@@ -22,11 +22,11 @@ Bools = NDArray[np.bool_]
 
 POP = 30.0
 """Degrees in a frame."""
-TIMES = 4.0
+POP_FACTOR = 4.0
 """Factor on the median rotation in the frames around a pop."""
-AROUND = 5
+POP_WINDOW = 5
 """Frames before and after a step that it is compared with."""
-CALM = 8.0
+MAX_CALM_MM = 8.0
 """mm"""
 AT_LIMIT = np.deg2rad(0.1)
 _TURNING = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3])
@@ -61,7 +61,7 @@ def pops(clip: Clip, solved: Solved) -> Bools:
     for digit in DIGITS:
         own = [j for j, joint in enumerate(_TURNING) if joint in CHAIN_JOINTS[digit]]
         worn = [i for i, label in enumerate(clip.labels) if label.startswith(_DIGIT_WORDS[digit])]
-        calm = ~np.any(moved[:, worn] > CALM, axis=1)
+        calm = ~np.any(moved[:, worn] > MAX_CALM_MM, axis=1)
         found |= calm & _leaps(steps[:, own]).any(1)
     return found
 
@@ -78,9 +78,9 @@ def turns(solved: Solved) -> Floats:
 
 def _leaps(steps: Floats) -> Bools:
     """Return (F - 1, J) whether a joint rotates far, and much farther than in the frames around."""
-    padded = np.pad(steps, ((AROUND, AROUND), (0, 0)), constant_values=np.nan)
-    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * AROUND + 1, axis=0)
-    leaps: Bools = (steps > POP) & (steps > TIMES * np.nanmedian(around, axis=-1))
+    padded = np.pad(steps, ((POP_WINDOW, POP_WINDOW), (0, 0)), constant_values=np.nan)
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * POP_WINDOW + 1, axis=0)
+    leaps: Bools = (steps > POP) & (steps > POP_FACTOR * np.nanmedian(around, axis=-1))
     return leaps
 
 

@@ -16,7 +16,7 @@ Case = tuple[int, float]
 """Markers worn, and mm of noise in each component."""
 CASES: tuple[Case, ...] = tuple((markers, noise) for markers in (19, 13, 9) for noise in (0.0, 0.2, 1.0))
 MAIN: tuple[Case, ...] = ((19, 0.2), (19, 1.0))
-WANTED = {0.2: (0.8, 2.0), 1.0: (2.0, 4.0)}
+TARGET_ERRORS = {0.2: (0.8, 2.0), 1.0: (2.0, 4.0)}
 """Noise -> joint centres mm and angles degrees, RMS."""
 HEAD = ["method", *(f"{markers} markers, {noise:g} mm" for markers, noise in CASES)]
 
@@ -33,7 +33,7 @@ def wanted() -> list[str]:
     return [
         "wanted",
         *(
-            "{:g} / {:g}".format(*WANTED[noise]) if markers == 19 and noise in WANTED else ""
+            "{:g} / {:g}".format(*TARGET_ERRORS[noise]) if markers == 19 and noise in TARGET_ERRORS else ""
             for markers, noise in CASES
         ),
     ]

@@ -33,7 +33,7 @@ RADIUS = 0.003
 SLIDE, BULGE, NEAR = 0.001, 0.0008, 0.012
 """m a radian of bend that a marker moves along and out of the skin, and m from the joint at which a third is left."""
 CAMERAS, CAMERA_DISTANCE = 6, 1.5
-NEEDED = 2
+MIN_CAMERAS = 2
 """Minimum number of cameras that see a marker."""
 
 
@@ -146,7 +146,7 @@ class Studio:
         return marks
 
     def _seen(self, marks: Floats, root: Floats) -> Bools:
-        """Return (19,) whether at least NEEDED cameras around the volume see each marker."""
+        """Return (19,) whether at least MIN_CAMERAS cameras around the volume see each marker."""
         tree = BVHTree.FromObject(self._skin, bpy.context.evaluated_depsgraph_get())
         rotation = np.arange(CAMERAS) * 2 * np.pi / CAMERAS
         around = np.stack([np.cos(rotation), np.sin(rotation), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
@@ -155,7 +155,7 @@ class Studio:
         for i, mark in enumerate(marks):
             for j, camera in enumerate(cameras):
                 clear[i, j] = tree.ray_cast(Vector(mark), Vector(camera - mark), CAMERA_DISTANCE)[0] is None
-        return clear.sum(1) >= NEEDED
+        return clear.sum(1) >= MIN_CAMERAS
 
 
 def _next(joint: str) -> int:

@@ -26,7 +26,7 @@ from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_matrix, to_matrix
 
 PYTHON = ROOT / "build" / "momentum" / "bin" / "python"
-ABOVE = 0.01
+INITIAL_HEIGHT = 0.01
 """m, initial distance of a marker above its bone."""
 FRAMES = 300
 """Number of frames for calibration, spread evenly over all takes."""
@@ -105,7 +105,7 @@ def _hand(clip: Clip) -> dict[str, Any]:
     for label in clip.labels:
         paint = worn[label]
         length = np.linalg.norm(hand.rest[JOINT_INDEX[paint.joint] + 1, :3, 3])
-        offsets.append([0.0, paint.along * length, ABOVE])
+        offsets.append([0.0, paint.along * length, INITIAL_HEIGHT])
     return {
         "joints": np.array(hand.joints),
         "parents": np.array(hand.parents),
