@@ -9,8 +9,8 @@ OPENXR_JOINTS: tuple[str, ...] = ("palm", *JOINTS)
 """(26,) joints in the order of OpenXR's XR_EXT_hand_tracking."""
 
 ELBOW = "elbow"
-"""The start of the forearm: no joint of a hand, but a hand's wrist bends against it, and performers are aligned by it.
-Its rotation, where there is one, is that of the wrist of a hand that rests on the forearm."""
+"""The start of the forearm: not a joint of a hand, but a hand's wrist bends relative to it, and performers are aligned
+by it. Its rotation, if there is one, is that of the wrist of an unbent hand on the forearm."""
 
 _DIGITS = {"thumb": "thumb", "index": "index-finger", "middle": "middle-finger", "ring": "ring-finger"}
 _DIGITS |= {"pinky": "pinky-finger", "little": "pinky-finger"}
@@ -63,13 +63,14 @@ def parse_joint(text: str) -> str | None:
 
 
 def wrist_and_elbow(labels: Iterable[str], names: Collection[str]) -> tuple[str, str] | None:
-    """Return the labels of wrist and elbow of a hand where both are among names, as devices with a body send them."""
-    pairs = ((label, elbow_beside(label)) for label in labels if label in names)
+    """Return the labels of the wrist and elbow of a hand if both are among names, as sent by devices that track
+    bodies."""
+    pairs = ((label, elbow_label(label)) for label in labels if label in names)
     return next(((wrist, elbow) for wrist, elbow in pairs if elbow is not None and elbow in names), None)
 
 
-def elbow_beside(label: str) -> str | None:
-    """Return the label of the elbow of a hand from that of its wrist, 'Anna left:elbow' from 'Anna left:wrist', else
-    None."""
+def elbow_label(label: str) -> str | None:
+    """Return the label of a hand's elbow from that of its wrist, 'Anna left:elbow' from 'Anna left:wrist'; None for
+    other labels."""
     hand, colon, joint = label.rpartition(":")
     return f"{hand}:{ELBOW}" if colon and joint == JOINTS[0] else None

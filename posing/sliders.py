@@ -41,7 +41,7 @@ VALUES = np.array([-1.5, -1.0, 0.0, 1.0, 1.5])
 MIN_SPAN = np.deg2rad(4.5)
 """rad. An angle whose path is shorter does not move: locked bones have two degrees of play in each direction."""
 MIN_RISE = 1e-9
-"""rad², smallest increase of h between two knots; also guards divisions."""
+"""rad², minimum increase of h between two knots; also guards divisions."""
 
 
 def _curl(digit: str) -> AnglePath:
@@ -54,17 +54,17 @@ def _curl(digit: str) -> AnglePath:
     }
 
 
-def _lean(digit: str, together: float, apart: float) -> AnglePath:
+def _abduction(digit: str, together: float, apart: float) -> AnglePath:
     return {(CHAIN_JOINTS[digit][0], "abduction"): (together, 0.0, apart)}
 
 
 DIGIT_PATHS: dict[tuple[SliderKind, str], AnglePath] = {
     **{("curl", digit): _curl(digit) for digit in DIGITS},
     ("spread", _THUMB): {(_CMC, "abduction"): (-22, 0, 0), (_CMC, "flexion"): (30, 0, -20)},
-    ("spread", _INDEX): _lean(_INDEX, -6, 13),
-    ("spread", _MIDDLE): _lean(_MIDDLE, -10, 10),
-    ("spread", _RING): _lean(_RING, 5, -12),
-    ("spread", _PINKY): _lean(_PINKY, 11, -20),
+    ("spread", _INDEX): _abduction(_INDEX, -6, 13),
+    ("spread", _MIDDLE): _abduction(_MIDDLE, -10, 10),
+    ("spread", _RING): _abduction(_RING, 5, -12),
+    ("spread", _PINKY): _abduction(_PINKY, 11, -20),
     ("tip", _THUMB): {(_IP, "flexion"): (-25, 0, 70)},
     **{("tip", digit): {(CHAIN_JOINTS[digit][2], "flexion"): (-15, 0, 70)} for digit in DIGITS[1:]},
     ("oppose", _THUMB): {
@@ -150,8 +150,8 @@ class Sliders:
         """Return angles `after` (D,) rad with each DIP joint coupled to its PIP joint again, if the PIP joint is among
         `dofs`.
 
-        A DIP joint that was elsewhere does not jump: it comes back by as much as its PIP joint moves, or faster if it
-        would otherwise not have arrived at `end` (D,) rad, the end of the slider's path.
+        A DIP joint that was elsewhere does not jump: it returns by as much as its PIP joint moves, or faster if it
+        would otherwise not arrive at `end` (D,) rad, the end of the slider's path.
         """
         result = after.copy()
         for dip, (pip, slope) in self._followers.items():
@@ -231,8 +231,8 @@ class _HandPath:
         # The current angles are allowed even if they are outside the range.
         ends = np.vstack([self.knots[np.abs(self.values) <= 1.0], angles])
         room = np.maximum(np.where(offset > 0, ends.max(axis=0) - goal, goal - ends.min(axis=0)), 0.0)
-        apart = np.abs(offset) > 1e-12
-        fraction = np.min(room[apart] / np.abs(offset[apart]), initial=1.0)
+        is_off_path = np.abs(offset) > 1e-12
+        fraction = np.min(room[is_off_path] / np.abs(offset[is_off_path]), initial=1.0)
         moved: Floats = goal + fraction * offset
         return moved
 
