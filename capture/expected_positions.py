@@ -156,8 +156,8 @@ class PathExpectations:
 def deviations(paths: Floats, frames: Ints, lags: Lags, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
     """Return the deviations in m of a marker (K, 3) and N others (K, 3 N) from straight lines between the lags."""
     at, before, after = (paths[frames + lag][:, columns] for lag in (0, lags.first, lags.second))
-    away = at - (1 - lags.fraction) * before - lags.fraction * after
-    return away[:, 0], away[:, 1:].reshape(len(frames), -1)
+    offsets = at - (1 - lags.fraction) * before - lags.fraction * after
+    return offsets[:, 0], offsets[:, 1:].reshape(len(frames), -1)
 
 
 def learn(own: Floats, neighbours: Floats, noise: float) -> Expectation:

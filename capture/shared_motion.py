@@ -35,8 +35,8 @@ def path_in_hand(positions: Floats, column: int, at: int) -> Floats | None:
     near = near[np.argsort(distances[near], kind="stable")[:NEIGHBOURS]]
     before = positions[:, near]
     after = np.broadcast_to(before[at], before.shape)
-    off = np.linalg.norm(after - _moved(before, after, np.ones(before.shape[:2]), before), axis=-1)
-    inliers = (off <= OUTLIER * np.median(off, axis=1, keepdims=True)).astype(float)
+    deviations = np.linalg.norm(after - _moved(before, after, np.ones(before.shape[:2]), before), axis=-1)
+    inliers = (deviations <= OUTLIER * np.median(deviations, axis=1, keepdims=True)).astype(float)
     return _moved(before, after, inliers, positions[:, [column]])[:, 0]
 
 

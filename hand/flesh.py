@@ -117,7 +117,7 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
     """
     radii = np.full((len(DIGITS), 4), np.nan)
     for digit, bones in enumerate(_BONES):
-        away, along = (np.full((3, len(points)), np.nan) for _ in range(2))
+        distance, along = (np.full((3, len(points)), np.nan) for _ in range(2))
         for link in range(3):
             own = np.flatnonzero(joint_of == bones[link])
             bone = joints[bones[link + 1]] - joints[bones[link]]
@@ -125,7 +125,7 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
             if length > 0.0:
                 offsets = points[own] - joints[bones[link]]
                 along[link, own] = offsets @ bone / length**2
-                away[link, own] = np.linalg.norm(offsets - along[link, own, None] * bone, axis=1)
+                distance[link, own] = np.linalg.norm(offsets - along[link, own, None] * bone, axis=1)
         for joint in range(4):
             near = np.zeros_like(along, bool)
             if joint < 3:
@@ -133,7 +133,7 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
             if joint > 0:
                 near[joint - 1] |= np.abs(along[joint - 1] - (TIP_POSITION if joint == 3 else 1.0)) < NEAR_JOINT
             if near.sum() >= MIN_POINTS:
-                radii[digit, joint] = np.quantile(away[near], THICKNESS_QUANTILE)
+                radii[digit, joint] = np.quantile(distance[near], THICKNESS_QUANTILE)
     # The thumb's first joint is inside the ball of the thumb.
     radii[0, 0] = np.nan
     return radii

@@ -106,8 +106,8 @@ class MeasuredHand:
         """
         row, joints = DIGITS.index(digit), CHAIN_JOINTS[digit]
         usual = np.allclose(self.radii[row], radii_by_size(self.proportions)[row], rtol=0, atol=1e-5)
-        beside = any(any(spot.offset) for spot in self.spots.values() if spot.joint in joints)
-        return np.zeros(3) if usual or beside else self.radii[row]
+        is_offset = any(any(spot.offset) for spot in self.spots.values() if spot.joint in joints)
+        return np.zeros(3) if usual or is_offset else self.radii[row]
 
     @cached_property
     def model(self) -> HandModel:

@@ -104,10 +104,10 @@ class KNUCKLE_OT_add_hand_poses(PosingOperator, bpy.types.Operator):
         for armature, _ in by_armature:
             check_keyable(armature)
         poses: tuple[str | NamedPose, ...] = (*POSES, *saved_poses().values())
-        made = sum(len(add_pose_assets(armature, rig_hands, poses)) for armature, rig_hands in by_armature)
+        count = sum(len(add_pose_assets(armature, rig_hands, poses)) for armature, rig_hands in by_armature)
         of_all = " and ".join(armature.name for armature, _ in by_armature)
         report: Any = self.report
-        report({"INFO"}, f"{made} hand poses of {of_all} are in the asset shelf of Pose Mode")
+        report({"INFO"}, f"{count} hand poses of {of_all} are in the asset shelf of Pose Mode")
         return ""
 
 

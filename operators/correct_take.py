@@ -50,7 +50,7 @@ class CorrectionOperator(RangeOperator):
             report_message(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}
 
-    def made(self, context: "Context", take: ShownTake) -> list[Correction]:
+    def corrections(self, context: "Context", take: ShownTake) -> list[Correction]:
         """Return the new corrections, at least one. Raises KnuckleError."""
         raise NotImplementedError
 
@@ -90,19 +90,19 @@ class KNUCKLE_OT_correct_pose(CorrectionOperator, bpy.types.Operator):
     last: last_property()
     blend: blend_property()
 
-    def made(self, context: "Context", take: ShownTake) -> list[Correction]:
+    def corrections(self, context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each hand of the take whose pose was changed."""
-        span, made = self.range_of(take), list[Correction]()
+        span, corrections = self.range_of(take), list[Correction]()
         for armature in take.armatures:
             hands = hands_of_take(armature, check_correctable(armature))
             for posed in posed_hands(armature, hands, take.corrections, take.clock, take.frame):
-                made.append(Correction("", f"Pose at {take.frame:g}", posed.side, span, posed.difference))
-        if not made:
+                corrections.append(Correction("", f"Pose at {take.frame:g}", posed.side, span, posed.difference))
+        if not corrections:
             raise RigError(
                 f"the hand's pose on frame {take.frame:g} is the take's own: pose it first (keys that Auto Keying "
                 "has made in a take without corrections belong to the take)"
             )
-        return self.numbered(take, made)
+        return self.numbered(take, corrections)
 
 
 class KNUCKLE_OT_snap_to_pose(DigitCorrectionOperator, bpy.types.Operator):
@@ -138,7 +138,7 @@ class KNUCKLE_OT_snap_to_pose(DigitCorrectionOperator, bpy.types.Operator):
         layout.prop(self, "factor")
         self.draw_range(layout)
 
-    def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
+    def corrections(self, _context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each requested hand."""
         pose, label = self.pose, named(self.pose).label
         if self.saved:
@@ -200,12 +200,12 @@ class KNUCKLE_OT_take_from(DigitCorrectionOperator, bpy.types.Operator):
         layout.row().prop(self, "digits")
         self.draw_range(layout)
 
-    def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
+    def corrections(self, _context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each requested hand that is in the other action."""
         action: Action | None = bpy.data.actions.get(self.action)
         if action is None:
             raise RigError(f"there is no action '{self.action}', choose one")
-        span, sides, made, problem = self.range_of(take), _sides(take, self.side), list[Correction](), None
+        span, sides, corrections, problem = self.range_of(take), _sides(take, self.side), list[Correction](), None
         source_range = SourceRange(span.start, span.end, self.later, tuple(d for d in DIGITS if d in self.digits))
         clock = clock_of(action, take.scene) if is_same_capture(action, take.base) else take.clock
         for armature in take.armatures:
@@ -217,10 +217,10 @@ class KNUCKLE_OT_take_from(DigitCorrectionOperator, bpy.types.Operator):
                 except RigError as error:
                     problem = error
                 else:
-                    made.append(Correction("", f"From {action.name}"[:60], take_hand.hand.side, span, motion))
-        if not made and problem is not None:
+                    corrections.append(Correction("", f"From {action.name}"[:60], take_hand.hand.side, span, motion))
+        if not corrections and problem is not None:
             raise problem
-        return self.numbered(take, made)
+        return self.numbered(take, corrections)
 
 
 CLASSES = (

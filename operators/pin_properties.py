@@ -178,10 +178,10 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | str) else tuple(value)
 
 
-def unpin(armature: "Object", wanted: "Callable[[Any], bool]") -> int:
+def unpin(armature: "Object", condition: "Callable[[Any], bool]") -> int:
     """Remove the pins that `wanted` selects. Returns how many there were."""
     pinned: Any = armature
-    let_go = [number for number, pin in enumerate(pinned.knuckle_pins) if not pin.released and wanted(pin)]
+    let_go = [number for number, pin in enumerate(pinned.knuckle_pins) if not pin.released and condition(pin)]
     for number in reversed(let_go):
         try:
             pinned.knuckle_pins.remove(number)

@@ -284,9 +284,9 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         MET * hand_length(hand_arm.rig_hand.hand),
     )
     return bool(bones), [
-        f"the {side} {digit_label(digit)}{of_armature} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
-        for digit, far in pin_distances(hand_arm.rig_hand, pins).items()
-        if far > enough
+        f"the {side} {digit_label(digit)}{of_armature} by {1000 * distance:.{0 if distance > 0.01 else 1}f} mm"
+        for digit, distance in pin_distances(hand_arm.rig_hand, pins).items()
+        if distance > enough
     ]
 
 

@@ -158,10 +158,10 @@ class KNUCKLE_OT_pose_select(PosingOperator, bpy.types.Operator):
             yield str(bones[0])
 
 
-def _select(bone: "PoseBone", wanted: bool, extend: bool) -> None:
+def _select(bone: "PoseBone", is_selected: bool, extend: bool) -> None:
     # From Blender 5 on, pose bones have the selection of Pose Mode; before, bones have it.
     holder: Any = bone if hasattr(bone, "select") else bone.bone
-    holder.select = wanted or (extend and holder.select)
+    holder.select = is_selected or (extend and holder.select)
 
 
 CLASSES = (

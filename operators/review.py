@@ -79,8 +79,8 @@ class BeforeMend:
             return
         new = sum(not any(left_problem.is_beside(old) for old in self.problems) for left_problem in left)
         message = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
-        made = "which the mend has caused" if len(left) == 1 else f"{new} of them caused by the mend"
-        report_message(operator, "INFO", f"{message}, {made}" if new else message)
+        caused = "which the mend has caused" if len(left) == 1 else f"{new} of them caused by the mend"
+        report_message(operator, "INFO", f"{message}, {caused}" if new else message)
 
 
 def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) -> None:
@@ -104,8 +104,8 @@ def remains_of(
 ) -> list[TakeProblem]:
     """Return the problems after a mend that are remainders of one of those before it."""
     others = [problem for problem in before if problem != displayed]
-    beside = [problem for problem in after if problem.is_beside(displayed)]
-    return [problem for problem in beside if not any(problem.is_same_problem(unchanged) for unchanged in others)]
+    neighbours = [problem for problem in after if problem.is_beside(displayed)]
+    return [problem for problem in neighbours if not any(problem.is_same_problem(unchanged) for unchanged in others)]
 
 
 def problem_here(context: "Context") -> TakeProblem | None:

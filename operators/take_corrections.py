@@ -124,8 +124,8 @@ class ShownTake:
             make_take_single_user(armature)
         notes = [
             note
-            for armature, made in zip(armatures, composed or [None] * len(armatures), strict=True)
-            for note in correct_take(armature, corrections, self.scene, posed_at=posed_at, composed=made)
+            for armature, keys in zip(armatures, composed or [None] * len(armatures), strict=True)
+            for note in correct_take(armature, corrections, self.scene, posed_at=posed_at, composed=keys)
         ]
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
         return tuple(dict.fromkeys(notes))

@@ -194,13 +194,13 @@ def path_for(chosen: Any, frames: Floats) -> Callable[[Tool], HandPath]:
 
 def miss_warning(followed: FollowedPath) -> str:
     """Describe how far steps are off the path; empty if none is."""
-    off = np.flatnonzero(~(followed.distances <= MISS_TOLERANCE))
-    if not len(off):
+    missed = np.flatnonzero(~(followed.distances <= MISS_TOLERANCE))
+    if not len(missed):
         return ""
-    cases = {followed.cases[step] for step in off}
+    cases = {followed.cases[step] for step in missed}
     reason = " and ".join(words for case, words in CASE_WORDS.items() if case in cases) or "held back by the limits"
-    subject = f"{len(off)} of {len(followed.distances)} frames are" if len(followed.distances) > 1 else "It is"
-    return f"{subject} {reason}, by up to {1000 * float(followed.distances[off].max()):.0f} mm"
+    subject = f"{len(missed)} of {len(followed.distances)} frames are" if len(followed.distances) > 1 else "It is"
+    return f"{subject} {reason}, by up to {1000 * float(followed.distances[missed].max()):.0f} mm"
 
 
 def _follow(

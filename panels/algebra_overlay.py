@@ -91,10 +91,10 @@ def draw_shapes() -> None:
     view, colours = _view(context), _colours(context)
     drawn = _Batches()
     for shape, along in _shapes(context, displayed):
-        made = strokes(shape, view, along)
-        drawn.add(shape, made, colours[shape.kind])
+        lines = strokes(shape, view, along)
+        drawn.add(shape, lines, colours[shape.kind])
         if shape.name:
-            SESSION.algebra_names.append((shape, made.label))
+            SESSION.algebra_names.append((shape, lines.label))
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_mask_set(False)
     for test, opacity in (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)):
@@ -197,14 +197,14 @@ class _Batches:
         self.points: dict[str, list[Floats]] = {"strong": [], "thin": [], "filled": []}
         self.colours: dict[str, list[Floats]] = {"strong": [], "thin": [], "filled": []}
 
-    def add(self, shape: Shape, made: Strokes, colour: Colour) -> None:
+    def add(self, shape: Shape, strokes: Strokes, colour: Colour) -> None:
         """Add the lines and triangles of a shape."""
         opacity = FAINT_OPACITY if shape.faint else 1.0
-        for name, chains, part in (("strong", made.strong, 1.0), ("thin", made.thin, THIN_OPACITY)):
+        for name, chains, part in (("strong", strokes.strong, 1.0), ("thin", strokes.thin, THIN_OPACITY)):
             for chain in chains:
                 pairs = np.stack([chain[:-1], chain[1:]], axis=1).reshape(-1, 3)
                 self._add(name, pairs, colour, opacity * part)
-        for triangles in made.filled:
+        for triangles in strokes.filled:
             self._add("filled", triangles, colour, opacity * FILL_OPACITY.get(shape.kind, 1.0))
 
     def _add(self, name: str, points: Floats, colour: Colour, opacity: float) -> None:

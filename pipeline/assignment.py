@@ -299,11 +299,11 @@ def _requested_hands(
     recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]
 ) -> dict[Side, dict[str, Spot]]:
     """Select the hands that the recipe requests. Raises MarkerMapError if the capture lacks one of them."""
-    wanted = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
-    for side in wanted:
+    requested = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
+    for side in requested:
         if side not in hands:
             raise MarkerMapError(f"{markers.source}: has a {' and a '.join(hands)} hand, not the requested {side} one")
-    return {side: hands[side] for side in SIDES if side in wanted}
+    return {side: hands[side] for side in SIDES if side in requested}
 
 
 def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None:

@@ -190,8 +190,8 @@ class _HandCalibration:
             limits=limits,
             measurements=tuple(measurements),
         )
-        wanted = self.choices.fit or (self.choices.fit is None and self.motion_markers.format in MARKER_FORMATS)
-        if wanted and not self.on_skin:
+        requested = self.choices.fit or (self.choices.fit is None and self.motion_markers.format in MARKER_FORMATS)
+        if requested and not self.on_skin:
             hand = yield from self._fit_to_motion(hand, spots, motion)
         self.hand = hand
 

@@ -144,8 +144,8 @@ def joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:
         middle = 0.5 * (np.array(bone.head_local) + np.array(bone.tail_local))
         if (middle - wrist) @ ahead < -BEHIND * size * 0.5:
             continue
-        away, joint = min((_beside(middle, start, end), joint) for joint, start, end in segments)
-        if away < 0.12 * size:
+        distance, joint = min((_beside(middle, start, end), joint) for joint, start, end in segments)
+        if distance < 0.12 * size:
             result[bone.name] = joint
     return result
 

@@ -144,9 +144,9 @@ def _try_batch(tool: str, seed: int, numbers: range, tally: Tally) -> None:
                 _keep(_folder(Path(scratch), number), FOUND / f"{seed}_{number}")
 
 
-def _keep(folder: Path, kept: Path) -> None:
+def _keep(folder: Path, target: Path) -> None:
     if folder.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.move(folder, kept)
-        print(f"  kept in {kept}", flush=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.move(folder, target)
+        print(f"  kept in {target}", flush=True)

@@ -76,8 +76,8 @@ class LongTake:
         lost = np.zeros(points.shape[:2], bool)
         count = rng.poisson(GAP_PROBABILITY * lost.size)
         first, length = rng.integers(0, len(points), count), rng.integers(1, LONGEST_GAP, count)
-        for marker, begin, frames in zip(rng.integers(0, lost.shape[1], count), first, length, strict=True):
-            lost[begin : begin + frames, marker] = True
+        for marker, start, frames in zip(rng.integers(0, lost.shape[1], count), first, length, strict=True):
+            lost[start : start + frames, marker] = True
         points[lost] = np.nan
         return points
 

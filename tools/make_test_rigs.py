@@ -184,8 +184,8 @@ def main() -> None:
     """Make the named rigs, or all."""
     folder = ROOT / "build" / "test-rigs" / version("bpy")
     for name in sys.argv[1:] or RIGS:
-        made = folder / name
-        if not made.is_file() or made.stat().st_mtime < Path(__file__).stat().st_mtime:
+        file = folder / name
+        if not file.is_file() or file.stat().st_mtime < Path(__file__).stat().st_mtime:
             make(name, folder)
     # Blender 4.5 as a module hangs at its end with Rigify's operators registered.
     os._exit(0)

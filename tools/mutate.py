@@ -90,8 +90,8 @@ def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
 
     Raises ValueError if equivalent_mutants.tsv names one that does not exist.
     """
-    given = [path.resolve() for path in options.modules]
-    modules = given or sorted(path for pattern in MODULES for path in ROOT.glob(pattern) if path != GENERATED)
+    paths = [path.resolve() for path in options.modules]
+    modules = paths or sorted(path for pattern in MODULES for path in ROOT.glob(pattern) if path != GENERATED)
     found = [mutant for module in modules for mutant in mutants_of(module)]
     keys, names = {mutant.key for mutant in found}, {str(module.relative_to(ROOT)) for module in modules}
     missing = [key for key in known if key[0] in names and key not in keys]

@@ -82,9 +82,9 @@ def row(name: str, recording: str, shared: Folder) -> str:
             path = shared.file(GLOVE) if recording == "glove" else readable(shared.file(POSES), Path(folder))
             take = baked(armature, Recipe(str(path), keep=what))
         every = max(1, len(take.times) // 60)
-        off, gaps = misses(armature, take, every)
+        errors, gaps = misses(armature, take, every)
         scales |= {f"{hand.retargeted.scale:.2f}" for hand in take.hands if hand.retargeted}
-        cells.append(", ".join(f"{np.nanmean(of):.1f} / {np.nanmax(of):.1f}" for of in (off, gaps)))
+        cells.append(", ".join(f"{np.nanmean(of):.1f} / {np.nanmax(of):.1f}" for of in (errors, gaps)))
     return f"| {name} | {recording} | {', '.join(sorted(scales))} | {' | '.join(cells)} |\n"
 
 

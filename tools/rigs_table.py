@@ -119,9 +119,9 @@ def right(found: tuple[FoundHand, ...], truth: Truth) -> str:
     """Return the number of digits with all bones correct and on the correct side."""
     bones = {hand.side: hand.bones for hand in found}
     hits = []
-    for side, wanted in truth.items():
+    for side, expected in truth.items():
         for digit in ("thumb", "index", "middle", "ring", "pinky"):
-            own = {joint: bone for joint, bone in wanted.items() if joint.startswith(digit)}
+            own = {joint: bone for joint, bone in expected.items() if joint.startswith(digit)}
             hits.append(own == {j: bone for j, bone in bones.get(side, {}).items() if j.startswith(digit)})
     return f"{int(np.sum(hits))}/{len(hits)}"
 

@@ -51,16 +51,16 @@ def _same(positions: Floats) -> Floats:
 
 def _pulled(positions: Floats) -> Floats:
     """Return the tip 5 cm further out."""
-    away = positions.copy()
-    away[:, -1, 1:] += [0.05, 0.02]
-    return away
+    pulled = positions.copy()
+    pulled[:, -1, 1:] += [0.05, 0.02]
+    return pulled
 
 
 def _lifted(positions: Floats) -> Floats:
     """Return the tip above the back of the hand."""
-    away = positions.copy()
-    away[:, -1, 1:] += [-0.045, 0.06]
-    return away
+    lifted = positions.copy()
+    lifted[:, -1, 1:] += [-0.045, 0.06]
+    return lifted
 
 
 def _shaken(positions: Floats) -> Floats:

@@ -33,9 +33,9 @@ def fan(points: Floats) -> Floats:
     return np.stack([np.broadcast_to(points[0], points[2:].shape), points[1:-1], points[2:]], axis=1)
 
 
-def stroke(begin: tuple[float, float], end: tuple[float, float], half: float) -> Floats:
+def stroke(start: tuple[float, float], end: tuple[float, float], half: float) -> Floats:
     """Return the triangles (T, 3, 2) of a line with round ends."""
-    first, last = np.array(begin, float), np.array(end, float)
+    first, last = np.array(start, float), np.array(end, float)
     angle = np.arctan2(*(last - first)[::-1])
     halves = [angle - np.pi / 2 + np.linspace(0, np.pi, ROUND) + rotation for rotation in (0.0, np.pi)]
     rims = [

@@ -27,15 +27,15 @@ class FacedSurface:
         """Return the same as ContactSurface.nearest, but with the near side also for points inside that are closer to
         the far side.
         """
-        feet, outwards, distances = self.surface.nearest(points)
+        nearest_points, outwards, distances = self.surface.nearest(points)
         wrong_rows = np.flatnonzero((distances < 0.0) & (outwards @ self.up < FAR_SIDE_COSINE))
         for lift in LIFT_DISTANCES:
             if not len(wrong_rows):
                 break
-            foot, out, _ = self.surface.nearest(points[wrong_rows] + lift * self.up)
+            new_points, out, _ = self.surface.nearest(points[wrong_rows] + lift * self.up)
             is_found = out @ self.up > 0.0
             rows = wrong_rows[is_found]
-            feet[rows], outwards[rows] = foot[is_found], out[is_found]
-            distances[rows] = np.einsum("ni,ni->n", points[rows] - foot[is_found], out[is_found])
+            nearest_points[rows], outwards[rows] = new_points[is_found], out[is_found]
+            distances[rows] = np.einsum("ni,ni->n", points[rows] - new_points[is_found], out[is_found])
             wrong_rows = wrong_rows[~is_found]
-        return feet, outwards, distances
+        return nearest_points, outwards, distances

@@ -124,8 +124,8 @@ class TouchOverTime:
         """Return the first row after `first` at which the slip or the gap exceeds its maximum; F if there is none."""
         for start in range(first, len(self.positions), FRAMES_AT_ONCE):
             rows = slice(start, start + FRAMES_AT_ONCE)
-            away = np.linalg.norm(self.positions[rows] - self.positions[first], axis=1)
-            slid = np.flatnonzero((away > max_slip) | (self.gaps[rows] > max_gap))
+            distances = np.linalg.norm(self.positions[rows] - self.positions[first], axis=1)
+            slid = np.flatnonzero((distances > max_slip) | (self.gaps[rows] > max_gap))
             if len(slid):
                 return start + int(slid[0])
         return len(self.positions)
@@ -158,8 +158,8 @@ def touch_over_time(frames: Floats, flesh: Flesh, pair: int, radius: int, tip: i
     order = [0, 1] if is_first[0] else [1, 0]
     first, second = flesh.pairs[order, pair].tolist()
     points, rotations = touch_points.points[order], frames[:, STARTS[[first, second]], :3, :3]
-    away = points[0] - points[1]
-    unit = away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
+    offsets = points[0] - points[1]
+    unit = offsets / np.maximum(np.linalg.norm(offsets, axis=1, keepdims=True), 1e-9)
     # A bone's +Z is out of the back of the hand.
     pads = np.einsum("fi,fki->fk", unit, rotations[..., 2]) * [1.0, -1.0]
     from_bone = points[0] - frames[:, STARTS[second], :3, 3]

@@ -73,5 +73,5 @@ def hold_on_surface(
     assert motion is not None
     rows = np.flatnonzero(motion.rows.mask(len(pose)))
     _, points = skin_by_surface.posed(rows, motion.pose.angles[rows])
-    off = np.linalg.norm(points[:, pads] - positions, axis=-1).max(initial=0.0)
-    return HeldBySurface(motion, float(off), max(-min_distance(skin_by_surface.surface, points), 0.0))
+    error = np.linalg.norm(points[:, pads] - positions, axis=-1).max(initial=0.0)
+    return HeldBySurface(motion, float(error), max(-min_distance(skin_by_surface.surface, points), 0.0))

@@ -51,13 +51,13 @@ def nearest_skin(surface: ContactSurface, points: Floats, is_held: Bools, digit:
         return NearSkin(np.empty(0, int), nothing, nothing, nothing[..., 0])
     low, high = _bounds(surface, own)
     columns = np.flatnonzero(low <= np.minimum(_nearest_limits(high, digit), within))
-    feet, outwards, distances = _measured(surface, points[:, columns])
+    nearest_points, outwards, distances = _measured(surface, points[:, columns])
     min_distances = distances[is_held].min(axis=0)
     order = np.argsort(min_distances, kind="stable")
     per_digit = [order[digit[columns[order]] == number][:POINTS_PER_DIGIT] for number in np.unique(digit)]
     chosen = order[np.isin(order, np.concatenate([order[:MAX_POINTS], *per_digit]))]
     chosen = chosen[min_distances[chosen] < within]
-    return NearSkin(columns[chosen], feet[:, chosen], outwards[:, chosen], distances[:, chosen])
+    return NearSkin(columns[chosen], nearest_points[:, chosen], outwards[:, chosen], distances[:, chosen])
 
 
 def min_distance(surface: ContactSurface, points: Floats) -> float:
@@ -89,5 +89,5 @@ def _nearest_limits(distances: Floats, digit: Ints) -> Floats:
 
 def _measured(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the same as ContactSurface.nearest for points (F, V, 3), of shapes (F, V, ...)."""
-    feet, outwards, distances = surface.nearest(points.reshape(-1, 3))
-    return feet.reshape(points.shape), outwards.reshape(points.shape), distances.reshape(points.shape[:2])
+    nearest_points, outwards, distances = surface.nearest(points.reshape(-1, 3))
+    return nearest_points.reshape(points.shape), outwards.reshape(points.shape), distances.reshape(points.shape[:2])

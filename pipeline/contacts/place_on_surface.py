@@ -40,10 +40,10 @@ def slid_to_surface(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, pad:
     angles, count, to = start.angles, len(pose.hand.sites), skin_by_surface.to_surface[rows]
     for _ in range(SLIDE_ITERATIONS):
         points, on_surface = skin_by_surface.posed(rows, angles)
-        feet, outwards, _ = skin_by_surface.surface.nearest(on_surface[:, pad])
+        nearest_points, outwards, _ = skin_by_surface.surface.nearest(on_surface[:, pad])
         sites, skin_positions = sites_of_skin(pose.hand, skin_by_surface.skin, points, np.array([pad]), angles)
         up = np.einsum("fji,fj->fi", to[:, :3, :3], outwards)
-        goal = to_wrist(to, feet) + skin_positions[:, 0] - points[:, pad]
+        goal = to_wrist(to, nearest_points) + skin_positions[:, 0] - points[:, pad]
         goals = [Objective(count, goal, SURFACE_WEIGHT, above=side * up) for side in (1.0, -1.0)]
         hand = pose.hand.with_sites(tuple(sites))
         angles = _solved(Pose(hand, start.root, start.angles), free, goals)

@@ -117,8 +117,8 @@ def _facing(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | 
     """Return a start (4, 4) from which the surface that the palm faces is the nearest; None if there is none."""
     middle, back = start[:3, :3] @ palm.middle + start[:3, 3], start[:3, 2]
     lifted = middle + np.concatenate([[0.0], LIFT_DISTANCES])[:, None] * back
-    feet, outwards, distances = surface.nearest(lifted)
-    for number, (foot, up) in enumerate(zip(feet, outwards, strict=True)):
+    nearest_points, outwards, distances = surface.nearest(lifted)
+    for number, (foot, up) in enumerate(zip(nearest_points, outwards, strict=True)):
         if up @ back > 0.0 and (number == 0 or distances[number] > 0.0):
             moved = start.copy()
             if number:
@@ -136,9 +136,9 @@ def _twist(points: Floats, region: Ints, outwards: Floats, distances: Floats, *,
     # Clip distances to one step, so that far or deep skin moves along the surface's normal. Bounds on the twist would
     # move it along the world's axes.
     distances = distances - max(distances.min() - MAX_STEP / 2, 0.0) - min(distances.min() + MAX_STEP / 2, 0.0)
-    away = points - points.mean(axis=0)
-    radius = float(np.sqrt((away**2).sum(axis=1).mean()))
-    rows = np.concatenate([outwards, np.cross(away, outwards) / radius], axis=1)
+    offsets = points - points.mean(axis=0)
+    radius = float(np.sqrt((offsets**2).sum(axis=1).mean()))
+    rows = np.concatenate([outwards, np.cross(offsets, outwards) / radius], axis=1)
     supports = [
         own[distances[own].argmin()] for number in range(REGIONS) if len(own := np.flatnonzero(region == number))
     ]

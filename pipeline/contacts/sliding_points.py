@@ -184,16 +184,16 @@ def meeting_in_frames(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting
         touch_points.points[order],
         touch_points.shares[order],
     )
-    away = points[0] - points[1]
-    away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
+    offsets = points[0] - points[1]
+    offsets /= np.maximum(np.linalg.norm(offsets, axis=1, keepdims=True), 1e-9)
     sites, pads = list[Site](), []
     for capsule, axis_points, sign, along in zip(capsules, points, (-1.0, 1.0), fractions, strict=True):
-        skin = axis_points + sign * radius_at(flesh, capsule, along)[:, None] * away
+        skin = axis_points + sign * radius_at(flesh, capsule, along)[:, None] * offsets
         bone = frames[:, STARTS[capsule]]
         local = np.einsum("fji,fj->fi", bone[:, :3, :3], skin - bone[:, :3, 3])
         x, y, z = local.mean(axis=0).tolist()
         sites.append(Site(f"skin {capsule}", int(STARTS[capsule]), (x, y, z)))
         # A bone's +Z is out of the back of the hand.
-        pads.append(-sign * np.einsum("fi,fi->f", away, bone[:, :3, 2]))
+        pads.append(-sign * np.einsum("fi,fi->f", offsets, bone[:, :3, 2]))
     on_pad = bool(np.median(np.max(pads, axis=0)) > PAD)
     return Meeting((sites[0], sites[1]), float(np.median(np.abs(touch_points.depths))), on_pad)

@@ -233,8 +233,8 @@ class LiveSession:
             if hand.live.labels != hand.labels:
                 positions, rotations = _points(frame, _columns(frame.names, hand.live.labels))
             if np.isfinite(positions).any():
-                away = hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
-                hand.forearm.update(hand.live.forearm(frame), arrival, away=away)
+                was_lost = hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
+                hand.forearm.update(hand.live.forearm(frame), arrival, away=was_lost)
 
     def _drives(self, name: str) -> DrivenHand:
         """Return the rig's hand that a hand drives. The hand has been seen for long enough to be measured."""

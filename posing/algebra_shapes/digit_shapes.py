@@ -145,9 +145,9 @@ def _plane(space: Space, digit: PlanarDigit, found: PlaneStep, local: Floats) ->
         space.line("n̂", 2, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.6 * size]])),
         space.line("", 2, np.stack([np.zeros(3), np.array(found.end)])),
     ]
-    wanted = _pole(*found.unlimited)
-    if wanted @ normal < SAME_PLANE_COSINE:
-        shapes.append(space.plane("Φ′", 2, middle - (middle @ wanted) * wanted, wanted, size, faint=True))
+    unlimited = _pole(*found.unlimited)
+    if unlimited @ normal < SAME_PLANE_COSINE:
+        shapes.append(space.plane("Φ′", 2, middle - (middle @ unlimited) * unlimited, unlimited, size, faint=True))
     return shapes
 
 

@@ -169,22 +169,24 @@ class Drag:
 
     def _within_reach(self, goal: Floats, along: Floats | None) -> Floats:
         """Return the goal, moved to within the point's reach; for a knuckle, onto the sphere on which it moves."""
-        away = goal - self.base
+        offset = goal - self.base
         if along is not None:
-            away = away - (away @ along) * along
-            length = float(np.linalg.norm(away))
+            offset = offset - (offset @ along) * along
+            length = float(np.linalg.norm(offset))
             return (
                 goal
                 if length <= REACH_FRACTION * self.reach
-                else self.base + away * (REACH_FRACTION * self.reach / length)
+                else self.base + offset * (REACH_FRACTION * self.reach / length)
             )
-        length = float(np.linalg.norm(away))
+        length = float(np.linalg.norm(offset))
         if self.joint == WRIST or (self.joint not in KNUCKLES and length <= REACH_FRACTION * self.reach):
             return goal
         if length <= PIN_MET * self.reach:
             return self.position
-        nearer: Floats = self.base + away * ((1.0 if self.joint in KNUCKLES else REACH_FRACTION) * self.reach / length)
-        return nearer
+        limited: Floats = self.base + offset * (
+            (1.0 if self.joint in KNUCKLES else REACH_FRACTION) * self.reach / length
+        )
+        return limited
 
 
 def _search(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:

@@ -19,8 +19,8 @@ def outward_normals(points: Floats) -> Floats:
     """Return unit normals (N, 3) of a skin around its middle, by the points (N, 3) beside each point."""
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
     beside = points[np.argsort(distances, axis=1)[:, : NEIGHBOURS + 1]]
-    away = beside - beside.mean(axis=1, keepdims=True)
-    normals = np.linalg.svd(away)[2][:, -1]
+    offsets = beside - beside.mean(axis=1, keepdims=True)
+    normals = np.linalg.svd(offsets)[2][:, -1]
     outwards = np.einsum("ni,ni->n", normals, points - points.mean(axis=0)) >= 0.0
     return np.where(outwards[:, None], normals, -normals)
 

@@ -104,8 +104,8 @@ def _wrist_frames(
 ) -> tuple[Floats, tuple[Case, ...]]:
     """Return the wrist frames (N, 4, 4) that an arm reaches, and the cases; tips: (N, 3) m, the end in these frames."""
     last = np.linalg.norm(tips, axis=-1)
-    wanted = path.ends - (path.wrists[:, :3, :3] @ tips[..., None])[..., 0]
-    reached = touch(shell, last, base[:, :3, 3], path.ends, wanted)
+    desired = path.ends - (path.wrists[:, :3, :3] @ tips[..., None])[..., 0]
+    reached = touch(shell, last, base[:, :3, 3], path.ends, desired)
     frames = aimed_frames(path.wrists, tips, reached)
     posed, _ = arms.solve(arm, frames, base)
     roots: Floats = arms.frames(arm, posed, base)[:, 2]

@@ -49,8 +49,8 @@ def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> To
     """
     digit = digit_of_hand(hand, name)
     last = joint_position(Pose.at_origin(hand, angles[None]), hand.joints[digit.joints[2]])
-    wanted = np.broadcast_to(last, goals.shape)
-    return touch(shell_of(hand, digit), float(digit.lengths[2]), digit.T_wrist_base[:3, 3], goals, wanted)
+    desired = np.broadcast_to(last, goals.shape)
+    return touch(shell_of(hand, digit), float(digit.lengths[2]), digit.T_wrist_base[:3, 3], goals, desired)
 
 
 def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floats:

@@ -51,7 +51,7 @@ class CachedDistance:
         return unit
 
     def _fill(self, nodes: NDArray[np.int64]) -> None:
-        wanted = np.unique(nodes[np.isnan(self._values[nodes])])
-        if len(wanted):
-            positions = self._low + self._spacing * np.stack(np.unravel_index(wanted, self._counts), -1)
-            self._values[wanted] = self._distance(positions)
+        unknown = np.unique(nodes[np.isnan(self._values[nodes])])
+        if len(unknown):
+            positions = self._low + self._spacing * np.stack(np.unravel_index(unknown, self._counts), -1)
+            self._values[unknown] = self._distance(positions)

@@ -226,8 +226,8 @@ def _axis_misfit(surface: Surface, weights: Floats, axis: Floats, point: Floats)
 
 def _about(kind: Kind, surface: Surface, axis: Floats, point: Floats) -> GraspShape:
     """Return the shape of a bar about an axis."""
-    away = surface.points - point
-    across = away - (away @ axis)[:, None] * axis
+    offsets = surface.points - point
+    across = offsets - (offsets @ axis)[:, None] * axis
     spread = across[np.linalg.norm(across, axis=1).argmax()]
     wide = rot.unit_vector(spread - (spread @ axis) * axis)
     axes = np.stack([axis, wide, np.cross(axis, wide)])

@@ -79,14 +79,14 @@ def find_forearm(armature: "Object", found: FoundHand) -> ForearmBones | None:
     )
     if overridden & set(chain[:-1]) or not all(bones[name].use_inherit_rotation for name in chain[1:]):
         return None
-    beside = _twist_bones(armature, chain, overridden)
+    candidates = _twist_bones(armature, chain, overridden)
     fractions = {
         name: fraction
-        for name, fraction in _shares(armature, chain, beside).items()
+        for name, fraction in _twist_fractions(armature, chain, candidates).items()
         if _may_twist(armature, chain, name)
     }
-    kept = {name: parent for name, parent in beside.items() if name in fractions}
-    return ForearmBones(chain, fractions, kept) if fractions else None
+    twist_bones = {name: parent for name, parent in candidates.items() if name in fractions}
+    return ForearmBones(chain, fractions, twist_bones) if fractions else None
 
 
 def twist_forearm(
@@ -241,13 +241,13 @@ def _position_on_forearm(armature: "Object", chain: tuple[str, ...], bone: "Bone
     return position, float(np.linalg.norm(head - start - position * line) / np.linalg.norm(line))
 
 
-def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str]) -> dict[str, float]:
+def _twist_fractions(armature: "Object", chain: tuple[str, ...], twist_bones: Mapping[str, str]) -> dict[str, float]:
     """Return bone -> share, for bones that cover a part of the line from elbow to wrist.
 
     A bone ends where the next one begins. If two begin at the same point, the first covers nothing.
     """
     bones = armature.data.bones
-    names = [*chain[:-1], *beside]
+    names = [*chain[:-1], *twist_bones]
     positions = sorted(
         (max(_position_on_forearm(armature, chain, bones[name])[0], 0.0), row, name) for row, name in enumerate(names)
     )

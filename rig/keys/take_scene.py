@@ -246,10 +246,10 @@ def timing_of(take: Take, armature: "Object", timing: TakeTiming) -> TakeTiming:
     """Return the timing of a take; if it goes into the take that an armature plays, that take's timing."""
     if take.recipe.into == "new":
         return timing
-    kept = played_take(armature).get(TIMING_PROPERTY)
-    if timing.origin is not None or kept is None:
+    stored = played_take(armature).get(TIMING_PROPERTY)
+    if timing.origin is not None or stored is None:
         return timing
-    return TakeTiming(float(kept[0]), float(kept[1]))
+    return TakeTiming(float(stored[0]), float(stored[1]))
 
 
 def _new_hands(take: Take, scene: "Scene", collection: "Collection") -> "list[tuple[Object, list[KeyedHand]]]":

@@ -106,10 +106,10 @@ def visits_of(armature: "Object | None") -> Visits:
     action = action_with_report(armature)
     text = None if action is None else action.get(VISITED_PROPERTY)
     try:
-        kept: Any = json.loads(text) if isinstance(text, str) else None
+        stored: Any = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
-        kept = None
-    order, round_start = (kept.get("order"), kept.get("round_start")) if isinstance(kept, dict) else (None, None)
+        stored = None
+    order, round_start = (stored.get("order"), stored.get("round_start")) if isinstance(stored, dict) else (None, None)
     visits = [problem_in(entry) for entry in order[:MAX_VISITS]] if isinstance(order, list) else []
     known = tuple(visit for visit in visits if visit is not None)
     if len(known) < len(visits) or type(round_start) is not int or not 0 <= round_start <= len(known):

@@ -149,9 +149,9 @@ def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple
         more = " a person's does" if turns else ", more than a person's does"
         notes.append(f"the {side} hand {how}{more}{_frames(wrong)}: {remedy}")
     if (short > MIN_SHORTFALL).any():
-        far = f"{100 * short.max():.0f} cm" if short.max() > 0.01 else f"{1000 * short.max():.0f} mm"
+        gap = f"{100 * short.max():.0f} cm" if short.max() > 0.01 else f"{1000 * short.max():.0f} mm"
         notes.append(
-            f"the {side} arm is up to {far} too short for the captured wrist{_frames(short > MIN_SHORTFALL)}: {remedy}"
+            f"the {side} arm is up to {gap} too short for the captured wrist{_frames(short > MIN_SHORTFALL)}: {remedy}"
         )
     return tuple(notes)
 

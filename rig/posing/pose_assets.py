@@ -44,7 +44,7 @@ def add_pose_assets(
     keyed = [(hand, name, pose_curves(armature, hand, name)) for hand in hands for name in names]
     own, rendered = identifier(armature), pictures()
     catalogs: dict[Side, str] = {}
-    made = []
+    assets = []
     for hand, name, curves in keyed:
         side, pose = hand.hand.side, poses.named(name)
         action = existing_asset(own, pose.name, side)
@@ -58,8 +58,8 @@ def add_pose_assets(
             _show(action, rendered.get(pose.name, saved), side)
         _key(action, armature, curves)
         mark(action, armature, pose.name, side)
-        made.append(action)
-    return made
+        assets.append(action)
+    return assets
 
 
 def _new_asset(armature: "Object", pose: NamedPose, side: Side) -> "Action":
@@ -96,9 +96,9 @@ def _catalog(armature: "Object", side: Side) -> str:
     except (RuntimeError, TypeError):
         # A hidden armature has no Pose Mode, and another Blender may have another operator. Assets need no catalog.
         return ""
-    made = [action for action in bpy.data.actions if action not in before]
-    catalog = made[0].asset_data.catalog_id if made and made[0].asset_data else ""
-    for action in made:
+    new_actions = [action for action in bpy.data.actions if action not in before]
+    catalog = new_actions[0].asset_data.catalog_id if new_actions and new_actions[0].asset_data else ""
+    for action in new_actions:
         action.asset_clear()
         bpy.data.actions.remove(action)
     return str(catalog)

@@ -217,8 +217,8 @@ def _remaining_weight(estimate: PathEstimate, settings: PathFilter) -> Floats:
 
 def _align_signs(rotations: Floats, path_history: PathHistory) -> Floats:
     """Flip quaternions (T, 4) to the hemisphere of their last output."""
-    away = np.einsum("td,td->t", rotations, path_history.outputs[0]) < 0
-    signed: Floats = np.where(away[:, None], -rotations, rotations)
+    flipped = np.einsum("td,td->t", rotations, path_history.outputs[0]) < 0
+    signed: Floats = np.where(flipped[:, None], -rotations, rotations)
     return signed
 
 

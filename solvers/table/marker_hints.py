@@ -83,8 +83,8 @@ class HintedGoal:
         deviation = self.faces.linkage.coupling_deviation(flexions) if self.faces.linkage.bones == 3 else 0.0
         cost = np.broadcast_to((coupling_cost * deviation) ** 2, flexions.shape[:2])
         for marker in self.seen:
-            off = tip(marker.linkage.links, flexions) - marker.positions[:, None]
-            cost = cost + np.where(marker.known[:, None], off.real**2 + off.imag**2, 0.0)
+            offsets = tip(marker.linkage.links, flexions) - marker.positions[:, None]
+            cost = cost + np.where(marker.known[:, None], offsets.real**2 + offsets.imag**2, 0.0)
         return cost
 
     def _seen_last_flexion(self) -> Floats:

@@ -60,9 +60,9 @@ def nearest(faces: LimitFaces, goal: Complex, cost: Cost | None = None) -> Float
     or with two bones, the one that bends most towards the palm.
     """
     linkage = faces.linkage
-    away = (goal[:, None] - faces.start) / faces.frame
-    inner = two_link_angle(faces.first, faces.second, np.abs(away), faces.side)
-    outer = np.angle(away) - np.angle(faces.first + faces.second * exp_i(inner))
+    coordinates = (goal[:, None] - faces.start) / faces.frame
+    inner = two_link_angle(faces.first, faces.second, np.abs(coordinates), faces.side)
+    outer = np.angle(coordinates) - np.angle(faces.first + faces.second * exp_i(inner))
     angles = outer[..., None] * faces.free[:, 0] + inner[..., None] * faces.free[:, 1] + faces.fixed
     flexions = clamp_around(angles, linkage.limits)
     flexions[..., linkage.bones :] = 0.0

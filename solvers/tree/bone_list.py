@@ -80,9 +80,9 @@ def chain(
     if len(points) < 2:
         raise SkeletonError(f"{name}: {len(points)} points, expected two or more")
     count = len(points) - 1
-    given = [limit] * count if isinstance(limit, SwingTwistLimit) else list(limit)
-    if len(given) != count:
-        raise SkeletonError(f"{name}: {len(given)} limits for {count} bones, expected one each")
+    limits = [limit] * count if isinstance(limit, SwingTwistLimit) else list(limit)
+    if len(limits) != count:
+        raise SkeletonError(f"{name}: {len(limits)} limits for {count} bones, expected one each")
     return from_bones(
         [
             RestBone(
@@ -90,7 +90,7 @@ def chain(
                 f"{name}-{k - 1}" if k else None,
                 _vector(points[k]),
                 _vector(points[k + 1]),
-                given[k],
+                limits[k],
                 side,
             )
             for k in range(count)

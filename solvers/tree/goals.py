@@ -62,10 +62,10 @@ def goals_by_name(
     all.
     """
     rotations = orientations or {}
-    given = [np.asarray(values, float) for values in (*positions.values(), *rotations.values())]
-    if not given and root is None:
+    arrays = [np.asarray(values, float) for values in (*positions.values(), *rotations.values())]
+    if not arrays and root is None:
         raise SkeletonError("goals: neither a position nor an orientation nor a root, expected one of them")
-    frames = len(given[0] if given else np.asarray(root))
+    frames = len(arrays[0] if arrays else np.asarray(root))
     return Goals(
         joints=np.array([skeleton.index(name) for name in positions], int),
         offsets=np.zeros((len(positions), 3)),
@@ -90,8 +90,8 @@ def _stacked(values: Mapping[str, ArrayLike], frames: int, width: int) -> Floats
 
 def _weighted(weights: Mapping[str, ArrayLike], names: list[str], frames: int) -> Floats:
     """Return the weights (frames, names) of these names, by default 1."""
-    wanted = [np.broadcast_to(np.asarray(weights.get(name, 1.0), float), frames) for name in names]
-    return np.stack(wanted, -1) if wanted else np.zeros((frames, 0))
+    requested = [np.broadcast_to(np.asarray(weights.get(name, 1.0), float), frames) for name in names]
+    return np.stack(requested, -1) if requested else np.zeros((frames, 0))
 
 
 def check(skeleton: Skeleton, goals: Goals) -> None:

@@ -154,9 +154,9 @@ def _nearest_on_ellipse(semi: Floats, point: Floats) -> Floats:
     for _ in range(6):
         centre_x, centre_y = (a * a - b * b) * cosine * cosine * cosine / a, (b * b - a * a) * sine * sine * sine / b
         radius = np.hypot(a * cosine - centre_x, b * sine - centre_y)
-        away = np.maximum(np.hypot(x - centre_x, y - centre_y), 1e-300)
-        cosine = np.clip(((x - centre_x) * radius / away + centre_x) / a, 0.0, 1.0)
-        sine = np.clip(((y - centre_y) * radius / away + centre_y) / b, 0.0, 1.0)
+        distance = np.maximum(np.hypot(x - centre_x, y - centre_y), 1e-300)
+        cosine = np.clip(((x - centre_x) * radius / distance + centre_x) / a, 0.0, 1.0)
+        sine = np.clip(((y - centre_y) * radius / distance + centre_y) / b, 0.0, 1.0)
         length = np.maximum(np.hypot(cosine, sine), 1e-300)
         cosine, sine = cosine / length, sine / length
     return np.stack([a * cosine, b * sine], -1) * (1 - 1e-12)

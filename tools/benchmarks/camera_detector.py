@@ -17,10 +17,10 @@ from knuckle.hand.generators import run_to_end
 
 def page_landmarks(folder: Path) -> dict[str, Any]:
     """Return the landmarks of a folder of pictures, kept there. Raises CaptureError if no hand is found."""
-    kept = folder / "landmarks-page.json"
-    if not kept.is_file():
-        kept.write_bytes(run_to_end(track_video(video_file(folder))).as_json())
-    document: dict[str, Any] = json.loads(kept.read_text())
+    file = folder / "landmarks-page.json"
+    if not file.is_file():
+        file.write_bytes(run_to_end(track_video(video_file(folder))).as_json())
+    document: dict[str, Any] = json.loads(file.read_text())
     return document
 
 

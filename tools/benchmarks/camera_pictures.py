@@ -45,9 +45,9 @@ def draw(canvas: Floats, points: Floats, colour: Floats, width: float) -> None:
     y, x = np.mgrid[: canvas.shape[0], : canvas.shape[1]]
     at = np.stack([x, y], axis=-1)
     for joint, parent in enumerate(PARENTS):
-        begin, along = points[parent], points[joint] - points[parent]
-        part = np.clip(((at - begin) @ along) / max(float(along @ along), 1e-9), 0, 1)
-        distance = np.linalg.norm(at - begin - part[..., None] * along, axis=-1)
+        start, along = points[parent], points[joint] - points[parent]
+        part = np.clip(((at - start) @ along) / max(float(along @ along), 1e-9), 0, 1)
+        distance = np.linalg.norm(at - start - part[..., None] * along, axis=-1)
         cover = np.clip(width + 0.5 - distance, 0, 1)[..., None]
         canvas += cover * (colour - canvas)
 

@@ -297,8 +297,8 @@ def render(video: Video) -> None:
 
 def truth(video: Video) -> Truth:
     """Return the joints of a rendered video."""
-    with np.load(BUILD / video.name / "truth.npz") as kept:
-        return Truth(kept["times"], kept["joints"], kept["angles"])
+    with np.load(BUILD / video.name / "truth.npz") as arrays:
+        return Truth(arrays["times"], arrays["joints"], arrays["angles"])
 
 
 def main() -> None:

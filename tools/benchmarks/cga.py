@@ -30,9 +30,9 @@ def compare(name: str, runs: list[Run]) -> None:
     times: list[list[float]] = [[] for _ in runs]
     for _ in range(RUNS):
         for run, seconds in zip(runs, times, strict=True):
-            begin = time.perf_counter()
+            start = time.perf_counter()
             run()
-            seconds.append(time.perf_counter() - begin)
+            seconds.append(time.perf_counter() - start)
     ours, rows, columns = (statistics.median(seconds) * 1e6 for seconds in times)
     print(
         f"{name:45} {ours:6.0f} µs   rows {rows:6.0f} µs, ratio {ours / rows:4.2f}"

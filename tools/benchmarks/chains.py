@@ -66,13 +66,13 @@ def row(name: str, method: str, *, alone: bool) -> list[str]:
     started = time.process_time()
     pose, _ = solve(skeleton, goals, settings=settings)
     seconds = time.process_time() - started
-    off = np.linalg.norm(pose.positions[:, -1] - goals.positions[:, 0], axis=-1)
+    errors = np.linalg.norm(pose.positions[:, -1] - goals.positions[:, 0], axis=-1)
     iterations = np.zeros(1) if pose.iterations is None else pose.iterations
     return [
         name,
         method + ("" if alone else ", with the finish"),
-        f"{100 * (off < SOLVED * skeleton.reach).mean():.0f}",
-        f"{1000 * off.mean():.1f} / {1000 * off.max():.0f}",
+        f"{100 * (errors < SOLVED * skeleton.reach).mean():.0f}",
+        f"{1000 * errors.mean():.1f} / {1000 * errors.max():.0f}",
         f"{iterations.mean():.1f} / {iterations.max()}",
         f"{1000 * seconds / FRAMES:.2f}",
     ]

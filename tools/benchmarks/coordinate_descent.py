@@ -49,7 +49,7 @@ def off_targets(case: Experiment) -> Experiment:
     return replace(case, targets=replace(case.targets, positions=positions))
 
 
-def row(what: str, case: Experiment, off: Experiment) -> list[str]:
+def row(what: str, case: Experiment, displaced: Experiment) -> list[str]:
     """Return a row under HEAD.
 
     A frame's time is that of many at once, or of one after another where frames are followed.
@@ -62,8 +62,8 @@ def row(what: str, case: Experiment, off: Experiment) -> list[str]:
     true, solved = (kinematics.joint_frames(case.hand, each)[:, :, :3, 3] for each in (case.truth, pose))
     apart = 1000 * np.linalg.norm(solved - true, axis=-1)
     ends, others = apart[:, tips], np.delete(apart, tips, axis=1)
-    missed, _ = SOLVERS[name](**settings).solve(off.hand, off.targets)
-    reached = kinematics.joint_frames(off.hand, missed)[:, :, :3, 3][:, tips]
+    missed, _ = SOLVERS[name](**settings).solve(displaced.hand, displaced.targets)
+    reached = kinematics.joint_frames(displaced.hand, missed)[:, :, :3, 3][:, tips]
     iterations = getattr(state, "passes", None)
     return [
         what,
@@ -71,7 +71,7 @@ def row(what: str, case: Experiment, off: Experiment) -> list[str]:
         f"{ends.mean():.2f} / {ends.max():.1f}",
         f"{100 * (ends > 1).mean():.1f}",
         f"{others.mean():.2f}",
-        f"{1000 * np.linalg.norm(reached - off.targets.positions[:, 3:], axis=-1).mean():.2f}",
+        f"{1000 * np.linalg.norm(reached - displaced.targets.positions[:, 3:], axis=-1).mean():.2f}",
         f"{1000 * seconds / len(case.targets):.2f}",
     ]
 
@@ -79,8 +79,8 @@ def row(what: str, case: Experiment, off: Experiment) -> list[str]:
 def rows(methods: tuple[str, ...] = tuple(METHODS)) -> list[list[str]]:
     """Return the rows of some of the methods."""
     case = experiment(FOLLOWED_FRAMES)
-    off = off_targets(case)
-    return [row(what, case, off) for what in methods]
+    displaced = off_targets(case)
+    return [row(what, case, displaced) for what in methods]
 
 
 def main() -> None:

@@ -130,9 +130,9 @@ def _is_behind(points: Floats, starts: Floats, ends: Floats, direction: Floats) 
     """Return whether (F,) a digit's bone lies between points (F, 3) and a distant camera in a direction (3,)."""
     with np.errstate(invalid="ignore"):
         correct = np.linspace(0, 1, 6)[:, None, None]
-        away = starts + correct * (ends - starts) - points
-        along = away @ direction
-        beside = np.linalg.norm(away - along[..., None] * direction, axis=-1)
+        offsets = starts + correct * (ends - starts) - points
+        along = offsets @ direction
+        beside = np.linalg.norm(offsets - along[..., None] * direction, axis=-1)
         hit: NDArray[np.bool_] = ((beside < DIGIT_RADIUS_M) & (along > 2 * DIGIT_RADIUS_M)).any(axis=0)
     return hit
 

@@ -61,8 +61,8 @@ def faults(tips: Floats, seed: int) -> dict[str, tuple[Floats, Bools]]:
     times = rng.choice(np.arange(50, FRAMES - 50), 40, replace=False)
     digits = rng.integers(0, 5, len(times))
     jumps = noisy.copy()
-    away = rng.normal(size=(len(times), 3))
-    jumps[times, digits] += away / np.linalg.norm(away, axis=1, keepdims=True) * rng.uniform(9, 43, (len(times), 1))
+    jump = rng.normal(size=(len(times), 3))
+    jumps[times, digits] += jump / np.linalg.norm(jump, axis=1, keepdims=True) * rng.uniform(9, 43, (len(times), 1))
     swaps, gaps = noisy.copy(), seen.copy()
     for time, digit in zip(times[:20], digits[:20], strict=True):
         other, rows = (digit + 1) % 5, slice(time, time + int(rng.integers(1, 4)))
@@ -161,9 +161,10 @@ def occlusions(solver: str) -> None:
         found = job.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver)).hands[-1]
         for seconds in (0.3, 0.6, 1.2):
             for mode in MODES:
-                off = _hidden(solver, mode, found.hand, found.targets, seconds)
+                misses = _hidden(solver, mode, found.hand, found.targets, seconds)
                 print(
-                    f"| {name} | {seconds:g} s | {mode} | {off.mean():.1f} / {np.quantile(off, 0.9):.1f} |", flush=True
+                    f"| {name} | {seconds:g} s | {mode} | {misses.mean():.1f} / {np.quantile(misses, 0.9):.1f} |",
+                    flush=True,
                 )
 
 
@@ -175,10 +176,10 @@ def _hidden(solver: str, mode: str, hand: Any, targets: Targets, seconds: float)
     names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
     weights, hidden = targets.weights.copy(), np.zeros(targets.weights.shape, bool)
     length = round(seconds / float(np.median(np.diff(targets.times))))
-    for number, begin in enumerate(range(2 * length, len(targets) - 2 * length, 3 * length)):
+    for number, start in enumerate(range(2 * length, len(targets) - 2 * length, 3 * length)):
         chain = CHAIN_JOINTS[DIGITS[1 + number % 4]]
         columns = np.flatnonzero(np.isin(names, chain[1:]) | (np.isin(names, chain[:1]) & _has_offset(hand, targets)))
-        rows = slice(begin, begin + length)
+        rows = slice(start, start + length)
         hidden[rows, columns] = weights[rows, columns] > 0
         weights[rows, columns] = 0.0
     smoothing = make_smoothing(mode, {})

@@ -121,11 +121,11 @@ def live(solver: str, case: Experiment) -> Timed:
     seconds, joints = [], []
     for frame in range(len(case.targets)):
         targets = case.targets.select(slice(frame, frame + 1))
-        begin = time.perf_counter()
+        start = time.perf_counter()
         pose, state = method.solve(case.hand, targets, state)
         solved = time.perf_counter()
         joints.append(kinematics.joint_frames(case.hand, pose)[:, :, :3, 3])
-        seconds.append((solved - begin, time.perf_counter() - begin))
+        seconds.append((solved - start, time.perf_counter() - start))
     solving, placing = np.median(seconds, axis=0).tolist()
     return Timed(solving, placing, np.concatenate(joints))
 
@@ -133,11 +133,11 @@ def live(solver: str, case: Experiment) -> Timed:
 def batch(solver: str, case: Experiment) -> Timed:
     """Solve all frames at once."""
     method, frames = SOLVERS[solver](), len(case.targets)
-    begin = time.perf_counter()
+    start = time.perf_counter()
     pose, _ = method.solve(case.hand, case.targets, State(np.eye(4), case.hand.neutral))
     solved = time.perf_counter()
     joints = kinematics.joint_frames(case.hand, pose)[:, :, :3, 3]
-    return Timed((solved - begin) / frames, (time.perf_counter() - begin) / frames, joints)
+    return Timed((solved - start) / frames, (time.perf_counter() - start) / frames, joints)
 
 
 def rows(rounds: int = ROUNDS) -> list[list[str]]:
@@ -150,22 +150,22 @@ def rows(rounds: int = ROUNDS) -> list[list[str]]:
     for _ in range(rounds):
         for what, (solver, how, case) in runs.items():
             timed[what].append(how(solver, case))
-    made = [[f"the paper, {len(JOINTS)} joints", "", f"{PAPER_MS}", "70", "1", ""]]
-    return made + [row(what, timed[what], case) for what, (_, _, case) in runs.items()]
+    table_rows = [[f"the paper, {len(JOINTS)} joints", "", f"{PAPER_MS}", "70", "1", ""]]
+    return table_rows + [row(what, timed[what], case) for what, (_, _, case) in runs.items()]
 
 
 def row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
     """Return the row of a method: its times, and the remaining distances of fingertips from their markers."""
     solving, placing = ([1000 * seconds for seconds in each] for each in zip(*(t[:2] for t in timed), strict=True))
     middle = statistics.median(placing)
-    off = 1000 * np.linalg.norm(timed[-1].joints[:, _tips(case.hand)] - case.targets.positions[:, 3:], axis=-1)
+    errors = 1000 * np.linalg.norm(timed[-1].joints[:, _tips(case.hand)] - case.targets.positions[:, 3:], axis=-1)
     return [
         what,
         f"{statistics.median(solving):.4f} ({min(solving):.4f}-{max(solving):.4f})",
         f"{middle:.4f} ({min(placing):.4f}-{max(placing):.4f})",
         f"{1000 / middle:,.0f}",
         f"{middle / PAPER_MS:.3f}",
-        f"{off.mean():.4f} / {off.max():.3f}",
+        f"{errors.mean():.4f} / {errors.max():.3f}",
     ]
 
 
@@ -174,13 +174,13 @@ def following_rows() -> list[list[str]]:
     before."""
     case = experiment(FOLLOWED_FRAMES)
     true = kinematics.joint_frames(case.hand, case.truth)[:, :, :3, 3]
-    made = []
+    table_rows = []
     for what, settings in FOLLOWING.items():
         pose, state = SOLVERS["fabrik"](**settings).solve(case.hand, case.targets)
-        off = 1000 * np.linalg.norm(kinematics.joint_frames(case.hand, pose)[:, :, :3, 3] - true, axis=-1)
-        tips, others = off[:, _tips(case.hand)], np.delete(off, _tips(case.hand), axis=1)
+        errors = 1000 * np.linalg.norm(kinematics.joint_frames(case.hand, pose)[:, :, :3, 3] - true, axis=-1)
+        tips, others = errors[:, _tips(case.hand)], np.delete(errors, _tips(case.hand), axis=1)
         passes = getattr(state, "passes", None)
-        made.append(
+        table_rows.append(
             [
                 what,
                 "" if passes is None else f"{passes.mean():.1f} / {passes.max()}",
@@ -190,7 +190,7 @@ def following_rows() -> list[list[str]]:
                 f"{np.degrees(np.abs(np.diff(pose.angles, axis=0)).max()):.0f}",
             ]
         )
-    return made
+    return table_rows
 
 
 def _tips(hand: HandModel) -> list[int]:

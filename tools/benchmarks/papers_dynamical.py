@@ -151,25 +151,25 @@ def row(speed: str, method: str, played: Motion, solver: Any) -> Row:
     targets, roots, angles, seconds, state = played.targets, [], [], [], None
     for frame in range(len(targets)):
         one = targets.select(slice(frame, frame + 1))
-        begin = time.perf_counter()
+        start = time.perf_counter()
         pose, state = solver.solve(played.hand, one, state)
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.perf_counter() - start)
         roots.append(pose.root)
         angles.append(pose.angles)
     found = turns_of(played.hand, Pose(played.hand, np.concatenate(roots), np.concatenate(angles)))
     span = float(targets.times[1])
-    off = rates_of(found, span) - played.rates
+    rate_errors = rates_of(found, span) - played.rates
     kept = slice(20, None)
     trace = trace_errors(rot.to_matrix(targets.rotations), found)[kept]
-    rate = np.sqrt((off**2).sum(-1).mean(-1))[kept]
+    rate = np.sqrt((rate_errors**2).sum(-1).mean(-1))[kept]
     return Row(
         speed, method, quartiles(np.log10(trace)), quartiles(np.log10(rate)), quartiles(1000 * np.array(seconds)[kept])
     )
 
 
-def trace_errors(wanted: Floats, found: Floats) -> Floats:
+def trace_errors(desired: Floats, found: Floats) -> Floats:
     """Return the mean (F,) over the links of tr(I − R R̂ᵀ) / 4, which is 0 where they agree and 1 for half a turn."""
-    return np.mean((3 - np.einsum("ftij,ftij->ft", wanted, found)) / 4, axis=1)
+    return np.mean((3 - np.einsum("ftij,ftij->ft", desired, found)) / 4, axis=1)
 
 
 def quartiles(values: Floats) -> Floats:

@@ -110,10 +110,10 @@ def followed(hand: MeasuredHand, positions: Floats, solver: Solver[Any]) -> Foll
     there = positions[
         :, [[spot.joint for spot in hand.spots.values()].index(CHAIN_JOINTS[digit][3]) for digit in DRAWN_DIGITS]
     ]
-    off = 1000 * np.linalg.norm(tips - there, axis=-1)
+    errors = 1000 * np.linalg.norm(tips - there, axis=-1)
     return Followed(
         angles={digit: bent(pose, digit) for digit in DRAWN_DIGITS},
-        off=dict(zip(DRAWN_DIGITS, off.T, strict=True)),
+        off=dict(zip(DRAWN_DIGITS, errors.T, strict=True)),
         tips={digit: in_plane(bases[:, k], there[:, k], tips[:, k]) for k, digit in enumerate(DRAWN_DIGITS)},
     )
 
@@ -140,8 +140,8 @@ def rows(measured: dict[str, Floats], found: dict[str, Followed]) -> list[list[s
     for name, one in found.items():
         cells = [name]
         for digit in DRAWN_DIGITS:
-            away = np.nanmean(np.abs(one.angles[digit] - measured[digit]), axis=0)
-            cells += [" / ".join(f"{angle:.1f}" for angle in away), f"{one.off[digit].mean():.2f}"]
+            angle_errors = np.nanmean(np.abs(one.angles[digit] - measured[digit]), axis=0)
+            cells += [" / ".join(f"{angle:.1f}" for angle in angle_errors), f"{one.off[digit].mean():.2f}"]
         result.append(cells)
     thesis = [cell for digit in DRAWN_DIGITS for cell in ("", f"{THESIS_MM[digit]:g}")]
     return [*result, ["the thesis, its own recording", *thesis]]
@@ -219,9 +219,9 @@ def pictures(folder: Path, measured: dict[str, Floats], found: dict[str, Followe
         title = f"{digit.replace('-', ' ')}: its tip, {about}"
         draw(path, title, "mm", dict(zip(drawn, (curve[:, axis] for curve in curves), strict=True)))
     for digit in DRAWN_DIGITS:
-        off = {name: found[name].off[digit] for name in ("lu, with ρ", "even", "recorded")}
+        errors = {name: found[name].off[digit] for name in ("lu, with ρ", "even", "recorded")}
         path = folder / f"table-{digit.split('-')[0]}-tip.svg"
-        draw(path, f"{digit.replace('-', ' ')}: fingertip to its marker", "mm", off)
+        draw(path, f"{digit.replace('-', ' ')}: fingertip to its marker", "mm", errors)
 
 
 def draw(path: Path, title: str, unit: str, curves: dict[str, Floats]) -> None:

@@ -35,9 +35,9 @@ def compare(name: str, ours: Callable[[], object], peer_name: str, peer: Callabl
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(RUNS):
         for run, seconds in zip((ours, peer), times, strict=True):
-            begin = time.perf_counter()
+            start = time.perf_counter()
             run()
-            seconds.append(time.perf_counter() - begin)
+            seconds.append(time.perf_counter() - start)
     mine, theirs = (statistics.median(seconds) for seconds in times)
     print(f"{name}: {mine:.3f} s, {peer_name}: {theirs:.3f} s, ratio {mine / theirs:.2f}")
 

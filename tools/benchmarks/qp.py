@@ -77,9 +77,9 @@ def compare(name: str, count: int, ways: dict[str, Callable[[], object]]) -> Non
     times: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(RUNS):
         for way, run in ways.items():
-            begin = time.perf_counter()
+            start = time.perf_counter()
             run()
-            times[way].append((time.perf_counter() - begin) / count * 1e6)
+            times[way].append((time.perf_counter() - start) / count * 1e6)
     medians = {way: statistics.median(values) for way, values in times.items()}
     peer = list(medians.values())[-1]
     print(f"{name}: " + ", ".join(f"{way} {value:.1f} us ({value / peer:.2f})" for way, value in medians.items()))

@@ -35,11 +35,13 @@ _DIGIT_WORDS = dict(zip(DIGITS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), s
 
 def residuals(clip: Clip, solved: Solved) -> Floats:
     """Return (F, L) mm from where the hand carries each label to its marker; NaN where not seen or not worn."""
-    away = np.full((len(clip), len(solved.labels)), np.nan)
+    errors = np.full((len(clip), len(solved.labels)), np.nan)
     for column, label in enumerate(solved.labels):
         if label in clip.labels:
-            away[:, column] = np.linalg.norm(solved.carried[:, column] - clip.positions[:, clip.column(label)], axis=-1)
-    return 1000 * away
+            errors[:, column] = np.linalg.norm(
+                solved.carried[:, column] - clip.positions[:, clip.column(label)], axis=-1
+            )
+    return 1000 * errors
 
 
 def at_limit(solved: Solved) -> Bools:
@@ -104,8 +106,8 @@ class Truth:
 def centre_errors(solved: Solved, truth: Truth) -> Floats:
     """Return (F, 15) mm, the centres of the joints that bend."""
     joints = [JOINT_INDEX[joint] for joint in _TURNING]
-    away = solved.frames[..., :3, 3] - truth.frames[..., :3, 3]
-    return 1000 * np.linalg.norm(away[:, joints], axis=-1)
+    offsets = solved.frames[..., :3, 3] - truth.frames[..., :3, 3]
+    return 1000 * np.linalg.norm(offsets[:, joints], axis=-1)
 
 
 def angle_errors(solved: Solved, truth: Truth) -> Floats:

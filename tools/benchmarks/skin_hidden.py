@@ -125,11 +125,11 @@ class Found:
 
     def cells(self) -> list[str]:
         """Return the cells of the table: errors and jumps."""
-        away = np.concatenate(self.away) if self.away else np.array([np.nan])
-        if not np.isfinite(away).any():
+        errors = np.concatenate(self.away) if self.away else np.array([np.nan])
+        if not np.isfinite(errors).any():
             return ["-", "-"]
         jump = f"{np.nanquantile(self.jumps, 0.9):.0f}, {np.nanquantile(self.turned, 0.9):.0f}"
-        return [f"{np.nanmean(away):.1f} / {np.nanquantile(away, 0.9):.1f}", jump]
+        return [f"{np.nanmean(errors):.1f} / {np.nanquantile(errors, 0.9):.1f}", jump]
 
 
 def measure(clip: Clip, hidden: list[Gap], solved: Solved, plain: Solved, found: Found) -> None:

@@ -226,9 +226,9 @@ def stored() -> list[tuple[Made, Made]]:
         BUILD.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, **{key: value for i, pair in enumerate(pairs) for key, value in _arrays(i, pair)})
         return pairs
-    with np.load(path) as kept:
-        count = sum(key.endswith("/0/words") for key in kept.files)
-        return [(_read(kept, f"{i}/0"), _read(kept, f"{i}/1")) for i in range(count)]
+    with np.load(path) as arrays:
+        count = sum(key.endswith("/0/words") for key in arrays.files)
+        return [(_read(arrays, f"{i}/0"), _read(arrays, f"{i}/1")) for i in range(count)]
 
 
 def _arrays(number: int, pair: tuple[Made, Made]) -> Iterator[tuple[str, NDArray[np.generic]]]:
@@ -238,6 +238,6 @@ def _arrays(number: int, pair: tuple[Made, Made]) -> Iterator[tuple[str, NDArray
             yield f"{number}/{which}/{name}", getattr(one, name)
 
 
-def _read(kept: np.lib.npyio.NpzFile, key: str) -> Made:
-    name, side, motion = map(str, kept[f"{key}/words"])
-    return Made(name, side, motion, *(kept[f"{key}/{part}"] for part in ("positions", "seen", "frames")))
+def _read(arrays: np.lib.npyio.NpzFile, key: str) -> Made:
+    name, side, motion = map(str, arrays[f"{key}/words"])
+    return Made(name, side, motion, *(arrays[f"{key}/{part}"] for part in ("positions", "seen", "frames")))

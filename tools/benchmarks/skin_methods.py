@@ -123,9 +123,9 @@ def _calibrated(take: Clip) -> Fitted:
     """Return the calibration of a take by `knuckle calibrate`, from which several methods start."""
     with tempfile.TemporaryDirectory() as folder:
         path = _written(take, folder, "motion.trc")
-        begin = time.perf_counter()
+        start = time.perf_counter()
         person = calibration.run(Recipe(str(path)), CalibrationChoices())
-        return Fitted(performer.to_dict(person), time.perf_counter() - begin)
+        return Fitted(performer.to_dict(person), time.perf_counter() - start)
 
 
 def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple[str, ...], Floats]:

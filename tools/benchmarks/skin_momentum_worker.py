@@ -93,9 +93,9 @@ def solve(hand: Hand, data) -> dict[str, np.ndarray]:
     """Return the pose of each frame, and the positions of the locators."""
     frames = markers_of(data["labels"], data["positions"])
     config, still = tracking.TrackingConfig(regularization=REGULARISATION), tracking.CalibrationConfig()
-    begin = time.perf_counter()
+    start = time.perf_counter()
     motion = tracking.process_markers(hand.character, hand.identity, frames, config, still, calibrate=False)
-    seconds = time.perf_counter() - begin
+    seconds = time.perf_counter() - start
     motion = np.asarray(motion, np.float32)
     motion = motion if motion.shape[0] == len(frames) else motion.T
     states = np.asarray(geometry.model_parameters_to_skeleton_state(hand.character, motion))
@@ -132,9 +132,9 @@ def main() -> None:
         with np.load(order["in"]) as stored:
             data = dict(stored)
         if order["do"] == "fit":
-            begin = time.perf_counter()
+            start = time.perf_counter()
             hands[order["hand"]] = fit(data)
-            np.savez(order["out"], seconds=time.perf_counter() - begin)
+            np.savez(order["out"], seconds=time.perf_counter() - start)
         else:
             np.savez(order["out"], **solve(hands[order["hand"]], data))
         print("done", file=sys.stderr, flush=True)

@@ -35,10 +35,10 @@ class Worn:
         for column, label in enumerate(worn.markers.labels):
             if label in clip.labels:
                 positions[:, column] = clip.positions[:, clip.column(label)]
-        begin = time.perf_counter()
+        start = time.perf_counter()
         times, solver = np.arange(len(clip)) / clip.rate, SkinSolver()
         poses = solver.solve(worn, times, positions)[0] if self.live else solver.solve_take(worn, times, positions)
-        seconds = time.perf_counter() - begin
+        seconds = time.perf_counter() - start
         frames = joint_frames(worn.model, Pose(worn.model, poses.root, poses.angles))
         return Solved(worn.markers.labels, poses.markers, frames, poses.angles, worn.model.limits, seconds)
 
@@ -47,9 +47,9 @@ class Worn:
 def _fitted(takes: tuple[Clip, ...]) -> Fitted:
     """Return the hand that wore the markers of these takes; one clip is solved many times with it."""
     first = takes[0]
-    begin = time.perf_counter()
+    start = time.perf_counter()
     worn = fit([take.positions for take in takes], first.rate, spots_of(first), first.side)  # type: ignore[arg-type]
-    return Fitted(worn, time.perf_counter() - begin)
+    return Fitted(worn, time.perf_counter() - start)
 
 
 def spots_of(clip: Clip) -> dict[str, Spot]:

@@ -270,23 +270,23 @@ def _around(rows: Bools, correction: Correction) -> Bools:
 
 def _with_whole_ranges(only: Bools, around: Sequence[Bools], corrections: Sequence[Correction]) -> Bools:
     """Extend frames (F,) by the whole ranges of motions and contacts among them, whose frames depend on each other."""
-    wanted, before = only.copy(), -1
-    while wanted.sum() != before:
-        before = wanted.sum()
+    selected, before = only.copy(), -1
+    while selected.sum() != before:
+        before = selected.sum()
         for rows, correction in zip(around, corrections, strict=True):
-            if isinstance(correction.change, TakenMotion | ContactChange) and (rows & wanted).any():
-                wanted |= rows
-    return wanted
+            if isinstance(correction.change, TakenMotion | ContactChange) and (rows & selected).any():
+                selected |= rows
+    return selected
 
 
 def moved_joints(take_hand: HandOfTake, correction: Correction) -> list[int]:
     """Return those joints keyed by the take whose bones a correction rotates."""
     if not isinstance(correction.change, PoseChange):
         return []
-    wanted = {JOINT_INDEX[joint] for joint in correction.change.joints}
+    joints = {JOINT_INDEX[joint] for joint in correction.change.joints}
     if isinstance(correction.change, PoseToHold):
-        wanted &= take_hand.hand.posable
-    return [joint for joint in take_hand.hand.joints if joint in wanted and joint in take_hand.bones]
+        joints &= take_hand.hand.posable
+    return [joint for joint in take_hand.hand.joints if joint in joints and joint in take_hand.bones]
 
 
 def _target(hand: HandToCorrect, correction: Correction, rotations: Floats, moved: list[int], times: Floats) -> Floats:

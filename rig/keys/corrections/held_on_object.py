@@ -169,9 +169,9 @@ def _rotated_keys(
 
 def _check_positions(solid: Solid, positions: Floats, name: str) -> None:
     """Raise RigError unless all positions (P, 3) m are on the surface of an object, which may have changed since."""
-    away = max((float(np.linalg.norm(solid.nearest(position) - position)) for position in positions), default=0.0)
-    if away > MAX_SURFACE_DISTANCE:
-        raise RigError(f"its target is {1e3 * away:.1f} mm from the surface of '{name}' now")
+    distance = max((float(np.linalg.norm(solid.nearest(position) - position)) for position in positions), default=0.0)
+    if distance > MAX_SURFACE_DISTANCE:
+        raise RigError(f"its target is {1e3 * distance:.1f} mm from the surface of '{name}' now")
 
 
 def _check_tips(skin: SkinPoints, digits: tuple[str, ...]) -> None:

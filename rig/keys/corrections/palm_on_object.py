@@ -165,9 +165,9 @@ def laid_palm(
     transform = palm_transform(by, palm)
     skin = _palm(take_hand, by, rows[some_of(len(rows))])
     rest = _rested(skin if beside is None else skin.with_points(beside), by, transform, name)
-    away = angle_and_distance(transform, rest)[1]
-    if away > MAX_DISPLACEMENT:
-        raise RigError(f"its palm's target is {1e3 * away:.0f} mm from the surface of '{name}' now")
+    distance = angle_and_distance(transform, rest)[1]
+    if distance > MAX_DISPLACEMENT:
+        raise RigError(f"its palm's target is {1e3 * distance:.0f} mm from the surface of '{name}' now")
     wrist_motion = held_wrist(by.beside.to_surface, rest, full=full, continues=continues)
     resting = wrist_motion.rows.slice
     _check_angle(by.beside.to_surface[resting], rest, name)

@@ -53,11 +53,11 @@ def _sentence(armature: "Object", take_hand: HandOfTake, laid: LaidWrist, contro
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         return np.asarray((np.array(posed.matrix_world) @ np.array(posed.pose.bones[carrier].matrix) @ rest)[:3, 3])
 
-    off = np.linalg.norm(np.stack(on_frames(armature, laid.frames[rows], read)) - laid.positions[rows], axis=1)
-    worst = int(off.argmax())
-    if off[worst] <= MAX_DISTANCE:
+    gaps = np.linalg.norm(np.stack(on_frames(armature, laid.frames[rows], read)) - laid.positions[rows], axis=1)
+    worst = int(gaps.argmax())
+    if gaps[worst] <= MAX_DISTANCE:
         return ""
     return (
-        f"on frame {laid.frames[rows[worst]]:g} the hand is {1e3 * off[worst]:.0f} mm from where its palm rests, as it "
-        f"does not follow '{control}' that far: bring the object nearer, or let the arm stretch"
+        f"on frame {laid.frames[rows[worst]]:g} the hand is {1e3 * gaps[worst]:.0f} mm from where its palm rests, as "
+        f"it does not follow '{control}' that far: bring the object nearer, or let the arm stretch"
     )

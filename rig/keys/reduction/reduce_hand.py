@@ -68,10 +68,10 @@ def reduce_hand(hand: SampledHand, reduction: Reduction) -> Steps[ReducedHand]:
 def _check_positions(hand: SampledHand, dense: Motion) -> None:
     """Raise RigError if a bone is so far from the origin on a frame that rounding exceeds any tolerance."""
     for bone, positions in zip(hand.bones, dense.positions, strict=True):
-        far = np.flatnonzero(~(np.abs(positions).max(axis=1) < MAX_DISTANCE))
-        if len(far):
+        rows = np.flatnonzero(~(np.abs(positions).max(axis=1) < MAX_DISTANCE))
+        if len(rows):
             raise RigError(
-                f"bone '{bone.name}' is over a million units away on frame {hand.frames[far[0]]:g}: bring it back to "
+                f"bone '{bone.name}' is over a million units away on frame {hand.frames[rows[0]]:g}: bring it back to "
                 "reduce the keys of its hand"
             )
 
@@ -91,8 +91,8 @@ def _reduce_group(
         values = keys.spline.at(hand.frames)
         for number, (row, part) in enumerate(zip(members, columns, strict=True)):
             own = KeyProblem(hand.frames, samples[:, part], _OfBone(error, values, part), kept)
-            begin = 0.5 + 0.5 * number / len(members)
-            of_bone = yield from part_of(begin, begin + 0.5 / len(members), "", thinned(own, of_bones[row]))
+            start = 0.5 + 0.5 * number / len(members)
+            of_bone = yield from part_of(start, start + 0.5 / len(members), "", thinned(own, of_bones[row]))
             of_bones[row], values[:, part] = of_bone, of_bone.spline.at(hand.frames)
     before = sum(hand.key_counts[row] * hand.bones[row].channels().shape[1] for row in members)
     after = sum(keys.spline.values.size for keys in of_bones.values())
