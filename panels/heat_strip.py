@@ -108,10 +108,10 @@ def heat_rows(context: "Context") -> HeatRows | None:
 def _layout(region: "Region", count: int, scale: float, has_markers: bool) -> StripLayout:
     """Return the layout of strips with the given number of rows; a low Timeline has room for a single row only."""
     bottom = scale * (BOTTOM + (ABOVE_MARKERS if has_markers else 0.0))
-    room = region.height - scale * SCRUB - bottom
-    if count * ROW * scale <= MAX_HEIGHT_FRACTION * room:
+    available_height = region.height - scale * SCRUB - bottom
+    if count * ROW * scale <= MAX_HEIGHT_FRACTION * available_height:
         return StripLayout(bottom, ROW * scale, count, named=True)
-    if count * SMALL_ROW * scale <= room:
+    if count * SMALL_ROW * scale <= available_height:
         return StripLayout(bottom, SMALL_ROW * scale, count, named=False)
     return StripLayout(LONE_BOTTOM * scale, LONE_ROW * scale, 1, named=False)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LAST_FRAME = 1_048_574
-"""The last frame of a Blender scene; the first is its negative. All keys beyond them would fall on them."""
+"""The last frame of a Blender scene; the first is its negative. Keys beyond them would be moved to them."""
 
 
 def scene_rate(scene: "Scene") -> float:

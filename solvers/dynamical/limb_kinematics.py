@@ -65,7 +65,7 @@ class LimbFrames(NamedTuple, Generic[N]):
     cost: N
     """m², the weighted sum of squares."""
     largest_squared_error: N
-    """m², the largest squared error of a target."""
+    """m², the maximum squared error of a target."""
 
 
 def evaluate(m: NumberFunctions[N], limb: LimbModel, angles: list[N], targets: list[SiteTarget[N]]) -> LimbFrames[N]:
@@ -163,8 +163,8 @@ def rotation_error(m: NumberFunctions[N], target: Any, current: Any) -> tuple[An
     obtuse: Any = cos < 0
 
     def recomputed(pick: Pick) -> Any:
-        some = [[tuple(map(pick, column)) for column in columns] for columns in (target, current)]
-        return _far_rotation_error(m, some[0], some[1], pick(cos), tuple(map(pick, error[:3])))
+        picked = [[tuple(map(pick, column)) for column in columns] for columns in (target, current)]
+        return _far_rotation_error(m, picked[0], picked[1], pick(cos), tuple(map(pick, error[:3])))
 
     x, y, z, square = m.recompute_where(obtuse, error, recomputed)
     return (x, y, z), square
@@ -191,8 +191,8 @@ def normal_equations(
 ) -> tuple[Square[N], list[N]]:
     """Return the normal equations of a step: the lower half of JᵀWJ (n, n), and JᵀW times the desired change (n,).
 
-    The desired change is `fraction` of the error plus the target's own motion. Dynamical 3.1 and 3.2, times the time
-    step: v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
+    The desired change is `fraction` of the error plus the target's motion. Dynamical 3.1 and 3.2, times the time step:
+    v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
     """
     count = len(limb.dofs)
     axes = posed.axes
@@ -233,7 +233,7 @@ def _desired_change(error: Any, motion: Any, fraction: float) -> Any:
     """Return the desired change of a site: a fraction of its error plus its target's own motion."""
     if motion is None:
         return error if fraction == 1.0 else (fraction * error[0], fraction * error[1], fraction * error[2])
-    return tuple(fraction * e + own for e, own in zip(error, motion, strict=True))
+    return tuple(fraction * e + motion_component for e, motion_component in zip(error, motion, strict=True))
 
 
 def _add_position_target(posed: LimbFrames[Any], moved_by: tuple[int, ...], target: Any, program: Any) -> None:

@@ -26,7 +26,7 @@ FULL_SWING = np.pi - 1e-9
 FULL_TWIST = 2 * np.pi - 1e-9
 """rad: a range this wide counts as unlimited."""
 MIN_SEMI_AXIS = 1e-10
-"""rad, the smallest semi-axis of a cone, used where it is closed."""
+"""rad, minimum semi-axis of a cone, used where it is closed."""
 
 
 def rotations(axes: Floats, angles: Floats) -> Floats:
@@ -76,8 +76,8 @@ def swing_to(axes: Floats, heading: Floats, before: Floats) -> Floats:
     cosine = (axes[..., 1] * heading).sum(-1, keepdims=True)
     last = before[..., ::2]
     length = np.linalg.norm(last, axis=-1, keepdims=True)
-    back = np.where(length > 1e-9, last / np.maximum(length, 1e-9), np.array([1.0, 0.0]))
-    direction = np.where(sine > 1e-12, bend / np.maximum(sine, 1e-12), np.where(cosine < 0, back, 0.0))
+    fallback = np.where(length > 1e-9, last / np.maximum(length, 1e-9), np.array([1.0, 0.0]))
+    direction = np.where(sine > 1e-12, bend / np.maximum(sine, 1e-12), np.where(cosine < 0, fallback, 0.0))
     swing: Floats = np.arctan2(sine, cosine) * direction
     return swing
 
