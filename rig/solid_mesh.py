@@ -59,11 +59,11 @@ class MeshShell:
 
     def distance(self, points: Floats) -> Floats:
         """Return signed distances (N,) m of points (N, 3), negative inside. An open surface has no inside."""
-        nearest_points, rows, far = self.nearest(points)
+        nearest_points, rows, distances = self.nearest(points)
         if not self.closed:
-            return far
+            return distances
         inside = np.einsum("ni,ni->n", points - nearest_points, self._facing(nearest_points, rows)) < 0
-        return np.where(inside, -far, far)
+        return np.where(inside, -distances, distances)
 
     def nearest_facing(self, points: Floats, outside: Floats) -> tuple[Floats, Floats, Floats]:
         """Return surface points (N, 3) m nearest to points (N, 3), directions out of the surface there (N, 3), and
@@ -71,15 +71,17 @@ class MeshShell:
 
         outside: (3,) a point beside an open surface, on the side that is out of it. Beside its edge is out of it, too.
         """
-        nearest_points, rows, far = self.nearest(points)
+        nearest_points, rows, distances = self.nearest(points)
         normals, offsets = self._facing(nearest_points, rows), points - nearest_points
         if not self.closed:
             point, row, _ = self.nearest(outside[None])
             normals = normals * (1.0 if (outside - point[0]) @ self._facing(point, row)[0] >= 0 else -1.0)
         along = np.einsum("ni,ni->n", offsets, normals)
-        inside = along < 0 if self.closed else along < -MIN_FACING_COSINE * far
-        signed = np.where(inside, -far, far)
-        outwards = np.where(far[:, None] > TOUCHING, offsets / np.where(signed == 0.0, 1.0, signed)[:, None], normals)
+        inside = along < 0 if self.closed else along < -MIN_FACING_COSINE * distances
+        signed = np.where(inside, -distances, distances)
+        outwards = np.where(
+            distances[:, None] > TOUCHING, offsets / np.where(signed == 0.0, 1.0, signed)[:, None], normals
+        )
         return nearest_points, outwards / np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-12), signed
 
     def _facing(self, nearest_points: Floats, rows: Ints) -> Floats:

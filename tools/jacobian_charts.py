@@ -45,8 +45,8 @@ def finger(hand: HandModel, degrees: Floats) -> Floats:
 def far(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return (F, D) start angles of neutral fingers, and (F, 3) goals: the tips of bent fingers."""
     pip = rng.uniform(30, 80, COUNT)
-    bent = np.stack([rng.uniform(-10, 10, COUNT), rng.uniform(10, 60, COUNT), pip, 2 / 3 * pip], axis=1)
-    return np.tile(hand.neutral, (COUNT, 1)), tips(hand, finger(hand, bent))
+    flexions = np.stack([rng.uniform(-10, 10, COUNT), rng.uniform(10, 60, COUNT), pip, 2 / 3 * pip], axis=1)
+    return np.tile(hand.neutral, (COUNT, 1)), tips(hand, finger(hand, flexions))
 
 
 def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -82,9 +82,9 @@ def row(name: str) -> str:
     armature, truth = opened(name)
     found = find_hands(armature)
     confidence = min(value for hand in found for value in hand.confidence.values())
-    bent = [curl for hand in found for curl in curls(armature, hand)]
-    nearer = min(curl.nearer for curl in bent)
-    aside = max(curl.aside for curl in bent if not curl.joint.startswith("thumb"))
+    curl_values = [curl for hand in found for curl in curls(armature, hand)]
+    nearer = min(curl.nearer for curl in curl_values)
+    aside = max(curl.aside for curl in curl_values if not curl.joint.startswith("thumb"))
     whole = [curl for hand in found for curl in whole_curls(armature, hand)]
     cells = [name, str(len(armature.data.bones)), right(found, truth), f"{confidence:.2f}"]
     cells += [found_when_strange(name, placement) for placement in PLACES]

@@ -80,7 +80,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     is_tip = np.isin([hand.sites[site].joint for site in targets.sites], _TIPS)
     inside = _in_wrist(solved.pose.root, targets.positions)
     worn = solved.measured.any(axis=0) if solved.ever_measured is None else solved.ever_measured
-    bent = solved.keyed.hand.axis_joint
+    dof_joints = solved.keyed.hand.axis_joint
     values = np.full((len(targets), len(PARTS), len(MEASURES)), np.nan, np.float32)
 
     def put(name: str, found: Floats) -> None:
@@ -98,7 +98,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     unseen = ~solved.measured if solved.hidden is None else ~(solved.measured | solved.hidden)
     put("unseen", _mean(unseen[:, worn].astype(float), part[worn]))
     put("corrected", _mean(solved.corrected.astype(float), part))
-    put("at_limit", _mean(at_limit(solved.keyed).astype(float), _PART_OF_JOINT[bent]))
+    put("at_limit", _mean(at_limit(solved.keyed).astype(float), _PART_OF_JOINT[dof_joints]))
     put("label_doubt", _maximum(solved.doubt, part))
     return HandEvidence(hand.side, values)
 

@@ -246,10 +246,10 @@ def _with_min_flexion(problem: PoseProblem, pose: Pose) -> Pose:
 
 def _curled(problem: PoseProblem, pose: Pose, last: DragStep | None) -> Pose:
     """Return a pose in which the dragged finger does not hook; the same object if it already does not."""
-    bent = unhooked(problem, pose)
-    if bent is None:
+    arc = unhooked(problem, pose)
+    if arc is None:
         return pose
-    on_arc, limits = bent
+    on_arc, limits = arc
     angles, dofs = np.concatenate([on_arc.angles, (last.pose if last else on_arc).angles]), problem.free - ROOT_DOFS
     angles[1, dofs] = np.clip(angles[1, dofs], *limits)
     two_starts = replace(problem.select(np.zeros(2, np.int64)), limits=limits)

@@ -88,8 +88,8 @@ class TakeSolver:
         pose = Nearest().step(problem, before).pose
         sites = sorted(sites_of(objectives))
         moved = np.any(site_chains(problem.hand, tuple(sites)).dofs < ROOT_DOFS + problem.hand.dofs, axis=1)
-        bent = tuple(site for site, moves in zip(sites, moved, strict=True) if moves)
-        return pose.root, _site_positions(problem.hand, bent, pose.angles), pose.angles
+        moved_sites = tuple(site for site, moves in zip(sites, moved, strict=True) if moves)
+        return pose.root, _site_positions(problem.hand, moved_sites, pose.angles), pose.angles
 
     def _solved(
         self, problem: PoseProblem, goals: Positions, tolerance: float, state: _TakeState | None, guide: Floats | None

@@ -193,7 +193,7 @@ class _DistanceBounds:
 class _Progress:
     """The progress of F closing hands."""
 
-    bent: Floats
+    joint_progress: Floats
     """(F, 5, 3) 0..1, progress of each joint."""
     stopped: Bools
     """(F, 5, 3)"""
@@ -223,10 +223,10 @@ class _Progress:
 
     def by_angle(self, count: int) -> Floats:
         """Return the progress (F, D), 0..1, of each angle."""
-        progress = np.zeros((len(self.bent), count))
+        progress = np.zeros((len(self.joint_progress), count))
         for digit, joints in enumerate(self.dofs):
             for link, dofs in enumerate(joints):
-                progress[:, dofs] = self.bent[:, digit, link, None]
+                progress[:, dofs] = self.joint_progress[:, digit, link, None]
         return progress
 
     def stop(self, free: Floats, contact_distance: float) -> None:
@@ -234,16 +234,18 @@ class _Progress:
         for digit, link, rows in self._skins():
             touches = free[:, rows].min(axis=1) <= contact_distance
             self.stopped[:, digit, : link + 1] |= touches[:, None]
-        self.stopped |= self.bent >= 1.0 - 1e-9
+        self.stopped |= self.joint_progress >= 1.0 - 1e-9
 
     def advance(self, free: Floats, points: Floats, frames: Floats) -> None:
         """Advance by the longest step in which no point of the skin moves further than its free distance."""
-        step = np.full((len(self.bent), 5), np.inf)
+        step = np.full((len(self.joint_progress), 5), np.inf)
         # A step ends when the first joint of a digit is done, because then the motion of the others changes.
-        remaining = np.where(self.stopped, np.inf, (1.0 - self.bent) / np.maximum(self.joint_speeds, 1e-9)[:, None])
+        remaining = np.where(
+            self.stopped, np.inf, (1.0 - self.joint_progress) / np.maximum(self.joint_speeds, 1e-9)[:, None]
+        )
         step = np.minimum(step, remaining.min(axis=2))
         for digit, link, rows in self._skins():
-            path_lengths = np.zeros((len(self.bent), len(rows)))
+            path_lengths = np.zeros((len(self.joint_progress), len(rows)))
             for k in range(link + 1):
                 speed = self.rates[:, digit, k] * ~self.stopped[:, digit, k]
                 if speed.any():
@@ -252,11 +254,11 @@ class _Progress:
             allowed = (np.maximum(free[:, rows], 0.0) / np.maximum(path_lengths, 1e-12)).min(axis=1)
             step[:, digit] = np.minimum(step[:, digit], STEP_FRACTION * allowed)
         advance_by = np.where(np.isfinite(step), step, 0.0)[..., None] * self.joint_speeds[:, None]
-        self.bent = np.minimum(self.bent + np.where(self.stopped, 0.0, advance_by), 1.0)
+        self.joint_progress = np.minimum(self.joint_progress + np.where(self.stopped, 0.0, advance_by), 1.0)
 
     def touching(self, angles: Floats, distances: Floats, skin_points: Floats) -> Contacts:
         """Return the contacts of skin points (F, V, 3) m at distances (F, V) m."""
-        gaps, points = np.full(self.bent.shape, np.inf), np.zeros((*self.bent.shape, 3))
+        gaps, points = np.full(self.joint_progress.shape, np.inf), np.zeros((*self.joint_progress.shape, 3))
         frames = np.arange(len(distances))
         for digit, link, rows in self._skins():
             nearest = rows[distances[:, rows].argmin(axis=1)]

@@ -105,8 +105,8 @@ def against_forearms(roots: Mapping[Side, Floats], captured: Forearms, character
 
     roots: T_world_wrist (F, 4, 4) as captured.
     """
-    bent = {}
+    rotated_roots = {}
     for side, rotations in to_forearms(captured, character).items():
-        bent[side] = roots[side].copy()
-        bent[side][:, :3, :3] = rotations @ roots[side][:, :3, :3]
-    return bent
+        rotated_roots[side] = roots[side].copy()
+        rotated_roots[side][:, :3, :3] = rotations @ roots[side][:, :3, :3]
+    return rotated_roots

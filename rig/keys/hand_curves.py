@@ -276,18 +276,18 @@ def _kept_keys(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) 
     """
     markers = source.action.pose_markers
     marked = np.array([marker.frame for marker in markers if MARKER_SUFFIX not in marker.name], float)
-    kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
-    for mask in kept.values():
+    masks = {bone.group: np.zeros(len(frames), bool) for bone in bones}
+    for mask in masks.values():
         _keep_nearest(mask, frames, marked[(marked >= frames[0]) & (marked <= frames[-1])])
     for bone, chosen in zip(bones, source.paths, strict=True):
         for path in chosen:
             keyed, types = key_types(source.curves[path][0])
             is_kept = np.isin(types, [key_enum("type", kind) for kind in KEPT_TYPES])
-            _keep_nearest(kept[bone.group], frames, keyed[is_kept])
+            _keep_nearest(masks[bone.group], frames, keyed[is_kept])
             _, starts, stops = runs((types == key_enum("type", "JITTER"))[:, None])
             long = stops - starts >= MIN_JITTER_KEYS
-            _keep_nearest(kept[bone.group], frames, keyed[np.concatenate([starts[long], stops[long] - 1])])
-    return kept
+            _keep_nearest(masks[bone.group], frames, keyed[np.concatenate([starts[long], stops[long] - 1])])
+    return masks
 
 
 def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
@@ -295,6 +295,6 @@ def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
     return key_values(curve, "co")[::2].astype(float), key_settings(curve, "type").astype(np.int64)
 
 
-def _keep_nearest(mask: Bools, frames: Floats, kept: Floats) -> None:
+def _keep_nearest(mask: Bools, frames: Floats, kept_frames: Floats) -> None:
     """Set a mask (F,) at the sampled frames (F,) nearest to the kept frames (N,)."""
-    mask[np.minimum(np.searchsorted(frames, kept - FRAME_TOLERANCE), len(frames) - 1)] = True
+    mask[np.minimum(np.searchsorted(frames, kept_frames - FRAME_TOLERANCE), len(frames) - 1)] = True

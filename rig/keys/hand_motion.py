@@ -144,12 +144,12 @@ def poses_on_forearms(
     With captured forearms, wrists bend against the character's forearms.
     """
     poses = {mover.keyed.hand.side: mover.pose(rows) for mover in movers}
-    bent = {mover.keyed.hand.side: mover for mover in movers if mover.keyed.bends_with_forearm}
-    if not bent:
+    forearm_movers = {mover.keyed.hand.side: mover for mover in movers if mover.keyed.bends_with_forearm}
+    if not forearm_movers:
         return [poses[mover.keyed.hand.side] for mover in movers]
-    roots = {side: poses[side].root for side in bent}
-    captured = {side: mover.captured_forearm(rows) for side, mover in bent.items()}
-    carried = {side: mover.carried_forearm(armature, world, rests) for side, mover in bent.items()}
+    roots = {side: poses[side].root for side in forearm_movers}
+    captured = {side: mover.captured_forearm(rows) for side, mover in forearm_movers.items()}
+    carried = {side: mover.carried_forearm(armature, world, rests) for side, mover in forearm_movers.items()}
     for side, root in against_forearms(roots, captured, carried).items():
         poses[side] = replace(poses[side], root=root)
     return [poses[mover.keyed.hand.side] for mover in movers]

@@ -119,14 +119,14 @@ def find_plane(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers
 
 
 def digit_angles(
-    m: NumberFunctions[N], in_plane: DigitInPlane[N], bent: BendResult[N], bend: Bend[N]
+    m: NumberFunctions[N], in_plane: DigitInPlane[N], result: BendResult[N], bend: Bend[N]
 ) -> tuple[list[N], Any]:
     """Return the angles of marked.dofs, rad, of a bent digit, and in which frames limits keep its end from its goal.
 
-    bent: flexions in its plane, towards in_plane.bend_goal; bend: bends it again if its second joint moves sideways.
+    result: flexions in its plane, towards in_plane.bend_goal; bend: bends it again if its second joint moves sideways.
     """
     marked, end, lateral, (x, y, z), abduction, twist, bend_goal = in_plane
-    (first, middle, last, error), out_of_plane = bent, bend_goal.out_of_plane
+    (first, middle, last, error), out_of_plane = result, bend_goal.out_of_plane
     low, high = marked.side_limits
     side: Any = min(max(0.0, low), high)
     if end.sideways:

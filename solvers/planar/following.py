@@ -100,8 +100,10 @@ def bend_from(bend: IteratedBend, goal: tuple[float, float], start: Flexions[flo
     shift = bend.bones.shift
     best, passes = bend.iterate(goal, _within_limits(bend.bones, start))
     if best[3] > bend.stopping.tolerance:
-        bent, more = bend.iterate(goal, _within_limits(bend.bones, (RESTART_FLEXION, RESTART_FLEXION, RESTART_FLEXION)))
-        best, passes = min(best, bent, key=lambda pose: pose[3]), passes + more
+        retried, more = bend.iterate(
+            goal, _within_limits(bend.bones, (RESTART_FLEXION, RESTART_FLEXION, RESTART_FLEXION))
+        )
+        best, passes = min(best, retried, key=lambda pose: pose[3]), passes + more
     return (best[0] + shift[0], best[1] + shift[1], best[2] + shift[2], best[3]), passes
 
 

@@ -114,8 +114,8 @@ class PlanarCcd(CoupledBend):
         """Return the pose whose middle joint is bent by `bend`, rad, and whose first one points the end at the goal."""
         bones, zero = self.bones, 0.0 * goal[0]
         middle = m.clip(bend, *bones.limits[1])
-        bent = m.clip(zero, *bones.limits[0]), middle, _follow(m, self, middle, coupling)
-        aimed = _rotate(m, self, bent, goal, joint=0, coupling=coupling)
+        start = m.clip(zero, *bones.limits[0]), middle, _follow(m, self, middle, coupling)
+        aimed = _rotate(m, self, start, goal, joint=0, coupling=coupling)
         return Swept(*aimed, end_error(m, bones, aimed, goal), zero)
 
     def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:

@@ -65,17 +65,17 @@ class HintedGoal:
             return nearest(self.faces, self.goal, self.cost)
         last = self._seen_last_flexion()
         seen = np.isfinite(last)
-        bent = np.empty((len(last), 3))
+        result = np.empty((len(last), 3))
         for rows, coupling_cost in ((np.flatnonzero(seen), 0.0), (np.flatnonzero(~seen), OFFSET_PENALTY_M)):
             some = self.take(rows)
             chosen = last[rows] if coupling_cost == 0 else some._search_last_flexion()
             poses, costs = some._both_solutions(chosen[:, None], coupling_cost)
-            bent[rows] = clamp_around(poses[np.arange(len(rows)), costs.argmin(1)], linkage.limits)
-        missed = np.flatnonzero(np.abs(tip(linkage.links, bent) - self.goal) > REACH_TOLERANCE)
+            result[rows] = clamp_around(poses[np.arange(len(rows)), costs.argmin(1)], linkage.limits)
+        missed = np.flatnonzero(np.abs(tip(linkage.links, result) - self.goal) > REACH_TOLERANCE)
         if len(missed):
             some = self.take(missed)
-            bent[missed] = nearest(some.faces, some.goal, some.cost)
-        return bent
+            result[missed] = nearest(some.faces, some.goal, some.cost)
+        return result
 
     def cost(self, flexions: Floats, coupling_cost: float = OFFSET_PENALTY_M) -> Floats:
         """Return (N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the

@@ -65,26 +65,28 @@ class TableRows:
     def look_up(self, squared: Floats) -> LookupResult:
         """Return the bends that put the tips at squared distances (D, N) m²."""
         shortfall = self.farthest - squared
-        bent = shortfall > STRAIGHT_TOLERANCE
-        at = np.minimum(np.sqrt(np.where(bent, shortfall, 0.0)) * self.scale, ROWS)
+        is_bent = shortfall > STRAIGHT_TOLERANCE
+        at = np.minimum(np.sqrt(np.where(is_bent, shortfall, 0.0)) * self.scale, ROWS)
         row = at.astype(np.intp)
         at -= row
         row += self.first_rows
         bend = self.bends.take(row) + at * self.slopes.take(row)
-        found = _newton_step(self.parameters, bend, squared, bent)
-        found.reached[~bent] = ((shortfall > -STRAIGHT_TOLERANCE) | self.straightest)[~bent]
+        found = _newton_step(self.parameters, bend, squared, is_bent)
+        found.reached[~is_bent] = ((shortfall > -STRAIGHT_TOLERANCE) | self.straightest)[~is_bent]
         for _ in range(MAX_EXTRA_STEPS):
-            missed = np.nonzero(bent & ~found.reached)
+            missed = np.nonzero(is_bent & ~found.reached)
             if not len(missed[0]):
                 break
-            better = _newton_step(self.parameters[:, missed[0], 0], found.bend[missed], squared[missed], bent[missed])
+            better = _newton_step(
+                self.parameters[:, missed[0], 0], found.bend[missed], squared[missed], is_bent[missed]
+            )
             for name in found.__slots__:
                 getattr(found, name)[missed] = getattr(better, name)
         return found
 
 
 def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
-    """Return stack the branches of these tables for a joint look-up."""
+    """Stack the branches of these tables for a joint look-up."""
     columns = []
     for table, branch in tables:
         links = [part for link in table.linkage.links for part in (link.real, link.imag)]
@@ -102,7 +104,7 @@ def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
     )
 
 
-def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools) -> LookupResult:
+def _newton_step(parameters: Floats, bend: Floats, squared: Floats, is_bent: Bools) -> LookupResult:
     """Return one Newton step from these bends, none where a digit is fully extended."""
     first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, coupling_offset, low, high, minimum, maximum = (
         parameters
@@ -118,7 +120,7 @@ def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools)
     # The tip's motion per radian of bend.
     rate = ratio * follows
     moves_x, moves_y = -outer_y - rate * third_y, outer_x + rate * third_x
-    error = (squared - along * along - towards * towards) * bent
+    error = (squared - along * along - towards * towards) * is_bent
     slope = 2 * (along * moves_x + towards * moves_y)
     stepped = bend + error / np.where(np.abs(slope) > MIN_SLOPE, slope, np.inf)
     stepped = np.minimum(np.maximum(stepped, minimum), maximum)

@@ -194,10 +194,10 @@ def _model(frames: Floats) -> tuple[HandModel, Floats]:
     rest = frames.copy()
     parents = np.array(PARENTS)
     rest[1:] = np.linalg.inv(frames[parents[1:]]) @ frames[1:]
-    bent = np.zeros(plain.dofs)
+    flexions = np.zeros(plain.dofs)
     for digit in DIGITS:
         for joint in CHAIN_JOINTS[digit][1:3]:
             dof = plain.dof(joint, "flexion")
             rotation = rest[JOINT_INDEX[joint], :3, :3]
-            bent[dof] = np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1, 1))
-    return replace(plain, rest=rest), bent
+            flexions[dof] = np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1, 1))
+    return replace(plain, rest=rest), flexions
