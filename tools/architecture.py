@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def read_rooms(root: Path) -> dict[str, Room]:
-    """All rooms of a checkout by name."""
+    """Return all rooms of a checkout by name."""
     folders = sorted(init.parent for init in root.glob("*/__init__.py") if init.parent.name not in EXCLUDED)
     return {folder.name: read_room(root, folder, {each.name for each in folders}) for folder in folders}
 

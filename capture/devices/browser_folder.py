@@ -41,7 +41,7 @@ class BrowserFolder:
 
 @contextmanager
 def browser_folder(browser: Path, url: str) -> Iterator[BrowserFolder]:
-    """A folder that only this user can read, for a browser that will open `url`; it is removed at the end.
+    """Provide a folder that only this user can read, for a browser that will open `url`; it is removed at the end.
 
     Folders that a killed process has left are removed first, with their browsers.
     """

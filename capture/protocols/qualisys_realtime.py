@@ -155,7 +155,8 @@ class QualisysParser(Parser):
         return [Frame(names, positions, rotations, time, new_number, timecode)]
 
     def _points(self, components: dict[int, PacketReader]) -> tuple[tuple[str, ...], Floats, Floats | None] | None:
-        """Names, positions and rotations of hands, else of labelled or of unlabelled markers; None without any."""
+        """Return the names, positions and rotations of hands, else of labelled or of unlabelled markers; None without
+        any."""
         if SKELETONS in components and self._hands:
             return self._hand_names, *self._joints(components[SKELETONS])
         for kind in MARKERS:
@@ -210,7 +211,8 @@ class QualisysParser(Parser):
 
 
 def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_HandColumns]:
-    """The hands with fingers of the skeleton with the given index and segments; prefix: of the segments' names."""
+    """Yield the hands with fingers of the skeleton with the given index and segments; prefix: of the segments'
+    names."""
     for side in SIDES:
         columns: dict[int, int] = {}
         tips = []

@@ -40,7 +40,7 @@ def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles
 
 
 def corner_offset_mm(along: Floats) -> Floats:
-    """mm by which a nail's corners are beyond its middle, from the rear (0) to the free edge (1).
+    """Return mm by which a nail's corners are beyond its middle, from the rear (0) to the free edge (1).
 
     Both ends are round.
     """

@@ -276,7 +276,7 @@ def _coupling_shifts(
 
 
 def _rotated_axes(first: Any, second: Any, cos: Any, sin: Any) -> Any:
-    """Two axes, rotated in their plane from the first towards the second."""
+    """Return two axes, rotated in their plane from the first towards the second."""
     ax, ay, az = first
     bx, by, bz = second
     return (

@@ -120,7 +120,7 @@ def solve_parts(
 
 
 def _all_rows(problem: PartsProblem, start: RelativePoses, posture_factor: float) -> _ActiveRows:
-    """All rows at their start poses."""
+    """Return all rows at their start poses."""
     parts = len(problem.parts.dofs)
     rows = np.arange(len(start.angles) * parts)
     frames, numbers = rows // max(parts, 1), rows % max(parts, 1)

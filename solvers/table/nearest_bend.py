@@ -46,7 +46,7 @@ class LimitFaces:
 
 
 def limit_faces(linkage: Linkage) -> LimitFaces:
-    """All faces on which the nearest pose of a linkage can be."""
+    """Return all faces on which the nearest pose of a linkage can be."""
     rows = list(_face_rows(linkage))
     start, frame, first, second, side, fixed, free = (np.array(column) for column in zip(*rows, strict=True))
     return LimitFaces(linkage, start, frame, first, second, side, fixed, free)

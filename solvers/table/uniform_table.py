@@ -90,7 +90,7 @@ def _branch(linkage: Linkage, farthest: float, peak: float, end: float) -> Table
 
 
 def _full_reach(linkage: Linkage) -> float:
-    """m, the farthest reach of the tip over all bends of the outer two joints."""
+    """Return the farthest reach of the tip in m over all bends of the outer two joints."""
     free = replace(linkage, limits=np.concatenate([[[-np.pi, np.pi]], linkage.limits[1:]]))
     bound = np.array([10 * sum(abs(link) for link in linkage.links) + 1.0 + 0j])
     flexions = nearest(limit_faces(free), bound)[0]

@@ -30,7 +30,8 @@ def start_pose(plan: TreePlan, angles: Floats, number: int) -> Floats:
 
 
 def _bent(plan: TreePlan, angles: Floats) -> Floats:
-    """All joints bent slightly in one direction, inside their limits, as the iteration stalls at a straight chain."""
+    """Return angles with all joints bent slightly in one direction, inside their limits, since the iteration stalls at
+    a straight chain."""
     moved = angles.copy()
     is_hinge = ~plan.free[:, 0] & ~plan.free[:, 2]
     inside = np.where(angles[..., 1] > plan.twist.mean(-1), -BEND_ANGLE, BEND_ANGLE)

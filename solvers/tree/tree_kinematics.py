@@ -30,7 +30,7 @@ class TreeProblems:
         return TreeProblems(self.root_position[rows], self.angles[rows], self.goals[rows], self.weights[rows])
 
     def replace_rows(self, rows: Rows, other: "TreeProblems") -> "TreeProblems":
-        """These problems with the given rows at the poses of another's rows."""
+        """Return these problems with the given rows at the poses of another's rows."""
         angles, origin = self.angles.copy(), self.root_position.copy()
         angles[rows], origin[rows] = other.angles, other.root_position
         return replace(self, angles=angles, root_position=origin)

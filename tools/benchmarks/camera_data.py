@@ -39,7 +39,7 @@ def true_joints(video: Video) -> Floats:
 
 
 def hand_length(joints: Floats) -> float:
-    """m, from the wrist over the middle finger's joints to its tip, of joints (F, 21, 3)."""
+    """Return m from the wrist over the middle finger's joints to its tip, of joints (F, 21, 3)."""
     chain = joints[:, [0, 9, 10, 11, 12]]
     return float(np.median(np.linalg.norm(np.diff(chain, axis=1), axis=-1).sum(axis=1)))
 

@@ -129,7 +129,7 @@ def joints_of(state: TakeState) -> Floats:
 
 
 def state_length(shape: ShapeParameters) -> float:
-    """m, from the wrist to the middle finger's tip."""
+    """Return m from the wrist to the middle finger's tip."""
     return float(np.linalg.norm(shape.first_joints[2]) + shape.lengths[2].sum())
 
 

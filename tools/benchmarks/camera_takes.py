@@ -119,7 +119,7 @@ class Truth:
 
 @cache
 def motions() -> dict[str, tuple[Floats, Floats]]:
-    """Name -> angles (N, 26) rad and roots (N, 4, 4) at 100 Hz."""
+    """Return name -> angles (N, 26) rad and roots (N, 4, 4) at 100 Hz."""
     return cached(ROOT / "build" / "skin") | {"poses": _named_poses()}
 
 
@@ -227,7 +227,7 @@ class Studio:
         shading.light, shading.color_type, shading.show_cavity = "STUDIO", "MATERIAL", True
 
     def shoot(self, path: Path, angles: Floats, roots: Floats) -> None:
-        """A picture of poses (N, 26) at roots (N, 4, 4), the mean of N where the shutter is open that long."""
+        """Render a picture of poses (N, 26) at roots (N, 4, 4): their mean, if the shutter is open for N poses."""
         shots = []
         for angle, root in zip(angles, roots, strict=True):
             self.pose(angle, root)

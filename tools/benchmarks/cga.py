@@ -86,7 +86,7 @@ def on_circle(centre: Floats, normal: Floats, radius: Floats, x: Floats, axis: i
 
 
 def ends(circle: tuple[Floats, Floats, Floats], plane: tuple[Floats, Floats], axis: int) -> tuple[Floats, Floats]:
-    """Where a circle (centre, normal, radius) meets a plane (normal, distance)."""
+    """Return the points in which a circle (centre, normal, radius) meets a plane (normal, distance)."""
     (centre, normal, radius), (n, d) = circle, plane
     along = cross(normal, n, axis)
     square = dot(along, along, axis)
@@ -97,7 +97,7 @@ def ends(circle: tuple[Floats, Floats, Floats], plane: tuple[Floats, Floats], ax
 
 
 def line_ends(a: Floats, u: Floats, p: Floats, r: Floats, axis: int) -> tuple[Floats, Floats]:
-    """Where a line meets a sphere."""
+    """Return the points in which a line meets a sphere."""
     out = a - p
     along = dot(out, u, axis)
     half = np.sqrt(np.maximum(along * along - dot(out, out, axis) + r * r, 0))

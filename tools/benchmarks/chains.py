@@ -79,7 +79,7 @@ def row(name: str, method: str, *, alone: bool) -> list[str]:
 
 
 def rows() -> list[list[str]]:
-    """All rows: of each chain every method alone, and FABRIK with the finish."""
+    """Return all rows: for each chain, every method alone, and FABRIK with the finish."""
     return [each for name in CHAINS for each in rows_of(name)]
 
 

@@ -162,7 +162,7 @@ class Endurance:
 
 
 def collections() -> list[bpy.types.bpy_prop_collection]:
-    """All collections of data-blocks."""
+    """Return all collections of data-blocks."""
     found = (getattr(bpy.data, one.identifier) for one in bpy.data.bl_rna.properties if one.type == "COLLECTION")
     return list(found)
 

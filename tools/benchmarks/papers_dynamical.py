@@ -135,7 +135,7 @@ def at_speed(hand: HandModel, pose: Pose, span: float, every: int) -> Motion:
 
 
 def figure_7() -> list[Row]:
-    """Every method at every speed."""
+    """Measure every method at every speed."""
     hand, pose, span = recorded()
     rows = []
     for speed, every in SPEEDS.items():

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def load() -> None:
-    """The checkout as the package `knuckle`."""
+    """Import this checkout as the package `knuckle`."""
     spec = importlib.util.spec_from_file_location(
         "knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
     )

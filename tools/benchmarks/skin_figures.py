@@ -52,7 +52,7 @@ def at_limit(solved: Solved) -> Bools:
 
 
 def jitter(solved: Solved) -> float:
-    """Degrees, see above."""
+    """Return the jitter in degrees, see above."""
     return float(np.rad2deg(np.abs(np.diff(solved.angles, 2, axis=0)).mean()) / np.sqrt(6))
 
 
