@@ -50,7 +50,7 @@ class CorrectionOperator(RangeOperator):
             report_message(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}
 
-    def corrections(self, context: "Context", take: ShownTake) -> list[Correction]:
+    def made(self, context: "Context", take: ShownTake) -> list[Correction]:
         """Return the new corrections, at least one. Raises KnuckleError."""
         raise NotImplementedError
 
@@ -90,7 +90,7 @@ class KNUCKLE_OT_correct_pose(CorrectionOperator, bpy.types.Operator):
     last: last_property()
     blend: blend_property()
 
-    def corrections(self, context: "Context", take: ShownTake) -> list[Correction]:
+    def made(self, context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each hand of the take whose pose was changed."""
         span, corrections = self.range_of(take), list[Correction]()
         for armature in take.armatures:
@@ -138,7 +138,7 @@ class KNUCKLE_OT_snap_to_pose(DigitCorrectionOperator, bpy.types.Operator):
         layout.prop(self, "factor")
         self.draw_range(layout)
 
-    def corrections(self, _context: "Context", take: ShownTake) -> list[Correction]:
+    def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each requested hand."""
         pose, label = self.pose, named(self.pose).label
         if self.saved:
@@ -200,7 +200,7 @@ class KNUCKLE_OT_take_from(DigitCorrectionOperator, bpy.types.Operator):
         layout.row().prop(self, "digits")
         self.draw_range(layout)
 
-    def corrections(self, _context: "Context", take: ShownTake) -> list[Correction]:
+    def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each requested hand that is in the other action."""
         action: Action | None = bpy.data.actions.get(self.action)
         if action is None:
