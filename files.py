@@ -139,7 +139,8 @@ def expect_writable(path: Path, suffix: str = "", unlike: Iterable[Path] = ()) -
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file or folder; False, too, for what cannot be a path, such as a name that is too long."""
+    """Return whether there is a file or folder; False, too, for what cannot be a path, such as a name that is too
+    long."""
     try:
         path.stat()
     except (OSError, ValueError):

@@ -204,7 +204,7 @@ def _page(shown: ReviewedTake | None, choices: SolveChoices, judged: Sequence[Ou
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays as .npz, without pickles."""
-    # In memory first: of a file that cannot be written, zipfile prints a traceback of its own (Python 3.11).
+    # In memory first: for a file that cannot be written, zipfile prints a traceback (Python 3.11).
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
     path.write_bytes(content.getvalue())

@@ -16,7 +16,8 @@ _SIGNALS_AT_A_TIME = 32
 
 
 def coefficients(cutoff: float, rate: float) -> tuple[Floats, Floats]:
-    """Coefficients b (3,) and a (3,) by the bilinear transform with the cutoff prewarped; cutoff and rate in Hz."""
+    """Return coefficients b (3,) and a (3,) by the bilinear transform with the cutoff prewarped; cutoff and rate
+    in Hz."""
     warped = np.tan(np.pi * cutoff / rate)
     scale = 1 + np.sqrt(2) * warped + warped**2
     b = np.array([1.0, 2.0, 1.0]) * warped**2 / scale
@@ -25,7 +26,7 @@ def coefficients(cutoff: float, rate: float) -> tuple[Floats, Floats]:
 
 
 def filtfilt(signals: Floats, lengths: Ints, b: Floats, a: Floats) -> Floats:
-    """(F, C) signals filtered in both directions, each padded by odd reflection at both ends.
+    """Return (F, C) signals filtered in both directions, each padded by odd reflection at both ends.
 
     lengths (C,) >= 2: samples in each signal. Values beyond a signal's length are ignored, and undefined in the result.
     """
@@ -50,7 +51,7 @@ def filtfilt(signals: Floats, lengths: Ints, b: Floats, a: Floats) -> Floats:
 
 
 def _filter(signals: Floats, b: Floats, a: Floats) -> Floats:
-    """(F, C) signals filtered once, starting from the steady state of each signal's first value.
+    """Return (F, C) signals filtered once, starting from the steady state of each signal's first value.
 
     In state space x' = A x + B u, y = C x + b0 u (direct form II transposed). Over a block of L samples the outputs are
     T u + O x, where T is the lower triangular matrix of the impulse response, and the next state is A^L x + K u.

@@ -65,7 +65,8 @@ def clean(markers: Markers, settings: Cleaning) -> Markers:
 
 
 def runs(mask: Bools) -> tuple[Ints, Ints, Ints]:
-    """Columns (R,), start rows (R,) and stop rows (R,), exclusive, of the runs of True in each column of (F, M)."""
+    """Return columns (R,), start rows (R,) and stop rows (R,), exclusive, of the runs of True in each column of
+    (F, M)."""
     edges = np.zeros((mask.shape[1], mask.shape[0] + 2), np.int8)
     edges[:, 1:-1] = mask.T
     change = np.diff(edges, axis=1)
@@ -100,7 +101,8 @@ def fill_gaps(markers: Markers, limit_s: float) -> Markers:
 
 
 def _slopes_around(markers: Markers, column: Ints, start: Ints) -> tuple[Floats, Floats]:
-    """Slopes (G, 3) and (G, 3) of each gap's spline at its last position before and first position after, in m/s."""
+    """Return slopes (G, 3) and (G, 3) of each gap's spline at its last position before and first position after, in
+    m/s."""
     owner, frames = np.nonzero(markers.seen.T)
     first = np.searchsorted(owner, column, "left")
     last = np.searchsorted(owner, column, "right")
@@ -210,16 +212,17 @@ def _off_their_lines(suspects: list[_Suspects], factor: float) -> list[Bools]:
 
 
 def _bounds(times: Floats, deviation: float, acceleration: float) -> Floats:
-    """Return (N,) m, how far right positions at times (N,) s are at most from the median of those around them."""
+    """Return the maximum distance (N,) m of correct positions at times (N,) s from the median of the positions around
+    them."""
     interval = np.concatenate([[times[1] - times[0]], (times[2:] - times[:-2]) / 2, [times[-1] - times[-2]]])
     bounds: Floats = np.maximum(deviation, acceleration / 2 * np.minimum(interval, 10.0) ** 2)
     return bounds
 
 
 def _leaves_hand(markers: Markers, column: int, frames: Ints, index: int, bound: float) -> bool:
-    """Return whether a position is farther than a bound in m from its path as seen from the hand, if that is known.
+    """Return whether a position is farther than a bound in m from its path relative to the hand, if that is known.
 
-    frames: those in which the marker is seen. index: of the position among them.
+    frames: the frames in which the marker is seen. index: index of the position among them.
     """
     first = min(max(index - WINDOW // 2, 0), len(frames) - WINDOW)
     rows, at = frames[first : first + WINDOW], index - first
@@ -231,7 +234,7 @@ def _leaves_hand(markers: Markers, column: int, frames: Ints, index: int, bound:
 
 
 def _expected(windows: _Windows) -> tuple[Floats, Floats]:
-    """Where lines through seven positions lead (D, 3) m, and the scale (D,) m of the seven.
+    """Return the positions (D, 3) m expected from lines through seven positions, and the scales (D,) m of the seven.
 
     The line is Siegel's repeated-median regression, which up to three outliers of seven do not affect. The scale is the
     standard deviation estimated from the median.
@@ -355,7 +358,8 @@ def _first_and_last_sample(times: Floats, rate_hz: float) -> tuple[float, float]
 
 
 def _slopes(markers: Markers) -> Floats:
-    """(F, M, 3) slopes in m/s of the parabola through each position and its neighbours; next to a gap, of the chord."""
+    """Return (F, M, 3) slopes in m/s of the parabola through each position and its neighbours; next to a gap, of the
+    chord."""
     steps = np.diff(markers.times)[:, None, None]
     chords = np.diff(markers.positions, axis=0) / steps
     nothing = np.full_like(chords[:1], np.nan)

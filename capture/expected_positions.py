@@ -23,11 +23,11 @@ RIDGE = 10.0
 """Ridge regularisation, relative to the variance of a marker's noise."""
 FOLDS = 5
 """Folds of the cross-validation that measures errors of predictions."""
-CORRELATED = 10.0
+CORRELATION_FRAMES = 10.0
 """Consecutive frames that carry the information of one independent frame."""
 QUANTILE, MARGIN = 0.995, 1.25
-"""Quantile of the errors that is the bound, and a safety factor, since it is estimated from few frames."""
-HARMLESS = 0.008
+"""Quantile of the errors used as the bound, and a safety factor, since it is estimated from few frames."""
+ACCEPTED_ERROR = 0.008
 """m, error of a prediction that is accepted in any case."""
 
 
@@ -73,7 +73,7 @@ class Expectation:
         """Return whether a deviation (1, 3) m is as predicted from those of the neighbours (1, 3 N) m."""
         error = float(np.linalg.norm(deviation - neighbours @ self.weights))
         usual = float(self.still + self.moving * _size(neighbours)[0]) * float(_doubt(neighbours, self.inverse)[0])
-        return error <= max(HARMLESS, self.bound * usual)
+        return error <= max(ACCEPTED_ERROR, self.bound * usual)
 
 
 class PathExpectations:
@@ -114,10 +114,10 @@ class PathExpectations:
         if not known:
             return True
         known.sort(key=lambda entry: entry[0][1] - entry[0][0])
-        for (least, most), neighbour in known[:2]:
+        for (minimum, maximum), neighbour in known[:2]:
             found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, neighbour]))
-            room = (most - least) / 2 + HARMLESS
-            if least - room <= found <= most + room:
+            tolerance = (maximum - minimum) / 2 + ACCEPTED_ERROR
+            if minimum - tolerance <= found <= maximum + tolerance:
                 return True
         return False
 
@@ -156,8 +156,8 @@ class PathExpectations:
 def deviations(paths: Floats, frames: Ints, lags: Lags, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
     """Return the deviations in m of a marker (K, 3) and N others (K, 3 N) from straight lines between the lags."""
     at, before, after = (paths[frames + lag][:, columns] for lag in (0, lags.first, lags.second))
-    away = at - (1 - lags.fraction) * before - lags.fraction * after
-    return away[:, 0], away[:, 1:].reshape(len(frames), -1)
+    offsets = at - (1 - lags.fraction) * before - lags.fraction * after
+    return offsets[:, 0], offsets[:, 1:].reshape(len(frames), -1)
 
 
 def learn(own: Floats, neighbours: Floats, noise: float) -> Expectation:
@@ -183,7 +183,7 @@ def learn(own: Floats, neighbours: Floats, noise: float) -> Expectation:
 def _doubt(neighbours: Floats, inverse: Floats) -> Floats:
     """Return a factor (K,) on errors, which grow with the leverage of deviations unlike the training data."""
     leverage = np.einsum("ki,ij,kj->k", neighbours, inverse, neighbours)
-    return np.asarray(np.sqrt(1 + CORRELATED * np.maximum(leverage, 0.0)), np.float64)
+    return np.asarray(np.sqrt(1 + CORRELATION_FRAMES * np.maximum(leverage, 0.0)), np.float64)
 
 
 def _size(neighbours: Floats) -> Floats:

@@ -109,8 +109,8 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | N
             file_format = _format(file.read(HEAD_SIZE), path, source)
             size = os.fstat(file.fileno()).st_size
             if size > file_format.max_size:
-                most = f"{file_format.max_size >> 20} MiB, the most for {file_format.name}"
-                raise CaptureError(f"{source}: larger than {most}: split the take")
+                limit = f"{file_format.max_size >> 20} MiB, the most for {file_format.name}"
+                raise CaptureError(f"{source}: larger than {limit}: split the take")
             file.seek(0)
             recording = file_format.read(file, source)
         except OSError as error:

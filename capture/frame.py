@@ -54,7 +54,8 @@ def hand_joint_names(*hands: str) -> tuple[str, ...]:
 
 
 def safe_label(text: str, longest: int) -> str:
-    """A sender's name made safe for labels, messages and Blender: printable, without colons, at most `longest` long."""
+    """Return a sender's name made safe for labels, messages and Blender: printable, without colons, at most `longest`
+    long."""
     return "".join(letter if letter.isprintable() and letter != ":" else "_" for letter in text.strip()[:longest])
 
 

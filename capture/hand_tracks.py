@@ -56,7 +56,8 @@ class _Track:
     samples: list[HandSample] = field(default_factory=list)
 
     def cost(self, sample: HandSample, frame: int) -> float:
-        """Cost of continuing this track with a sample, in sizes of a hand; inf if it cannot be the same hand."""
+        """Return the cost of continuing this track with a sample, in sizes of a hand; inf if it cannot be the same
+        hand."""
         last = self.samples[-1]
         if last.position.shape != sample.position.shape:
             return np.inf
@@ -134,9 +135,9 @@ def _sorted_by_name(names: tuple[str, ...], positions: Floats) -> tuple[tuple[st
     return tuple(names[index] for index in order), positions[:, order]
 
 
-def _abbreviated(warnings: tuple[str, ...], most: int = 3) -> tuple[str, ...]:
-    more = len(warnings) - most
-    return warnings if more <= 0 else (*warnings[:most], f"and {more} more hands seen as briefly")
+def _abbreviated(warnings: tuple[str, ...], maximum: int = 3) -> tuple[str, ...]:
+    more = len(warnings) - maximum
+    return warnings if more <= 0 else (*warnings[:maximum], f"and {more} more hands seen as briefly")
 
 
 def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
@@ -151,7 +152,8 @@ def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
 
 
 def marker_names(tracks: tuple[str, ...], joints: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
-    """Names `<track>:<joint>` (M,) and positions (F, M, 3) of the joints seen in any frame, from (F, T, J, 3)."""
+    """Return names `<track>:<joint>` (M,) and positions (F, M, 3) of the joints seen in any frame, from (F, T, J,
+    3)."""
     labels = [f"{track}:{joint}" for track in tracks for joint in joints]
     flat = positions.reshape(len(positions), len(labels), 3)
     seen = np.any(np.all(np.isfinite(flat), axis=-1), axis=0)

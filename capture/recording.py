@@ -47,7 +47,8 @@ class Recording:
     timecode: str = ""
     """SMPTE timecode of the first frame, hh:mm:ss:ff; empty if there is none."""
     pictures: tuple[PictureStretch, ...] = ()
-    """The hands' landmarks in the picture of a camera, of a stretch each; of other hands than the names', perhaps."""
+    """The hands' landmarks in the picture of a camera, one entry for each range of frames; possibly of hands other than
+    those in `names`."""
     warnings: tuple[str, ...] = ()
 
 
@@ -124,7 +125,8 @@ def convert(recording: Recording, source: str, unit: str = "auto", up: str = "au
 
 
 def _in_metres(recording: Recording, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
-    """Positions (F, M, 3) in m, NaN in all three where a coordinate is missing or damaged; the unit; warnings."""
+    """Return positions (F, M, 3) in m, NaN in all three where a coordinate is missing or damaged; the unit;
+    warnings."""
     notes: tuple[str, ...] = ()
     raw = recording.positions
     finite = finite_points(raw)

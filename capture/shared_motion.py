@@ -1,7 +1,7 @@
 """A marker's path without the motion that the markers around it share.
 
-A hand that flips over between two frames moves all of its markers far from their paths. Seen from the hand, which is
-what the markers around one show, each of them stays on its path.
+A hand that flips over between two frames moves all of its markers far from their paths. Relative to the hand, whose
+motion the markers around it show, each marker stays on its path.
 """
 
 import numpy as np
@@ -12,20 +12,20 @@ from .markers import Floats
 NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 8, 4, 0.15
 """Maximum and minimum markers that determine the motion around a marker, and their maximum distance from it."""
 REST_M = 0.001
-"""m; a motion rotates only as far as markers of about this extent show it: those in a line do not show all of it."""
+"""m, weight against rotation: markers determine a rotation only if their extent is larger than about this. Collinear
+markers do not determine it fully."""
 OUTLIER = 2.0
-"""A neighbour whose distance from the shared motion is this many times the median one is left out of it."""
+"""Neighbours whose distance from the shared motion is more than this many times the median are left out."""
 
 
 def path_in_hand(positions: Floats, column: int, at: int) -> Floats | None:
-    """Return a marker's path (W, 3) m as seen from its hand, which stays where it is in one of the frames.
+    """Return a marker's path (W, 3) m relative to its hand, which is held at its pose in one of the frames.
 
     None if fewer than MIN_NEIGHBOURS are near and seen in all frames.
 
     Args:
         positions: (W, M, 3) m of all markers, NaN where one was not seen.
-        column: of the marker, which is seen in all frames.
-        at: row of the frame in which the hand stays.
+        column: column of the marker, which is seen in all frames. at: row of the frame in which the hand stays.
     """
     distances = np.median(np.linalg.norm(positions - positions[:, [column]], axis=-1), axis=0)
     distances[column] = np.nan
@@ -35,18 +35,19 @@ def path_in_hand(positions: Floats, column: int, at: int) -> Floats | None:
     near = near[np.argsort(distances[near], kind="stable")[:NEIGHBOURS]]
     before = positions[:, near]
     after = np.broadcast_to(before[at], before.shape)
-    off = np.linalg.norm(after - _moved(before, after, np.ones(before.shape[:2]), before), axis=-1)
-    inliers = (off <= OUTLIER * np.median(off, axis=1, keepdims=True)).astype(float)
+    deviations = np.linalg.norm(after - _moved(before, after, np.ones(before.shape[:2]), before), axis=-1)
+    inliers = (deviations <= OUTLIER * np.median(deviations, axis=1, keepdims=True)).astype(float)
     return _moved(before, after, inliers, positions[:, [column]])[:, 0]
 
 
 def _moved(before: Floats, after: Floats, weights: Floats, points: Floats) -> Floats:
-    """Return points (W, N, 3) m moved as points before (W, K, 3) are to those after, by weights (W, K).
+    """Return points (W, N, 3) m moved by the motion from points before (W, K, 3) to points after, weighted by weights
+    (W, K).
 
     The least-squares rigid motion, Kabsch 1976, with a weight against rotation.
     """
-    share = (weights / weights.sum(axis=1, keepdims=True))[..., None]
-    start, end = ((share * positions).sum(axis=1, keepdims=True) for positions in (before, after))
-    moments = (share * (after - end)).swapaxes(1, 2) @ (before - start) + REST_M**2 * np.eye(3)
+    normalised = (weights / weights.sum(axis=1, keepdims=True))[..., None]
+    start, end = ((normalised * positions).sum(axis=1, keepdims=True) for positions in (before, after))
+    moments = (normalised * (after - end)).swapaxes(1, 2) @ (before - start) + REST_M**2 * np.eye(3)
     moved: Floats = (points - start) @ rot.nearest_rotation(moments).swapaxes(1, 2) + end
     return moved

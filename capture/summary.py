@@ -12,7 +12,8 @@ MAX_LABEL_WIDTH = 40
 
 
 def summary(markers: Markers) -> dict[str, Any]:
-    """JSON-ready facts: source, format, rate (Hz), unit, frames, duration (s), timecode, warnings, gaps of each label.
+    """Return JSON-ready facts: source, format, rate (Hz), unit, frames, duration (s), timecode, warnings, gaps of each
+    label.
 
     A gap is a run of frames in which the marker is not seen, at the start and end too.
     """

@@ -36,7 +36,7 @@ def clean_timestamps(times: Floats | None, rate: float | None, frames: int, sour
     """Strictly increasing times, and the rate measured from them.
 
     times: (F,) in s, or None; rate: nominal, in Hz, or None. Frames without a valid time are dropped, and as few others
-    as make the rest increase. Raises CaptureError if no frame has a time and there is no rate.
+    as possible so that the rest increase. Raises CaptureError if no frame has a time and there is no rate.
     """
     if rate is not None and not 0 < rate <= MAX_RATE_HZ:
         rate = None
@@ -72,7 +72,8 @@ def _from_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) 
 
 
 def _longest_increasing(values: Floats) -> NDArray[np.intp]:
-    """(K,) indices of the longest strictly increasing subsequence: an outlier costs one frame, not all after it."""
+    """Return (K,) indices of the longest strictly increasing subsequence: an outlier costs one frame, not all
+    after it."""
     if (np.diff(values) > 0).all():
         return np.arange(len(values))
     tails: list[float] = []
@@ -100,7 +101,7 @@ def _dropped_frames_warning(frames: int, frame_indices: NDArray[np.intp], times:
 
 
 def _snapped_to_grid(times: Floats, rate: float | None) -> Floats:
-    """Times snapped back to the nominal grid if they are that grid rounded to 2 to 6 decimals; others unchanged.
+    """Return times snapped back to the nominal grid if they are that grid rounded to 2 to 6 decimals; others unchanged.
 
     A 60 Hz file written with three decimals has steps of 16 and 17 ms, which a filter would mistake for motion.
     """
@@ -119,7 +120,8 @@ def _snapped_to_grid(times: Floats, rate: float | None) -> Floats:
 
 
 def _without_jumps(times: Floats, rate: float | None) -> tuple[Floats, tuple[str, ...]]:
-    """Times in which each step of more than MAX_STEP_S is replaced by the usual step, and a warning about them."""
+    """Return times in which each step of more than MAX_STEP_S is replaced by the usual step, and a warning about
+    them."""
     steps = np.diff(times)
     jumps = np.flatnonzero(steps > MAX_STEP_S)
     if not len(jumps):
@@ -136,7 +138,8 @@ def _without_jumps(times: Floats, rate: float | None) -> tuple[Floats, tuple[str
 
 
 def _measured_rate(times: Floats) -> float:
-    """Frames per second, measured over the steps between consecutive frames; steps over lost frames are left out."""
+    """Return frames per second, measured over the steps between consecutive frames; steps over lost frames are left
+    out."""
     steps = np.diff(times)
     usual = float(np.median(steps))
     near = steps[steps < 1.5 * usual]

@@ -45,7 +45,7 @@ EPILOG = (
     "3 a take that was saved but meets a condition of --fail-on, or takes of a farm that failed."
 )
 JOINTS_SUFFIX = ".npz"
-"""Suffix of --out with which joints are written instead of a Blender file."""
+"""Suffix of --out for joints instead of a Blender file."""
 Solved = tuple[dict[str, Any], Sequence[Outcome]]
 """The report of a take, and the outcomes of its conditions."""
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
@@ -109,7 +109,7 @@ def _info(options: argparse.Namespace) -> None:
     if options.save_markers is not None:
         write_json(options.save_markers, marker_map)
     if options.json:
-        # ASCII alone: other characters may be a terminal's controls, or missing in the output's encoding.
+        # ASCII only: other characters may be control characters, or missing in the output's encoding.
         print(json.dumps(facts, indent=2))
     else:
         say(f"{as_text(facts)}\n{hands_text(facts)}")

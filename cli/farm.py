@@ -22,7 +22,7 @@ PAGE_NAME = "summary.html"
 USUAL_OUTPUTS = ("joints", "evidence", "report", "html")
 MAX_WORKERS = 1000
 MIN_MEMORY_GB, MAX_MEMORY_GB = 0.3, 100_000.0
-"""A worker that has done nothing takes 0.15 GB."""
+"""An idle worker takes 0.15 GB."""
 
 
 def add_farm(parser: argparse.ArgumentParser) -> None:
@@ -75,13 +75,16 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
 
 
 def farm(options: argparse.Namespace) -> None:
-    """Solve the takes. Raises KnuckleError if the run cannot begin or go on, TakeFailedError if takes have failed."""
+    """Solve the takes.
+
+    Raises KnuckleError if the run cannot start or continue, TakeFailedError if takes have failed.
+    """
     settings = _settings(options)
     orders = read_orders(options.takes, options.recipe, options.rig, Path(settings.out))
     workers = options.workers or min(cores(), len(orders))
     local = cluster.LocalChoices(workers, options.memory, options.dashboard)
     opened = cluster.local_cluster(local) if options.scheduler is None else cluster.remote_cluster(options.scheduler)
-    # The cluster starts first, so that without one nothing is written. It also stops first.
+    # The cluster starts first, so that nothing is written if it cannot start. It also stops first.
     with exiting_on_signals(), ExitStack() as locks, opened as (found, dashboard):
         locks.enter_context(locked_folder(Path(settings.out), settings.run))
         if options.dashboard:
@@ -93,8 +96,8 @@ def farm(options: argparse.Namespace) -> None:
                 progress.add(done, found.count(), run.unmeasured)
         except SchedulerLostError as lost:
             raise SchedulerLostError(
-                f"{options.scheduler or 'this machine'}: {lost}; {len(rows)} of {len(orders)} takes came back, what "
-                "is finished is kept: start the command again to go on"
+                f"{options.scheduler or 'this machine'}: {lost}; {len(rows)} of {len(orders)} takes are "
+                "finished and kept: start the command again to continue"
             ) from lost
         finally:
             progress.end()
@@ -119,7 +122,7 @@ def _settings(options: argparse.Namespace) -> FarmSettings:
 def _write_summary(
     settings: FarmSettings, orders: tuple[TakeOrder, ...], rows: list[TakeRow], run: FarmRun, seconds: float
 ) -> None:
-    """Write the page and the figures. Takes that this run has not reached are those that earlier runs solved."""
+    """Write the page and the figures. Takes not in this run were solved by earlier runs."""
     out = Path(settings.out)
     reached = {row.name for row in rows}
     left = [kept_row(order, settings) for order in orders if order.name not in reached]

@@ -1,4 +1,4 @@
-"""Progress of a run over many takes: a bar on a terminal, otherwise a line now and then."""
+"""Progress of a run over many takes: a bar on a terminal, otherwise a line every LINE_SECONDS."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ from ..errors import printable
 from ..farm.take_rows import TakeRow
 
 LINE_SECONDS = 30.0
-"""s between two lines where there is no terminal."""
+"""s between two lines without a terminal."""
 BAR_SECONDS = 0.2
 """s between two drawings of the bar."""
 BAR = 30
@@ -31,7 +31,7 @@ class FarmProgress:
     def add(self, rows: Iterable[TakeRow], workers: int, unmeasured: int) -> None:
         """Count rows, and report the progress if it is time to.
 
-        workers, unmeasured: how many workers there are now, and performers that are still to be measured.
+        workers, unmeasured: current number of workers, and of performers to be measured.
         """
         for row in rows:
             self._done += 1
@@ -47,7 +47,7 @@ class FarmProgress:
             self._draw(workers, unmeasured)
 
     def end(self) -> None:
-        """Take the bar off the terminal."""
+        """Erase the bar from the terminal."""
         if self._terminal:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
@@ -56,8 +56,8 @@ class FarmProgress:
         if not self._terminal:
             self._print(line)
             return
-        share = self._done / self._takes
-        bar = f"[{'=' * round(BAR * share):<{BAR}}] {100 * share:3.0f} %"
+        fraction = self._done / self._takes
+        bar = f"[{'=' * round(BAR * fraction):<{BAR}}] {100 * fraction:3.0f} %"
         print(f"\r\033[K{bar} {printable(line)}", end="", file=sys.stderr, flush=True)
 
     def _line(self, workers: int, unmeasured: int) -> str:

@@ -388,9 +388,9 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
 def _transform(options: argparse.Namespace, base: CaptureTransform) -> CaptureTransform:
     """Return the transform that the options describe. Raises RecipeError."""
     stated: dict[str, Any] = {name: getattr(options, name, None) for name in ("location", "rotation", "scale")}
-    given = {name: value for name, value in stated.items() if value is not None}
-    given |= {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
-    return replace(base, **given)
+    present = {name: value for name, value in stated.items() if value is not None}
+    present |= {name: tuple(value) for name, value in present.items() if isinstance(value, list)}
+    return replace(base, **present)
 
 
 def recipe_of(options: argparse.Namespace) -> Recipe:

@@ -9,8 +9,8 @@ from typing import Any
 from ..errors import printable
 from ..hand.generators import Result, Steps, run_to_end
 
-MAX_TOLD = 5
-"""Problems in the summary of a report; the report has more."""
+MAX_LISTED = 5
+"""Maximum number of problems in the summary; the report may list more."""
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def run_with_progress(work: Steps[Result], update_progress: Callable[[float, str
 
 
 def report_text(report: dict[str, Any], out: Path) -> str:
-    """Summary of the report for a terminal."""
+    """Return a summary of the report for a terminal."""
     frames = f"{report['frames']} frame{'' if report['frames'] == 1 else 's'}"
     lines = [f"{out}: {frames} at {report['rate']:g} Hz, {report['marker_set']['name']}"]
     for side, hand in report["hands"].items():
@@ -66,14 +66,15 @@ def report_text(report: dict[str, Any], out: Path) -> str:
     if problems:
         lines.append(f"  {len(problems)} problem{'s' if len(problems) > 1 else ''}, worst first:")
     lines += [
-        f"    {problem['hand']} hand, frame {problem['worst']}: {problem['reason']}" for problem in problems[:MAX_TOLD]
+        f"    {problem['hand']} hand, frame {problem['worst']}: {problem['reason']}"
+        for problem in problems[:MAX_LISTED]
     ]
     lines += [f"  note: {warning}" for warning in report["warnings"]]
     return "\n".join(lines)
 
 
 def tip_facts(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
-    """JSON-ready: hand -> label -> joint and confidence, for hands with only fingertips recognised."""
+    """Return hand -> label -> joint and confidence, JSON-ready, for hands with only fingertips recognised."""
     return {
         hand: {
             label: {"joint": tip, "confidence": round(confidence, 3)} for label, (tip, confidence) in hand_tips.items()

@@ -34,7 +34,7 @@ def add_review(parser: argparse.ArgumentParser) -> None:
 
 
 def review(options: argparse.Namespace) -> None:
-    """Write the page. Raises KnuckleError, and then nothing is written."""
+    """Write the page. Raises KnuckleError, in which case nothing is written."""
     inputs = [path for path in (options.take, options.other) if path is not None]
     expect_writable(options.html, ".html", unlike=inputs)
     expect_replaceable([options.html], options.force)

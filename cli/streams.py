@@ -82,7 +82,7 @@ def devices(_options: argparse.Namespace) -> None:
 
 
 def listen(options: argparse.Namespace) -> None:
-    """Print the frames that arrive from a device, until the time is over or Ctrl-C is pressed."""
+    """Print the frames from a device, until the time is over or Ctrl-C is pressed."""
     if options.seconds is not None and not options.seconds > 0:
         raise StreamError(f"seconds are {options.seconds:g}, expected more than 0")
     device = DEVICES[options.device]
@@ -154,7 +154,7 @@ def _print_state(receiver: Receiver, points: bool) -> None:
 
 
 def _frame_lines(frame: Frame, points: bool) -> list[str]:
-    """Lines that describe a frame; `points` adds all positions."""
+    """Return lines that describe a frame; `points` adds all positions."""
     seen = np.all(np.isfinite(frame.positions), axis=1)
     hands = dict.fromkeys(name.rpartition(":")[0] for name in frame.names)
     lines = [f"  timecode {frame.timecode}"] if frame.timecode else []

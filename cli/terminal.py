@@ -14,7 +14,7 @@ from ..errors import KnuckleError, printable
 from ..files import FileError
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells."""
 
 
 FAILED = 3
@@ -22,7 +22,7 @@ FAILED = 3
 
 
 class TakeFailedError(KnuckleError):
-    """Takes that were saved and do not meet the conditions, or failed among others."""
+    """Saved takes do not meet the conditions, or some of several takes failed."""
 
 
 def say(text: str) -> None:
@@ -47,10 +47,11 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
 
 @contextmanager
 def holding_interrupts() -> Iterator[None]:
-    """Hold Ctrl-C back until the end: Blender swallows it while it starts, and then crashes, hangs or goes on."""
+    """Delay Ctrl-C until the end: while Blender starts, it discards the signal, and then crashes, hangs or
+    continues."""
     before, signals = signal.getsignal(signal.SIGINT), list[int]()
     if before is None or threading.current_thread() is not threading.main_thread():
-        # Blender's program has a handler of its own, which Python could not restore; other threads get no signals.
+        # Blender's program has its own handler, which Python could not restore; other threads get no signals.
         yield
         return
     signal.signal(signal.SIGINT, lambda number, frame: signals.append(number))
@@ -64,7 +65,7 @@ def holding_interrupts() -> Iterator[None]:
 
 @contextmanager
 def exiting_on_signals() -> Iterator[None]:
-    """Let SIGTERM and a closed terminal end the command like Ctrl-C, so that the programs it has started end, too."""
+    """Let SIGTERM and a closed terminal end the command like Ctrl-C, so that the programs that it started end, too."""
     if threading.current_thread() is not threading.main_thread():
         yield  # other threads get no signals
         return
@@ -121,9 +122,9 @@ def _report(sentence: str) -> None:
 
 
 def exit_at_once(status: int) -> NoReturn:
-    """End the process without Blender's own end: 4.5 may wait there forever for a thread that closes sound devices.
+    """End the process without Blender's shutdown, in which 4.5 may wait forever for a thread that closes sound devices.
 
-    What Python does at its end, such as deleting temporary folders, is done.
+    Python's own shutdown, such as deleting temporary folders, still runs.
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -133,9 +134,9 @@ def exit_at_once(status: int) -> NoReturn:
 
 
 def _open_closed_streams() -> None:
-    """Give streams that the shell closed (`>&-`) the null device.
+    """Connect streams that the shell closed (`>&-`) to the null device.
 
-    Otherwise the next file to be opened would get their descriptors, and Blender's messages with them.
+    Otherwise the next opened file would get their descriptors, and with them Blender's messages.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

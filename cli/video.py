@@ -44,5 +44,5 @@ def _tracked(options: argparse.Namespace) -> CameraVideo:
         with exiting_on_signals(), progress_bar() as update_progress:
             return run_with_progress(work, update_progress)
     finally:
-        # Ends the browser, however this ends.
+        # Ends the browser in any case.
         work.close()

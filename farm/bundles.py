@@ -1,4 +1,5 @@
-"""Bundle takes for workers: long ones first and alone, short ones together, so that all workers end together."""
+"""Bundle takes for workers: long ones first and alone, short ones together, so that all workers finish at about the
+same time."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,7 +8,8 @@ from dataclasses import dataclass
 from .take_orders import TakeOrder
 
 BUNDLES_PER_WORKER = 12
-"""Minimum number of bundles of equal work: the others wait for the last one for a twelfth of a worker's share."""
+"""Minimum number of bundles per worker. With so many, workers idle at the end for at most about a twelfth of their
+time."""
 MAX_BUNDLE = 32
 """Maximum number of takes in a bundle, and so of takes to repeat if a worker dies; takes that it finished are kept."""
 TAKE_BYTES = 200_000
@@ -22,12 +24,12 @@ class Bundle:
 
     @property
     def performer(self) -> str:
-        """The performer who has to be measured first, the same of all; empty if there is none."""
+        """The performer of all takes, who must be measured first; empty if there is none."""
         return self.orders[0].performer
 
     @property
     def cost(self) -> int:
-        """Its cost relative to others."""
+        """Relative cost of the bundle."""
         return sum(map(cost_of, self.orders))
 
 
@@ -42,13 +44,13 @@ def bundles_of(orders: Iterable[TakeOrder], workers: int) -> tuple[Bundle, ...]:
     for order in sorted(orders, key=lambda order: (-cost_of(order), order.name)):
         by_performer[order.performer].append(order)
     whole = sum(cost_of(order) for group in by_performer.values() for order in group)
-    share = whole / (max(workers, 1) * BUNDLES_PER_WORKER)
+    target_cost = whole / (max(workers, 1) * BUNDLES_PER_WORKER)
     found: list[Bundle] = []
     for group in by_performer.values():
         bundle: list[TakeOrder] = []
         cost = 0
         for order in group:
-            if bundle and (cost + cost_of(order) > share or len(bundle) == MAX_BUNDLE):
+            if bundle and (cost + cost_of(order) > target_cost or len(bundle) == MAX_BUNDLE):
                 found.append(Bundle(tuple(bundle)))
                 bundle, cost = [], 0
             bundle.append(order)

@@ -1,4 +1,4 @@
-"""The cluster: dask's own on this machine, or a studio's by its scheduler's address. Only here dask is imported."""
+"""The cluster: dask's own on this machine, or a studio's by its scheduler's address. Only this module imports dask."""
 
 import logging
 import time
@@ -11,19 +11,19 @@ from typing import Any
 from .run import FarmError, SchedulerLostError, Workers
 
 CONNECT_SECONDS = 10
-"""s until a scheduler has to answer."""
+"""s, maximum time for a scheduler to answer."""
 COUNT_SECONDS = 1.0
-"""s between two questions how many workers there are."""
+"""s between two queries for the number of workers."""
 LOCAL_PATIENCE = 120.0
-"""s without any worker on this machine after which the run ends; a studio's cluster may wait for machines."""
+"""s without any worker on this machine after which the run ends. On a studio's cluster, a run may wait for machines."""
 DASHBOARD = "127.0.0.1:8787"
 ANY_LOCAL_PORT = "127.0.0.1:0"
-"""For dask's own pages, which its processes serve in any case: no other machine sees them."""
+"""Address of dask's own pages, which its processes always serve: no other machine can access them."""
 ALLOWED_FAILURES = 2
-"""Workers that may die with a task before it is given up, not counting the last."""
+"""Number of times that a worker may die with a task before the task is given up, not counting the last."""
 LOCAL_SETTINGS = {
     "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
-    # A worker beyond its memory is renewed. It neither pauses, for it would wait forever, nor writes to the disk.
+    # A worker that exceeds its memory is restarted. It neither pauses, since it would wait forever, nor spills to disk.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
@@ -33,7 +33,8 @@ LOCAL_SETTINGS = {
 LOGGERS = ("distributed", "distributed.client", "bokeh", "tornado", "tornado.application")
 """Logs of dask, which are kept off the terminal: rows and error messages contain what matters."""
 NAMED_PACKAGES = ("distributed", "dask", "knuckle")
-"""Packages that must have the same version in scheduler, workers and command: a scheduler reads what it passes on."""
+"""Packages that must have the same version in scheduler, workers and command, since a scheduler deserialises what it
+passes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def remote_cluster(address: str) -> Iterator[tuple[Workers, str]]:
 
 
 def check_versions(found: Mapping[str, Any], address: str) -> None:
-    """Check what `Client.get_versions` has found. Raises FarmError for another version of Python, dask or Knuckle."""
+    """Check the result of `Client.get_versions`. Raises FarmError for another version of Python, dask or Knuckle."""
     here = _versions(found["client"])
     workers = {f"the worker at {worker}": info for worker, info in (found.get("workers") or {}).items()}
     for who, info in {f"the scheduler at {address}": found["scheduler"], **workers}.items():
@@ -114,7 +115,7 @@ def check_versions(found: Mapping[str, Any], address: str) -> None:
 
 
 def _versions(info: Mapping[str, Any]) -> dict[str, str]:
-    """Return package -> version, and Python's without its last number, of one process."""
+    """Return package -> version of a process, and Python's version without its patch level."""
     packages = {name: str(info["packages"].get(name)) for name in NAMED_PACKAGES}
     return packages | {"Python": ".".join(str(info["packages"].get("python", "")).split(".")[:2])}
 

@@ -11,7 +11,7 @@ from .take_rows import TakeRow
 
 COLUMNS = tuple(each.name for each in fields(TakeRow) if each.name not in ("files", "heat"))
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A text that begins so is a formula to a spreadsheet."""
+"""First characters of texts that spreadsheets take for formulas."""
 
 
 def write_csv(path: Path, rows: Iterable[TakeRow]) -> None:

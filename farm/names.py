@@ -5,15 +5,15 @@ from pathlib import Path
 from ..errors import RecipeError
 
 FILES = frozenset({"take.json", "joints.npz", "evidence.npz", "report.html", "report.json", "take.blend", "error.txt"})
-"""Files of a take, beside which another take's folder may lie."""
+"""Suffixes of a take's files, which may be in the same folder as another take's folder."""
 MAX_NAME = 200
 """Characters of a name."""
 FORBIDDEN = frozenset('<>:"|?*\\')
-"""Characters that Windows has in no file's name."""
+"""Characters that Windows does not allow in file names."""
 DEVICES = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
 )
-"""Names that Windows keeps for itself."""
+"""Names that Windows reserves."""
 
 
 def check_name(name: str, where: str) -> str:

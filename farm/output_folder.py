@@ -1,4 +1,4 @@
-"""The output folder of a run: no other's files in it, and one run at a time."""
+"""The output folder of a run: it holds no other files, and only one run at a time writes to it."""
 
 import os
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ LOCK = "farm.lock"
 """Marks the folder of a run; it is locked while the run lasts."""
 
 LOCKED_BYTE = 2**20
-"""Windows locks bytes, and forbids to read them: this one is beyond the content."""
+"""The byte to lock on Windows, where locked bytes cannot be read: it is beyond the content."""
 
 
 @contextmanager
 def locked_folder(out: Path, run: str) -> Iterator[None]:
     """Make the folder, and lock it for a run of this process; files that a killed run left half written are deleted.
 
-    Workers that still work for an earlier run, on a cluster, find by `is_of_run` that it is over.
+    On a cluster, workers that still work for an earlier run learn from `is_of_run` that it has ended.
 
     Raises FileError if it cannot be written, holds other files than a run's, or another run goes on in it.
     """
@@ -33,7 +33,7 @@ def locked_folder(out: Path, run: str) -> Iterator[None]:
         raise FileError(f"{out}: cannot be written ({error.strerror})") from error
     try:
         if not _lock(descriptor):
-            raise FileError(f"{out}: another run writes there, expected another folder, or to wait for its end")
+            raise FileError(f"{out}: another run writes there, choose another folder or wait until it ends")
         delete_temporary(out)
         try:
             os.ftruncate(descriptor, 0)

@@ -1,4 +1,5 @@
-"""A run over many takes: work goes to the workers in the order of its cost, a few bundles ahead, and rows come back."""
+"""A run over many takes: bundles are sent to the workers in the order of their cost, a few ahead, and rows are
+returned."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -13,12 +14,13 @@ from .tasks import PERFORMER_FILE, FarmSettings, measure_performer, solve_bundle
 
 BUNDLES_AHEAD = 3
 """Bundles for each worker that the scheduler has: enough that none waits, and few enough for any number of takes."""
-MEASURED_ON = 3
-"""Takes on which a performer is tried to be measured, one after another."""
-CUT_FOR = 32
-"""Workers for which bundles are cut at least: a cluster may begin with none, and a bundle more costs milliseconds."""
+MAX_MEASURING_TRIALS = 3
+"""Maximum number of takes on which measuring a performer is tried, one after another."""
+MIN_WORKERS_TO_PLAN = 32
+"""Minimum number of workers for which bundles are made: a cluster may start with none, and an extra bundle costs only
+milliseconds."""
 TICK = 0.5
-"""s between two looks at the cluster while nothing comes back."""
+"""s between two checks of the cluster while no results arrive."""
 
 
 class FarmError(KnuckleError):
@@ -46,7 +48,7 @@ class FarmRun:
 
     def __init__(self, orders: tuple[TakeOrder, ...], settings: FarmSettings, workers: Workers) -> None:
         self.settings, self.workers = settings, workers
-        self.waiting = list(bundles_of(orders, max(workers.count(), CUT_FOR)))
+        self.waiting = list(bundles_of(orders, max(workers.count(), MIN_WORKERS_TO_PLAN)))
         self.measuring = _to_measure(orders, settings)
         self.running: dict[Future[Any], Bundle | tuple[TakeOrder, ...]] = {}
         self.notes: dict[str, str] = {}
@@ -59,7 +61,7 @@ class FarmRun:
         return len(self._unmeasured)
 
     def rows(self) -> Iterator[tuple[TakeRow, ...]]:
-        """Yield the rows of takes as they come, and nothing now and then while none does.
+        """Yield the rows of takes as they arrive, and an empty list now and then while none does.
 
         Raises SchedulerLostError if the cluster is lost, WorkerError if its workers cannot do this work.
         """
@@ -74,19 +76,19 @@ class FarmRun:
 
     def _submit(self) -> None:
         """Give the scheduler work until it has enough: performers first, then bundles whose performer is known."""
-        most = BUNDLES_AHEAD * max(self.workers.count(), 1)
-        while self.measuring and len(self.running) < most:
+        max_bundles = BUNDLES_AHEAD * max(self.workers.count(), 1)
+        while self.measuring and len(self.running) < max_bundles:
             candidates = self.measuring.pop(0)
             self.running[self.workers.executor.submit(measure_performer, candidates[0], self.settings)] = candidates
         ready = (bundle for bundle in self.waiting if bundle.performer not in self._unmeasured)
-        chosen = [bundle for bundle, _ in zip(ready, range(most - len(self.running)), strict=False)]
+        chosen = [bundle for bundle, _ in zip(ready, range(max_bundles - len(self.running)), strict=False)]
         for bundle in chosen:
             self.waiting.remove(bundle)
             orders = tuple(map(self._measured, bundle.orders))
             self.running[self.workers.executor.submit(solve_bundle, orders, self.settings)] = bundle
 
     def _measured(self, order: TakeOrder) -> TakeOrder:
-        """Return an order with its performer's measurements, if they could be made."""
+        """Return an order with its performer's measurements, if measuring succeeded."""
         if not order.performer or order.performer in self.notes:
             return order
         path = self.settings.performer_folder(order.performer) / PERFORMER_FILE
@@ -106,7 +108,8 @@ class FarmRun:
         if error is None:
             return tuple(future.result())
         if len(work.orders) > 1:
-            # One of them kills workers: alone, each is judged by itself, and those that were finished are known.
+            # One of the takes kills workers: try each alone. Takes that were finished have a record and are not solved
+            # again.
             self.waiting[:0] = [Bundle((order,)) for order in work.orders]
             return ()
         (order,) = work.orders
@@ -114,7 +117,7 @@ class FarmRun:
         return (TakeRow(order.name, order.capture, "failed", problem),)
 
     def _note_measuring(self, candidates: tuple[TakeOrder, ...], problem: str) -> None:
-        """Go on after a performer was measured on the first of some takes, or could not be."""
+        """Continue after a performer was measured on the first of the candidate takes, or could not be."""
         performer = candidates[0].performer
         if problem and len(candidates) > 1:
             self.measuring.append(candidates[1:])
@@ -135,7 +138,7 @@ def _error_of_all_workers(error: BaseException) -> KnuckleError:
 def _to_measure(orders: tuple[TakeOrder, ...], settings: FarmSettings) -> list[tuple[TakeOrder, ...]]:
     """Return the takes on which each performer is measured, in the order in which they are tried.
 
-    The take on which the performer was measured by an earlier run comes first, for all takes would change with another;
+    The take on which an earlier run measured the performer comes first, since all takes would change with another one;
     then the largest.
     """
     takes: dict[str, list[TakeOrder]] = {}
@@ -147,5 +150,5 @@ def _to_measure(orders: tuple[TakeOrder, ...], settings: FarmSettings) -> list[t
         known = read_record(settings.performer_folder(performer))
         measured = known.row.capture if known is not None else ""
         ranked = sorted(theirs, key=lambda order: (order.capture != measured, -cost_of(order), order.name))
-        found.append(tuple(ranked[:MEASURED_ON]))
+        found.append(tuple(ranked[:MAX_MEASURING_TRIALS]))
     return sorted(found, key=lambda candidates: -cost_of(candidates[0]))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from ..pipeline.evidence.heat import LEVEL_HEIGHTS, NEAR
+from ..pipeline.evidence.heat import LEVEL_HEIGHTS, NEAR_LEVEL
 from ..pipeline.report_page.html import Html, cut, document, element, joined
 from ..pipeline.report_page.page import ASSETS
 from ..pipeline.report_page.problem_list import level_of
@@ -13,7 +13,7 @@ from .take_rows import TakeRow
 from .tasks import FILE_NAMES, TAKES
 
 MAX_ROWS = 2000
-"""Takes on the page, the worst; the figures hold all."""
+"""Maximum number of takes on the page, the worst ones; the figures contain all."""
 MAX_SENTENCE = 600
 HEADS = (
     *("Take", "Over time", "Worst", "Problems", "Mean, mm", "p99, mm", "Max, mm", "Predicted", "At limits"),
@@ -31,7 +31,7 @@ class RunFacts:
     version: str
     """Knuckle's."""
     listed: int
-    """Takes that were ordered; there may be fewer rows if a run has ended early."""
+    """Number of ordered takes; there are fewer rows if a run ended early."""
     seconds: float
     """s that it took."""
     notes: tuple[str, ...] = ()
@@ -114,7 +114,10 @@ def _row(row: TakeRow) -> Html:
             _number(value, f"{value:.2f}" if value is not None else "–")
             for value in (row.mean_mm, row.p99_mm, row.max_mm)
         ),
-        *(_number(share, f"{share:.1%}" if share is not None else "–") for share in (row.predicted, row.at_limit)),
+        *(
+            _number(fraction, f"{fraction:.1%}" if fraction is not None else "–")
+            for fraction in (row.predicted, row.at_limit)
+        ),
         _number(row.depth_mm, f"{row.depth_mm:.1f}" if row.depth_mm is not None else "–"),
         _number(row.frames, f"{row.frames:,}"),
         _number(row.seconds, f"{row.seconds:.1f}"),
@@ -151,13 +154,13 @@ def _strip(row: TakeRow) -> Html:
     """Return a take's heat over time as a small drawing, its columns as wide as the others'."""
     count = max(len(row.heat), 1)
     bars = []
-    for level in range(NEAR, len(LEVEL_HEIGHTS)):
+    for level in range(NEAR_LEVEL, len(LEVEL_HEIGHTS)):
         high = BAR_HEIGHTS[level]
         path = "".join(
             f"M{column} {BASE}v{-high}h1v{high}z" for column, cell in enumerate(row.heat) if cell == str(level)
         )
         bars.append(element("path", d=path, class_=f"level{level}") if path else None)
-    bad = sum(int(cell) > NEAR for cell in row.heat) / count
+    bad = sum(int(cell) > NEAR_LEVEL for cell in row.heat) / count
     return element(
         "svg",
         joined(*bars),

@@ -30,7 +30,7 @@ class TakeOrder:
     capture: str
     """An absolute path, as the workers see it."""
     size: int
-    """Bytes of the capture, by which work is shared out."""
+    """Size of the capture in bytes, by which work is distributed."""
     recipe: dict[str, Any] = field(default_factory=dict)
     """A recipe as JSON, without the capture; other takes may share it. Empty if there is a problem."""
     performer: str = ""
@@ -140,7 +140,7 @@ class _RecipeReader:
 
     def _read(self, path: Path | None, rig: str) -> dict[str, Any]:
         data = {} if path is None else recipes.read_json(path)
-        # Of a recipe that was kept with a take, the capture is that take's.
+        # A recipe stored with a take names that take's capture: replace it.
         recipe = recipes.from_dict(data | {"capture": ""} if isinstance(data, dict) else data, str(path))
         rig = rig or recipe.rig
         recipe = replace(recipe, rig=rig if rig == "default" else str(absolute(Path(rig))))
@@ -166,7 +166,10 @@ def _order(listed: ListedTake, reader: _RecipeReader) -> TakeOrder:
 
 
 def absolute(path: Path) -> Path:
-    """Return a path as workers find it, wherever they were started; links are kept, for machines may differ in them."""
+    """Return an absolute path, independent of the folder in which workers start.
+
+    Links are kept, since they may differ between machines.
+    """
     return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
 
 

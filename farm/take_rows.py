@@ -74,7 +74,7 @@ def row_of(take: ReviewedTake, capture: str, performer: str) -> TakeRow:
     """Return the row of a solved take, as yet without files."""
     figures = figures_of_take(take)
     worst = take.problems[0] if take.problems else None
-    mean, p95, p99, most = (round(float(value), 3) if np.isfinite(value) else None for value in figures.errors)
+    mean, p95, p99, maximum = (round(float(value), 3) if np.isfinite(value) else None for value in figures.errors)
     warnings = take.report.get("warnings")
     return TakeRow(
         take.name,
@@ -87,7 +87,7 @@ def row_of(take: ReviewedTake, capture: str, performer: str) -> TakeRow:
         mean_mm=mean,
         p95_mm=p95,
         p99_mm=p99,
-        max_mm=most,
+        max_mm=maximum,
         predicted=round(figures.predicted, 4),
         at_limit=round(figures.at_limit, 4),
         depth_mm=round(figures.depth, 2),
@@ -122,7 +122,7 @@ class TakeRecord:
         return (json.dumps(asdict(self)) + "\n").encode()
 
     def whole(self, folder: Path) -> dict[str, int]:
-        """Return the sizes of those of its files that are still there as they were written."""
+        """Return the sizes of those files that are still as they were written."""
         return {name: size for name, size in self.sizes.items() if _size(folder / name) == size}
 
 

@@ -1,7 +1,7 @@
 """The tasks of workers: solve a bundle of takes, and measure a performer. Blender is started once, when it is needed.
 
-A bundle may be started twice, because a worker that dies leaves its bundle to another: what was finished is known by
-its record and is not done again.
+A bundle may be started twice, because another worker takes over the bundle of one that dies. Finished takes have a
+record and are not solved again.
 """
 
 import atexit
@@ -71,7 +71,7 @@ class FarmSettings:
     version: str
     """Knuckle's, of the command."""
     run: str = ""
-    """Differs from run to run."""
+    """Unique id of the run."""
 
     @property
     def file_names(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class FarmSettings:
 
 
 class WorkerError(KnuckleError):
-    """A worker that cannot work for this command."""
+    """Raised by a worker that cannot work for this command."""
 
 
 def solve_bundle(orders: tuple[TakeOrder, ...], settings: FarmSettings) -> tuple[TakeRow, ...]:
@@ -143,7 +143,7 @@ def _expect_run(settings: FarmSettings) -> None:
 
 
 def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
-    """Solve a take unless it is there already; its row reports any error."""
+    """Solve a take unless it is already solved; its row reports any error."""
     folder, failed = settings.folder(order), TakeRow(order.name, order.capture, "failed")
     if order.problem:
         return replace(failed, problem=order.problem)
@@ -153,7 +153,7 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
         key = take_key(inputs, order.recipe, [settings.version, str(settings.pictures)])
         known = read_record(folder)
         if known is not None and known.key == key and {*settings.file_names} <= {*known.whole(folder)}:
-            # Solved in this run, if another worker finished it and died before it reported.
+            # Another worker may have solved it in this run, and died before it reported.
             state: State = "solved" if known.run == settings.run else "unchanged"
             return replace(known.row, name=order.name, capture=order.capture, state=state)
         return _solve_again(order, settings, key, known)
@@ -168,7 +168,7 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
 
 
 def _solve_again(order: TakeOrder, settings: FarmSettings, key: str, known: TakeRecord | None) -> TakeRow:
-    """Solve a take and write its files; known: the record of those that are there."""
+    """Solve a take and write its files; known: the record of the existing files."""
     started, recipe = time.perf_counter(), _recipe(order)
     if order.performer_file:
         recipe = replace(recipe, performer=recipes.read_json(order.performer_file))
@@ -190,7 +190,7 @@ def _write_solved(
     folder = settings.folder(order)
     assert solved.reviewed is not None
     row = row_of(solved.reviewed, order.capture, order.performer or Path(order.performer_file).stem)
-    # Files that were written earlier from the same inputs stay; those of other inputs would be taken for this take's.
+    # Keep files that were written earlier from the same inputs; files of other inputs would be taken for this take's.
     same = known.whole(folder) if known is not None and known.key == key else {}
     others = [name for name in FILE_NAMES.values() if name not in {*settings.file_names, *same}]
 
@@ -224,7 +224,7 @@ def _recipe(order: TakeOrder) -> Recipe:
 def _recorded(folder: Path, key: str, run: str) -> Iterator[list[TakeRow]]:
     """Make a folder for files that are written in this block; then write the record of the row that it appends.
 
-    Whoever writes takes the old record away before the first file is replaced: files without one are written again.
+    The old record is removed before the first file is replaced, since files without a record are written again.
 
     Raises FileError if something cannot be written.
     """
@@ -242,7 +242,8 @@ def _recorded(folder: Path, key: str, run: str) -> Iterator[list[TakeRow]]:
 
 
 def _solved(recipe: Recipe, settings: FarmSettings, name: str, held: ExitStack) -> SolvedContent:
-    """Solve a take, with a .blend file also key it in Blender's module; files on the disk exist as long as `held`."""
+    """Solve a take, with a .blend file also key it in Blender's module; files on the disk exist as long as `held` is
+    open."""
     html = "html" in settings.outputs
     if "blend" not in settings.outputs and recipe.rig == "default":
         choices = SolveChoices(name, html=html, joints="joints" in settings.outputs, review=True)
@@ -269,7 +270,7 @@ def _solved(recipe: Recipe, settings: FarmSettings, name: str, held: ExitStack) 
 def _end_without_blender() -> None:
     """Let a worker that has started Blender's module end at once.
 
-    dask runs tasks in a thread, and Blender, which is started there, crashes when another thread ends it.
+    dask runs tasks in a thread. Blender is started there, and crashes if another thread ends it.
     """
     if "bpy" in sys.modules and threading.current_thread() is not threading.main_thread():
         atexit.unregister(_end_at_once)
@@ -286,7 +287,7 @@ def _keep_traceback(folder: Path) -> None:
         with written_whole(folder / TRACEBACK_FILE) as half:
             half.write_text(traceback.format_exc(), encoding="utf-8", errors="backslashreplace")
     except KnuckleError:
-        return  # the row says it all the same
+        return  # the row reports the error in any case
 
 
 def settings_of(out: Path, outputs: tuple[str, ...], *, pictures: bool) -> FarmSettings:

@@ -14,14 +14,15 @@ Bounds = tuple[float, float]
 WIDE_BOUNDS: Bounds = (-1.4, 1.4)
 """rad, for a digit's plane before the joint limits apply."""
 
-AHEAD_DISTANCE_M = 0.0001
-"""m. A fingertip right below its knuckle does not determine abduction. The digit's other joints then do; without them
-the finger points straight ahead."""
-UPRIGHT_DISTANCE_M = 0.012
-"""m. Collinear joints do not determine twist. The plane is then perpendicular to the palm, as in (3.8)."""
+ABDUCTION_PRIOR_M = 0.0001
+"""m, strength of the prior of zero abduction: a fingertip right below its knuckle does not determine abduction. The
+digit's other joints then do; without them the finger points straight ahead."""
+TWIST_PRIOR_M = 0.012
+"""m, strength of the prior of zero twist: collinear joints do not determine twist. The plane is then perpendicular to
+the palm, as in (3.8)."""
 ABDUCTION_SD_DEGREES, TWIST_SD_DEGREES = 8.0, 2.0
-"""Standard deviations in degrees of a bent finger's abduction and twist: in ten headset hands (npm handy-work) 2 to 5
-and 0.2 to 2.6, with more abduction in spread hands."""
+"""Standard deviations in degrees of a bent finger's abduction and twist. Ten headset hands (npm handy-work) have 2 to 5
+and 0.2 to 2.6; spread hands have more abduction."""
 END_WEIGHT = 100.0
 """Weight of the digit's end relative to its other points, which leaves it a tenth of their distance to the plane."""
 GAUSS_NEWTON_STEPS = 4
@@ -30,7 +31,7 @@ GAUSS_NEWTON_STEPS = 4
 def fit_plane(
     m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
-    """Fit a digit's plane to all points that are seen; to the end alone where no other is.
+    """Fit a digit's plane to its visible points, or to the end alone if no other point is visible.
 
     Args:
         m: functions for floats or for arrays.
@@ -51,7 +52,8 @@ def fit_inner_points(
     weights: list[N],
     limits: tuple[Bounds, Bounds],
 ) -> tuple[N, N]:
-    """Return `end_plane`, fitted to the end alone, or where other points have a weight the plane nearest to all."""
+    """Return the plane nearest to all points, or `end_plane`, which fits the end alone, where no other point has a
+    weight."""
     if len(points) == 1:
         return end_plane
     other_weight = weights[1]
@@ -67,10 +69,9 @@ def fit_inner_points(
 
 
 def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
-    """Abduction and twist of the plane through a digit's end, as far as the limits allow.
+    """Return abduction and twist of the plane through a digit's end, as far as the limits allow.
 
-    Twist takes the share of the lateral offset that it takes in real fingers, and more where abduction reaches its
-    limit.
+    Twist accounts for as much of the lateral offset as in real fingers, and for more where abduction is at its limit.
     """
     abduction_limits, twist_limits = limits
     x, y, z = tip
@@ -82,14 +83,14 @@ def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds
     across = x * x + y * y
     s = m.sqrt(m.where(across > k * k, across - k * k, 0.0)) * m.where(y < 0.0, -1.0, 1.0)
     unlimited = m.atan2(k * y - s * x, k * x + s * y)
-    unlimited = unlimited * (across / (across + AHEAD_DISTANCE_M * AHEAD_DISTANCE_M))
+    unlimited = unlimited * (across / (across + ABDUCTION_PRIOR_M * ABDUCTION_PRIOR_M))
     abduction = m.clip(unlimited, *abduction_limits)
     if can_twist:
         cos, sin = m.cos_sin(abduction)
         aside = x * cos + y * sin
         depth = m.where(z < 0.0, -z, z)
         twist_through_tip = m.clip(m.atan2(m.where(z < 0.0, -aside, aside), depth), *twist_limits)
-        twist = m.where((abduction == unlimited) | (depth <= UPRIGHT_DISTANCE_M), twist, twist_through_tip)
+        twist = m.where((abduction == unlimited) | (depth <= TWIST_PRIOR_M), twist, twist_through_tip)
     return abduction, twist
 
 
@@ -109,22 +110,22 @@ def likely_twist(m: NumberFunctions[N], tip: Point[N], limits: Bounds) -> N:
 def nearest_plane(
     m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
-    """Abduction and twist of the plane nearest to all points of a digit, within the limits.
+    """Return abduction and twist of the plane nearest to all points of a digit, within the limits.
 
     The first point is the digit's end and has a larger weight than the others. Regularisation draws the plane towards
     upright and straight ahead where the points leave it open.
 
     Minimises the weighted squared distances by Gauss-Newton steps, starting from the linear least-squares plane x + p y
     + q z = 0. Where a limit stops one angle, the other continues alone. Descending from that start, the result follows
-    the points continuously; of the two planes through the end alone, one would suddenly replace the other.
+    the points continuously. A choice between the two planes through the end would make it jump.
     """
     abduction_limits, twist_limits = limits
     xx, xy, xz, yy, yz, zz = _scatter(points, weights)
     determinant = yy * zz - yz * yz
     p, q = (yz * xz - zz * xy) / determinant, (yz * xy - yy * xz) / determinant
-    free = m.atan2(p, 1.0 + 0.0 * p)
-    abduction = m.clip(free, *abduction_limits)
-    zz = zz + _unreached(points[0], free - abduction)
+    unclipped = m.atan2(p, 1.0 + 0.0 * p)
+    abduction = m.clip(unclipped, *abduction_limits)
+    zz = zz + _unreached(points[0], unclipped - abduction)
     twist = m.clip(m.atan2(-q * m.cos_sin(abduction)[0], 1.0 + 0.0 * p), *twist_limits)
     for _ in range(GAUSS_NEWTON_STEPS):
         (ca, sa), (ct, st) = m.cos_sin(abduction), m.cos_sin(twist)
@@ -155,25 +156,26 @@ def nearest_plane(
 
 
 def _unreached(end: Point[N], beyond: N) -> N:
-    """Return what holds the twist upright where abduction would have to go beyond its limit, by so many rad; m².
+    """Return the stiffness (m²) that keeps the plane upright where abduction would exceed its limit by `beyond` rad.
 
-    The end is then beside every plane, and twist brings a straight digit's hardly nearer, but rotates from limit to
-    limit as the end passes from below the knuckle to above it. Nothing where abduction is within its limits.
+    No plane then reaches the end. Twist would hardly bring the plane of a straight digit nearer to it, and would jump
+    from limit to limit as the end passes from below the knuckle to above it. It is 0 where abduction is within its
+    limits.
     """
     x, y, _ = end
     return END_WEIGHT * beyond * beyond * (x * x + y * y)
 
 
 def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N]:
-    """Weighted second moments of the points, with the regularisation towards upright and straight ahead."""
+    """Return weighted second moments of the points, with the regularisation towards upright and straight ahead."""
     zero = 0.0 * weights[0]
     xx, xy, xz, yy, yz, zz = (
         zero,
         zero,
         zero,
-        zero + AHEAD_DISTANCE_M * AHEAD_DISTANCE_M,
+        zero + ABDUCTION_PRIOR_M * ABDUCTION_PRIOR_M,
         zero,
-        zero + UPRIGHT_DISTANCE_M * UPRIGHT_DISTANCE_M,
+        zero + TWIST_PRIOR_M * TWIST_PRIOR_M,
     )
     for index, ((x, y, z), weight) in enumerate(zip(points, weights, strict=True)):
         w = weight * END_WEIGHT if index == 0 else weight
@@ -184,7 +186,7 @@ def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N
 
 
 def fit_planes(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) -> tuple[Floats, Floats]:
-    """Abduction and twist (N,) rad of a digit's plane in N frames.
+    """Return abduction and twist (N,) rad of a digit's plane in N frames.
 
     Args:
         points: (N, S, 3) m, the digit's end first.
@@ -196,7 +198,8 @@ def fit_planes(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) -
 
 
 def plane_axes(abduction: Floats, twist: Floats) -> Floats:
-    """(N, 3, 3) axes of digit planes as rows: along the straight digit, towards the palm, and the plane's normal."""
+    """Return (N, 3, 3) axes of digit planes as rows: along the straight digit, towards the palm, and the plane's
+    normal."""
     ca, sa, ct, st = np.cos(abduction), np.sin(abduction), np.cos(twist), np.sin(twist)
     along = np.stack([-sa, ca, np.zeros_like(ca)], -1)
     palmwards = -np.stack([ca * st, sa * st, ct], -1)

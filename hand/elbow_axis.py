@@ -1,4 +1,4 @@
-"""The rest of a hand on its forearm, as the bends of the elbow show it where no rest pose does."""
+"""The rest rotation of a hand on its forearm, from the bends of the elbow, if no rest pose shows it."""
 
 from collections.abc import Mapping
 
@@ -11,23 +11,23 @@ from .joints import JOINTS, KNUCKLES, Side
 Floats = NDArray[np.float64]
 
 MIN_RANGE = np.deg2rad(20.0)
-"""rad by which an elbow must bend and straighten: the axis of one that stays bent is only nearly its plane's normal."""
+"""rad, minimum range of an elbow's bend. If an elbow stays bent, the normal of its plane is only roughly its axis."""
 RANGE_PERCENTILES = (5.0, 95.0)
-"""Percentiles of the bends between which that range is measured, so that a single frame does not make it."""
+"""Percentiles of the bends between which that range is measured, so that a single frame does not determine it."""
 MIN_AGREEMENT = 0.8
-"""Minimum length of the mean of the axes, relative to that of axes which are all the same in the upper arm."""
+"""Minimum length of the mean of the axes, relative to that of identical axes in the upper arm."""
 
 
 def resting_back(upper: Floats, arm: Floats, side: Side) -> Floats | None:
-    """Return where the back of a hand at rest on its forearm points, (F, 3); None if the elbow does not show it.
+    """Return the direction (F, 3) of the back of a hand at rest on its forearm; None if the elbow does not show it.
 
     A hand rests with its back up on an arm that is held to the side, and the elbow bends this arm to the front. So the
     back is the axis of the elbow, which does not move in the upper arm: the mean of the normals of the planes of upper
     arm and forearm, weighted by the sine of the bend, is taken for all frames.
 
-    upper: (F, 3, 3) axes of the upper arm's bone in the world, whatever it is at rest; mirrored and scaled ones, too.
-    arm: (F, 3, 3) the shoulder, the elbow and the wrist in the world. NaN comes back where two of them coincide or are
-        not known.
+    upper: (F, 3, 3) axes of the upper arm's bone in the world, for any rest rotation; they may be mirrored and scaled.
+    arm: (F, 3, 3) the shoulder, the elbow and the wrist in the world. The result is NaN where two of them coincide or
+    are unknown.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         upper = rot.orthonormal(upper)
@@ -51,7 +51,7 @@ def wrist_at_rest(upper: Floats, arm: Floats, hand: Mapping[str, Floats], wrist:
     """Return the rotation (F, 4) wxyz that a wrist would have if its hand rested on the forearm.
 
     NaN where `resting_back` is; None if the elbow does not show it, or if fewer than two fingers have an MCP joint.
-    upper, arm: see resting_back. hand: joint -> (F, 3), where it is in the world. wrist: (F, 4) wxyz, its rotation.
+    upper, arm: see resting_back. hand: joint -> (F, 3), its position in the world. wrist: (F, 4) wxyz, its rotation.
     """
     fingers = [hand[joint] for joint in KNUCKLES if joint in hand]
     back = resting_back(upper, arm, side) if len(fingers) > 1 else None
@@ -68,7 +68,7 @@ def wrist_at_rest(upper: Floats, arm: Floats, hand: Mapping[str, Floats], wrist:
 def hand_frames(hand: Floats, side: Side) -> Floats:
     """Return frames (F, 3, 3) of hands: +Y along the hand, +Z out of its back.
 
-    hand: (F, 3, 3) the wrist, and the MCP joints of the index and the little finger, or of those nearest to them.
+    hand: (F, 3, 3) the wrist, and the MCP joints of the index and the little finger, or of the fingers nearest to them.
     """
     wrist, index, little = np.moveaxis(hand, 1, 0)
     across = (little - index) * (1.0 if side == "right" else -1.0)

@@ -1,8 +1,8 @@
-"""The flesh of a hand's digits and palm: tapered capsules on its bones, and how deep these are in each other.
+"""The flesh of a hand's digits and palm: tapered capsules on its bones, and their depths in each other.
 
 A digit's phalanges have half its thickness as radii, which grow or shrink from joint to joint; the palm is the flesh
-below its four metacarpals. Overlaps that straight fingers have, too, as in their webs, do not count as depth.
-Tkach et al. (2016) track hands with such capsules, sphere-meshes, and keep fingers apart by them.
+below its four metacarpals. Overlaps of straight fingers, as at their webs, do not count as depth. Tkach et al. (2016)
+track hands with such capsules, sphere-meshes, and keep fingers apart by them.
 """
 
 from collections.abc import Collection
@@ -25,19 +25,19 @@ Reals = TypeVar("Reals", NDArray[np.float32], NDArray[np.float64])
 
 PALM = len(DIGITS)
 """The part that follows the digits."""
-TIP_SHARE = 0.8
+TIP_RADIUS_RATIO = 0.8
 """Radius at a fingertip relative to that at the last joint."""
-PALM_SHARE = 1.2
+PALM_FLESH_RATIO = 1.2
 """Flesh of the palm below its metacarpals, relative to the finger's radius at its knuckle."""
 
 NEAR_JOINT = 0.3
 """Fraction of a bone within which skin is near a joint."""
 TIP_POSITION = 0.6
 """Position on the last bone, as a fraction of it, at which a tip's thickness is measured: it is rounded beyond."""
-FLAT_SHARE = 0.2
+THICKNESS_QUANTILE = 0.2
 """Quantile of the distances of skin from a bone that is half its thickness from back to front: digits are wider."""
 MIN_POINTS = 6
-"""Points of skin by which a joint's thickness is known."""
+"""Minimum number of skin points that determine a joint's thickness."""
 
 _BONES = [[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]] for digit in DIGITS]
 STARTS: Ints = np.array([*(bones[k] for bones in _BONES for k in range(3)), *(bones[0] - 1 for bones in _BONES[1:])])
@@ -59,23 +59,23 @@ class Flesh:
     pairs: Ints
     """(2, K)"""
     overlaps: Floats
-    """(K,) m, how deep the pairs are in each other with straight fingers, at least 0."""
+    """(K,) m, depth of the pairs in each other with straight fingers, at least 0."""
 
     @classmethod
     def of(cls, hand: HandModel, radii: Floats | None = None, digits: Collection[str] = DIGITS) -> "Flesh":
         """Return the flesh on a hand's bones.
 
-        radii: (5, 4) m, half the thickness of its digits at their joints and tips; the usual by default, and where NaN.
-        digits: those that it has.
+        radii: (5, 4) m, half the thickness of its digits at their joints and tips; usual values by default and for NaN.
+        digits: the digits that the hand has.
         """
         straight = Pose.at_origin(hand, np.zeros((1, hand.dofs)))
-        # In single precision, as a take's: straight fingers then touch nothing, to the bit.
+        # Use single precision, as for takes, so that straight fingers touch nothing bit by bit.
         positions = joint_frames(hand, straight)[..., :3, 3].astype(np.float32)
         along = usual_radii(float(np.linalg.norm(positions[0, JOINT_INDEX["middle-finger-tip"]])))
         if radii is not None:
             along = np.where(np.isnan(radii), along, radii)
         phalanges = np.stack([along[:, :-1], along[:, 1:]], axis=2).reshape(-1, 2)
-        palm = np.repeat(PALM_SHARE * along[1:, :1], 2, axis=1)
+        palm = np.repeat(PALM_FLESH_RATIO * along[1:, :1], 2, axis=1)
         capsules = [index for index, part in enumerate(PARTS_OF_CAPSULES) if part == PALM or DIGITS[part] in digits]
         found = [(a, b) for a in capsules for b in capsules if a < b and _may_touch(a, b)]
         pairs = np.array(found, int).reshape(-1, 2).T
@@ -91,20 +91,20 @@ class Flesh:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touches:
-    """N pairs of capsules in some frames: where they are nearest to each other."""
+    """N pairs of capsules in some frames, with their nearest points."""
 
     depths: Floats
     """(N,) m, depth in each other beyond that of straight fingers; negative where they are apart."""
     points: Floats
-    """(2, N, 3) m, where the two axes are nearest to each other."""
+    """(2, N, 3) m, the nearest points of the two axes."""
     shares: Floats
-    """(2, N) where that is on each axis, from 0 at its start to 1 at its end."""
+    """(2, N) positions of these points on the axes, from 0 at the start to 1 at the end."""
 
 
 def usual_radii(size: float) -> Floats:
     """Return half the usual thickness (5, 4) m of the digits at their joints and tips, by the hand's length in m."""
     joints = radii_of_size(size)
-    return np.concatenate([joints, TIP_SHARE * joints[:, 2:]], axis=1)
+    return np.concatenate([joints, TIP_RADIUS_RATIO * joints[:, 2:]], axis=1)
 
 
 def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
@@ -117,7 +117,7 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
     """
     radii = np.full((len(DIGITS), 4), np.nan)
     for digit, bones in enumerate(_BONES):
-        away, along = (np.full((3, len(points)), np.nan) for _ in range(2))
+        distance, along = (np.full((3, len(points)), np.nan) for _ in range(2))
         for link in range(3):
             own = np.flatnonzero(joint_of == bones[link])
             bone = joints[bones[link + 1]] - joints[bones[link]]
@@ -125,7 +125,7 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
             if length > 0.0:
                 offsets = points[own] - joints[bones[link]]
                 along[link, own] = offsets @ bone / length**2
-                away[link, own] = np.linalg.norm(offsets - along[link, own, None] * bone, axis=1)
+                distance[link, own] = np.linalg.norm(offsets - along[link, own, None] * bone, axis=1)
         for joint in range(4):
             near = np.zeros_like(along, bool)
             if joint < 3:
@@ -133,17 +133,17 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
             if joint > 0:
                 near[joint - 1] |= np.abs(along[joint - 1] - (TIP_POSITION if joint == 3 else 1.0)) < NEAR_JOINT
             if near.sum() >= MIN_POINTS:
-                radii[digit, joint] = np.quantile(away[near], FLAT_SHARE)
+                radii[digit, joint] = np.quantile(distance[near], THICKNESS_QUANTILE)
     # The thumb's first joint is inside the ball of the thumb.
     radii[0, 0] = np.nan
     return radii
 
 
 def _may_touch(a: int, b: int) -> bool:
-    """Return whether two capsules are of different parts, and not of one flesh.
+    """Return whether two capsules belong to different parts that are not connected.
 
-    The base of a digit and the palm are, and so is the thumb's proximal phalanx with it: its base is in the ball of
-    the thumb, which moves with it, so that it would be 3 to 8 mm in the palm where the skin touches nothing.
+    The base of a digit is connected to the palm, and so is the thumb's proximal phalanx: its base is in the ball of the
+    thumb, which moves with it, so its capsule is 3 to 8 mm deep in the palm even if the skin touches nothing.
     """
     joined = 1 if PARTS_OF_CAPSULES[a] == 0 else 0
     to_palm = PARTS_OF_CAPSULES[b] == PALM and LINKS_OF_CAPSULES[a] <= joined
@@ -153,7 +153,7 @@ def _may_touch(a: int, b: int) -> bool:
 def axes(flesh: Flesh, joints: Reals) -> tuple[Reals, Reals]:
     """Return the starts and ends (F, 19, 3) m of the capsules' axes, for joints (F, J, 3) m.
 
-    The skin ends at the tip's joint: the last capsule of a digit ends a radius before.
+    The skin ends at the tip's joint, so the last capsule of a digit ends a radius before it.
     """
     starts, ends = joints[:, STARTS], joints[:, ENDS]
     along = ends[:, _TIPS] - starts[:, _TIPS]
@@ -175,7 +175,7 @@ def near_pairs(flesh: Flesh, joints: NDArray[np.float32]) -> tuple[Ints, Ints]:
 
 
 def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints) -> Touches:
-    """Return where pairs (N,) of capsules are nearest to each other in frames (N,) of joints (F, J, 3) m.
+    """Return the nearest points of pairs (N,) of capsules in frames (N,) of joints (F, J, 3) m.
 
     Depth is the sum of the radii where the axes are nearest, less their distance.
     """
@@ -190,15 +190,15 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
     return Touches(depth, points, np.stack([s, t]))
 
 
-def radius_at(flesh: Flesh, capsules: int | Ints, shares: float | NDArray[np.floating]) -> Floats:
+def radius_at(flesh: Flesh, capsules: int | Ints, fractions: float | NDArray[np.floating]) -> Floats:
     """Return the radii (N,) m of capsules (N,), or of one, at fractions (N,) of their axes."""
     ends = flesh.radii.take(capsules, axis=0)
-    found: Floats = ends[..., 0] + shares * (ends[..., 1] - ends[..., 0])
+    found: Floats = ends[..., 0] + fractions * (ends[..., 1] - ends[..., 0])
     return found
 
 
 def nearest_on_segments(p: Reals, q: Reals, r: Reals, s: Reals) -> tuple[Reals, Reals]:
-    """Return where segments p to q and r to s (N, 3) are nearest to each other (N,), as fractions of each.
+    """Return the nearest points of segments p to q and r to s (N, 3), as fractions (N,) of each.
 
     Ericson, Real-Time Collision Detection (2005), 5.1.9.
     """

@@ -1,4 +1,4 @@
-"""A forearm over time, a performer's or a character's."""
+"""The forearm of a performer or a character over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from .pose_interpolation import neighbours
 Floats = NDArray[np.float64]
 
 MIN_LENGTH = 1e-4
-"""m between an elbow and a wrist that are no longer one point."""
+"""m, minimum distance between elbow and wrist; nearer ones count as one point."""
 MAX_LENGTH = 1.0
-"""m between the elbow and the wrist of a person, also where the unit or the figure is a little off."""
+"""m, maximum distance between elbow and wrist, with some tolerance for the unit and for large figures."""
 MIN_TILT = 0.1
 """Minimum sine of the angle between a forearm and the back of the hand that rests on it: nearly a right angle."""
 MAX_ASYMMETRY = 0.08
-"""Maximum distance between a point of one arm at rest and its mirrored other, as a fraction of the forearm: performers'
-skeletons differ by 2 per cent, and a palm of theirs rotated by 45 degrees is off by 9 to 24 per cent."""
-ALONG = np.array([0.0, 1.0, 0.0])
-"""Where the forearm points in the frame of the wrist of a hand that rests on it."""
+"""Maximum distance between a point of one arm at rest and its mirrored counterpart, as a fraction of the forearm: in
+performers' skeletons it is 2 per cent, and 9 to 24 per cent with a palm rotated by 45 degrees."""
+FOREARM_DIRECTION = np.array([0.0, 1.0, 0.0])
+"""Direction of the forearm in the wrist's frame of a hand at rest on it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,11 +33,11 @@ class Forearm:
     wrist: Floats
     """(F, 3) m."""
     back: Floats | None = None
-    """(F, 3) where the back of a hand at rest on it points; None if that is unknown."""
+    """(F, 3) direction of the back of a hand at rest on it; None if unknown."""
     trunk: Floats | None = None
-    """(F, 3) m, the shoulder, or another point of the trunk on this side of it; None if that is unknown."""
+    """(F, 3) m, the shoulder, or another point of the trunk on this side; None if unknown."""
     weight: Floats | None = None
-    """(F,) 0..1, how far the wrist bends against it rather than pointing as captured; None if it does so fully."""
+    """(F,) 0..1, weight of the wrist's bend against the forearm, as opposed to its captured direction; None for 1."""
 
     @property
     def is_seen(self) -> bool:
@@ -45,7 +45,8 @@ class Forearm:
         return bool((np.linalg.norm(self.wrist - self.elbow, axis=-1) > MIN_LENGTH).all())
 
     def frames(self) -> Floats:
-        """Return frames (F, 4, 4) at the elbow, rotated as the wrist of a hand at rest on it, of a known back."""
+        """Return frames (F, 4, 4) at the elbow, with the rotation of a wrist at rest on the forearm; `back` must be
+        known."""
         assert self.back is not None
         frames = np.tile(np.eye(4), (len(self.elbow), 1, 1))
         frames[:, :3, :3] = rot.frame_from_yz(self.wrist - self.elbow, self.back)
@@ -81,24 +82,25 @@ class WristForearm:
         return WristForearm(self.rotation[rows], self.length[rows], self.weight[rows])
 
 
-def unpronated(on_upper_arm: Floats, on_forearm: Floats, along: Floats = ALONG) -> Floats:
+def unpronated(on_upper_arm: Floats, on_forearm: Floats, along: Floats = FOREARM_DIRECTION) -> Floats:
     """Return the rotations (..., 4) wxyz of a hand at rest on a forearm that is not twisted.
 
-    Skeletons rotate the forearm's bone, the wrist's, or both, where a person pronates: the elbow's bend does not tell
-    them apart. So the forearm only swings from where it is at rest against the upper arm to where it points.
+    When a person pronates, skeletons rotate the forearm's bone, the wrist's, or both, and the elbow's bend does not
+    distinguish these. So the forearm only swings from its rest direction relative to the upper arm to its present
+    direction.
 
-    on_upper_arm, on_forearm: (..., 4) of a frame that either bone carries, and in which both are at rest alike.
-    along: (3,) the forearm's direction at rest in that frame.
+    on_upper_arm, on_forearm: (..., 4) of a frame on each bone, equal for both at rest. along: (3,) the forearm's
+    direction at rest in that frame.
     """
     swing = rot.shortest_rotation(rot.rotate(on_upper_arm, along), rot.rotate(on_forearm, along))
     return rot.multiply(swing, on_upper_arm)
 
 
 def arms_rest_alike(left: Floats, right: Floats) -> bool:
-    """Return whether both arms of a skeleton are at rest: whether they mirror each other.
+    """Return whether both arms of a skeleton are at rest, that is, mirror each other.
 
-    The rest pose of a file may be the first frame of its recording, in which no performer's arms are alike. Forearms
-    and hands of different lengths do not count: skeletons that were measured on a performer have them.
+    The rest pose of a file may be the first frame of its recording, in which a performer's arms are never symmetric.
+    Differences in length of forearms and hands are ignored, since skeletons measured on a performer have them.
 
     left, right: (P, 3) the same points of either arm, the elbow and the wrist first.
     """
@@ -108,9 +110,10 @@ def arms_rest_alike(left: Floats, right: Floats) -> bool:
 
 
 def _mirrored(points: Floats, others: Floats) -> Floats:
-    """Return points (P, 3) mirrored in the plane that brings them nearest to others, in the sense of least squares.
+    """Return points (P, 3) mirrored in the plane that brings them nearest to others by least squares.
 
-    Distances between the points would hardly tell a palm of arms held to the sides that is rotated about the forearm.
+    Distances between the points would hardly reveal a palm that is rotated about the forearm of an arm held to the
+    side.
     """
     middle = (points + others).mean(axis=0) / 2
     centered = points - middle
@@ -121,7 +124,7 @@ def _mirrored(points: Floats, others: Floats) -> Floats:
 
 
 def _of_mean_lengths(*arms: Floats) -> list[Floats]:
-    """Return arms (P, 3) with forearms of the length that they have on average, and hands of that size."""
+    """Return arms (P, 3) scaled to the mean length of the forearms and the mean size of the hands."""
     forearms = _of_mean_size([arm[1] - arm[0] for arm in arms])
     hands = _of_mean_size([arm[1:] - arm[1] for arm in arms])
     return [np.vstack([arm[:1], arm[0] + forearms[i] + hands[i]]) for i, arm in enumerate(arms)]
@@ -133,9 +136,9 @@ def _of_mean_size(parts: list[Floats]) -> list[Floats]:
 
 
 def seen_from_wrist(elbow: Floats, back: Floats) -> WristForearm | None:
-    """Return a forearm of one frame; None if no arm of a person is like that.
+    """Return a forearm of one frame; None if it is impossible for a person.
 
-    elbow: (3,) m. back: (3,) where the back of a hand at rest on the forearm points. Both are in the wrist's frame.
+    elbow: (3,) m. back: (3,) direction of the back of a hand at rest on the forearm. Both are in the wrist's frame.
     """
     length = float(np.linalg.norm(elbow))
     if not (MIN_LENGTH < length < MAX_LENGTH and np.linalg.norm(np.cross(elbow, back)) > MIN_TILT * length):
@@ -145,7 +148,7 @@ def seen_from_wrist(elbow: Floats, back: Floats) -> WristForearm | None:
 
 
 def blended(start: WristForearm, end: WristForearm, part: Floats) -> WristForearm:
-    """Return forearms at `part` (F,) 0..1 of the way from one to the other, rotated along the shorter arc."""
+    """Interpolate forearms by fractions `part` (F,) 0..1, rotating along the shorter arc."""
     rotation = rot.slerp(start.rotation, end.rotation, part[:, None])
     lengths, weights = ((1 - part) * getattr(start, name) + part * getattr(end, name) for name in ("length", "weight"))
     return WristForearm(rotation, lengths, weights)
@@ -158,7 +161,8 @@ def interpolated_forearm(forearm: WristForearm, times: Floats, new_times: Floats
 
 
 def median_forearm(forearms: Sequence[WristForearm]) -> WristForearm:
-    """Return the forearm of one frame nearest to the others, which is no outlier; of equals, the last but one."""
+    """Return the forearm, of several single frames, that is nearest to the others and so no outlier; of equally near
+    ones, the last but one."""
     rotations = np.concatenate([forearm.rotation for forearm in forearms])
     angles = rot.angles_between(rotations[:, None], rotations[None]).sum(axis=1)
     order = [*range(len(forearms) - 2, -1, -1), len(forearms) - 1] if len(forearms) > 1 else [0]

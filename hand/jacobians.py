@@ -25,7 +25,7 @@ ROOT_DOFS = 6
 
 
 def cross_matrix(vectors: Floats) -> Floats:
-    """Skew-symmetric matrices S(v) (..., 3, 3) of vectors (..., 3): S(v) u = v × u."""
+    """Return skew-symmetric matrices S(v) (..., 3, 3) of vectors (..., 3): S(v) u = v × u."""
     columns = np.cross(vectors[..., None, :], np.eye(3))
     matrix: Floats = columns.swapaxes(-1, -2)
     return matrix
@@ -107,7 +107,7 @@ class PosedJoints:
         return positions
 
     def jacobians(self, sites: Ints) -> tuple[Floats, Floats]:
-        """Linear and angular Jacobians of sites (T,).
+        """Return linear and angular Jacobians of sites (T,).
 
         Returns:
             Two arrays (F, T, 3, 6 + D): how ν moves the sites, and how it rotates the joints that carry them.
@@ -126,7 +126,7 @@ class PosedJoints:
 
 
 def pose_joints(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
-    """Forward kinematics of a hand in F frames.
+    """Return the forward kinematics of a hand in F frames.
 
     Args:
         hand: the hand model.

@@ -19,7 +19,7 @@ OFFSET_TOLERANCE = np.deg2rad(12.0)
 
 
 def device_offsets(hand: HandModel, targets: Targets, pose: Pose, device: Floats) -> Floats:
-    """Offsets (T, 4) from a device's joint rotations to the model's; NaN where unknown.
+    """Return offsets (T, 4) from a device's joint rotations to the model's; NaN where unknown.
 
     Args:
         hand: the hand model.
@@ -38,7 +38,7 @@ def device_offsets(hand: HandModel, targets: Targets, pose: Pose, device: Floats
 
 
 def constant_offsets(device: Floats, solved: Floats) -> Floats:
-    """Constant offsets (T, 4) from a device's rotations to the model's; NaN where they are not constant.
+    """Return constant offsets (T, 4) from a device's rotations to the model's; NaN where they are not constant.
 
     Devices agree on joint positions but not on the orientation of joint frames, which differs by a constant rotation of
     up to 20 degrees.
@@ -135,7 +135,8 @@ def angles_from_rotations(hand: HandModel, rotations: Floats, known: Bools) -> F
 
 
 def _euler_angles(hand: HandModel, dofs: "NDArray[np.int64]", rotations: Floats) -> Floats:
-    """Angles (F, K) rad of a joint's K degrees of freedom in R = Rz(abduction) · Ry(twist) · Rx(flexion), (F, 3, 3)."""
+    """Return angles (F, K) rad of a joint's K degrees of freedom in R = Rz(abduction) · Ry(twist) · Rx(flexion), (F, 3,
+    3)."""
     xx, yx, zx = rotations[:, 0, 0], rotations[:, 1, 0], rotations[:, 2, 0]
     zy, zz = rotations[:, 2, 1], rotations[:, 2, 2]
     angles = {

@@ -100,6 +100,7 @@ def is_bare_thumb(label: str) -> bool:
 
 
 def is_middle_of_thumb(label: str) -> bool:
-    """Whether a label is of a thumb's middle joint, as Unity's LeftThumbIntermediate, whose proximal is the CMC."""
+    """Return whether a label is of a thumb's middle joint, as Unity's LeftThumbIntermediate, whose proximal is the
+    CMC."""
     words = set(_name_numbered_digits(split_label(label.rpartition(":")[-1])))
     return "thumb" in words and not words.isdisjoint(_MIDDLE_WORDS)

@@ -29,7 +29,7 @@ class Pose:
 
     @classmethod
     def at_origin(cls, hand: HandModel, angles: Floats) -> "Pose":
-        """Poses at angles (F, D) rad in the wrist's frame."""
+        """Return poses at angles (F, D) rad in the wrist's frame."""
         return cls(hand, np.broadcast_to(np.eye(4), (len(angles), 4, 4)), angles)
 
     def __len__(self) -> int:
@@ -63,7 +63,8 @@ class Pose:
 
 
 def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
-    """Rotation of each joint relative to its rest: R = R_1 · R_2 · R_3, one factor for each degree of freedom.
+    """Return the rotation of each joint relative to its rest: R = R_1 · R_2 · R_3, one factor for each degree of
+    freedom.
 
     Args:
         hand: the hand model of J joints and D degrees of freedom.
@@ -90,7 +91,7 @@ def _factors(axis_joint: tuple[int, ...]) -> tuple[tuple[Ints, Ints], ...]:
 
 
 def joint_frames(hand: HandModel, pose: Pose) -> Floats:
-    """Frame of each joint in the world.
+    """Return the frame of each joint in the world.
 
     Returns:
         (F, J, 4, 4) T_world_joint, m.
@@ -120,7 +121,7 @@ def _chained(hand: HandModel, root: Floats, rotations: Floats) -> Floats:
 
 
 def world_rotations(hand: HandModel, pose: Pose) -> Floats:
-    """Rotation of each joint in the world: those of `joint_frames`, without the detour by matrices.
+    """Return the rotation of each joint in the world, as joint_frames does, without computing matrices.
 
     Returns:
         (F, J, 4) unit quaternions wxyz, w >= 0.
@@ -150,7 +151,7 @@ def _generations(parents: tuple[int, ...]) -> tuple[tuple[Ints, Ints], ...]:
 
 
 def joint_position(pose: Pose, joint: str) -> Floats:
-    """Position (F, 3) m of a joint in the world."""
+    """Return the position (F, 3) m of a joint in the world."""
     position: Floats = joint_frames(pose.hand, pose)[:, pose.hand.joints.index(joint), :3, 3]
     return position
 
@@ -231,27 +232,28 @@ class SiteChains:
 
 @lru_cache(maxsize=32)
 def site_chains(hand: HandModel, sites: tuple[int, ...]) -> SiteChains:
-    """Chains to some of a hand's sites; cached, since hands are immutable."""
+    """Return chains to some of a hand's sites; cached, since hands are immutable."""
     found = [_chain(hand, site) for site in sites]
-    most = max([1, *(len(dofs) for dofs, _, _ in found)])
-    dofs = np.full((len(sites), most), ROOT_DOFS + hand.dofs)
-    before = np.tile(np.eye(4), (len(sites), most, 1, 1))
-    axes, ends = np.zeros((len(sites), most, 3)), np.ones((len(sites), 4, 1))
+    longest = max([1, *(len(dofs) for dofs, _, _ in found)])
+    dofs = np.full((len(sites), longest), ROOT_DOFS + hand.dofs)
+    before = np.tile(np.eye(4), (len(sites), longest, 1, 1))
+    axes, ends = np.zeros((len(sites), longest, 3)), np.ones((len(sites), 4, 1))
     for row, (own, frames, end) in enumerate(found):
         dofs[row, : len(own)] = np.array(own, int) + ROOT_DOFS
         before[row, : len(own)] = np.array(frames).reshape(-1, 4, 4)
         axes[row, : len(own)] = hand.axes[own].reshape(-1, 3)
         ends[row, :3, 0] = end
-    sine, cosine = np.zeros((2, len(sites), most, 4, 4))
+    sine, cosine = np.zeros((2, len(sites), longest, 4, 4))
     sine[..., :3, :3] = cross_matrix(axes)
     cosine[..., :3, :3] = sine[..., :3, :3] @ sine[..., :3, :3]
     steps = np.stack([before, before @ sine, before @ cosine])
-    above = np.triu(np.ones((most, most)))
+    above = np.triu(np.ones((longest, longest)))
     return SiteChains(dofs, above, 1.0 - above, steps, axes[..., None], ends)
 
 
 def _chain(hand: HandModel, site: int) -> tuple[list[int], list[Floats], Floats]:
-    """Degrees of freedom of the chain to a site, (4, 4) from each to the next, and the site (3,) m in the last."""
+    """Return degrees of freedom of the chain to a site, (4, 4) from each to the next, and the site (3,) m in the
+    last."""
     joint = hand.sites[site].joint
     joints = [joint]
     while hand.parents[joints[0]] >= 0:

@@ -56,7 +56,7 @@ class MarkerAssignment:
 
     side: Side
     chosen: Mapping[int, tuple[str, Spot]] = field(default_factory=dict)
-    """Step -> label and where it sits, which differs from the step's spot if a guess knew it better."""
+    """Step -> label and its spot, which differs from the step's spot if a guess had a better one."""
     others: Mapping[str, Spot] = field(default_factory=dict)
     """Markers of a guess that belong to no step: label -> spot."""
     at: int = 0
@@ -106,7 +106,7 @@ class MarkerAssignment:
 
 
 def start_assignment(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
-    """Start from a guess: label -> spot. Each marker goes to the nearest free step on its joint."""
+    """Start from a guess: label -> spot. Each marker is assigned to the nearest free step on its joint."""
     chosen: dict[int, tuple[str, Spot]] = {}
     others: dict[str, Spot] = {}
     for label, spot in guess.items():
@@ -120,9 +120,9 @@ def start_assignment(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
     return MarkerAssignment(side, chosen, others)
 
 
-def combine(hands: Mapping[Side, MarkerAssignment], least: int) -> Groups:
-    """Return the marker map of the hands that have at least so many markers."""
-    return {side: hand.spots for side, hand in hands.items() if len(hand.spots) >= least}
+def combine(hands: Mapping[Side, MarkerAssignment], minimum: int) -> Groups:
+    """Return the marker map of the hands that have at least the given number of markers."""
+    return {side: hand.spots for side, hand in hands.items() if len(hand.spots) >= minimum}
 
 
 @cache

@@ -278,12 +278,12 @@ def _matches(spelled: dict[str, str]) -> list[tuple[str, Groups]]:
 def _shared_prefix(names: tuple[str, ...]) -> str:
     """Return the subject that all labels begin with, and its separator: 'Anna_' of Anna_LIFT; empty without one.
 
-    A side is no subject, and neither is a word of a hand.
+    A side is not a subject, and neither is a word for a part of a hand.
     """
     if len(names) < 2:
         return ""
     first, last = min(names), max(names)
-    shared = first[: _shared_length(first, last)]
+    shared = first[: _common_prefix_length(first, last)]
     if ":" in shared:
         return ""
     prefixes = (shared[: index + 1] for index, character in enumerate(shared) if character in _PREFIX_ENDS)
@@ -291,8 +291,8 @@ def _shared_prefix(names: tuple[str, ...]) -> str:
     return max((prefix for prefix in prefixes if not words.intersection(split_label(prefix))), key=len, default="")
 
 
-def _shared_length(first: str, second: str) -> int:
-    """Return how many characters two names have in common at their beginning."""
+def _common_prefix_length(first: str, second: str) -> int:
+    """Return the length of the common prefix of two names."""
     pairs = zip(first, second, strict=False)
     return next((i for i, pair in enumerate(pairs) if pair[0] != pair[1]), min(len(first), len(second)))
 
@@ -391,7 +391,7 @@ def _best_label(spot: Spot, spots: dict[Spot, list[str]]) -> str:
     if len(labels) == 1:
         return labels[0]
     others = [named[0] for other_spot, named in spots.items() if other_spot != spot]
-    return max(labels, key=lambda label: sum(_shared_length(label, other_label) for other_label in others))
+    return max(labels, key=lambda label: sum(_common_prefix_length(label, other_label) for other_label in others))
 
 
 def completeness(spots: dict[str, Spot]) -> float:
@@ -414,7 +414,7 @@ def on_palm(spot: Spot) -> bool:
 
 
 def palm_visible(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Frames (F,) in which at least three palm markers are seen.
+    """Return frames (F,) in which at least three palm markers are seen.
 
     Args:
         spots: where the M markers sit.

@@ -98,7 +98,7 @@ class MeasuredHand:
         return replace(restricted, motion=motion)
 
     def thickness(self, digit: str) -> Floats:
-        """Depth (3,) m of a digit's joints below the line of its markers, thesis (4.4).
+        """Return the depth (3,) m of a digit's joints below the line of its markers, thesis (4.4).
 
         These are the radii, if they were measured or entered and the markers, on the joints' backs, are placed at the
         joints. Zero if the radii are only the usual ones for a hand of this size, or if markers are placed at offsets
@@ -106,8 +106,8 @@ class MeasuredHand:
         """
         row, joints = DIGITS.index(digit), CHAIN_JOINTS[digit]
         usual = np.allclose(self.radii[row], radii_by_size(self.proportions)[row], rtol=0, atol=1e-5)
-        beside = any(any(spot.offset) for spot in self.spots.values() if spot.joint in joints)
-        return np.zeros(3) if usual or beside else self.radii[row]
+        is_offset = any(any(spot.offset) for spot in self.spots.values() if spot.joint in joints)
+        return np.zeros(3) if usual or is_offset else self.radii[row]
 
     @cached_property
     def model(self) -> HandModel:
@@ -174,7 +174,7 @@ def _restricts_pip(row: CouplingRow, own: AngleLimits, restricted: AngleLimits) 
     (dip, dip_movement, _), (pip, pip_movement, slope) = row.terms
 
     def room(limits: AngleLimits) -> tuple[float, float]:
-        """Degrees of the PIP's range that the DIP can follow, and degrees that it cannot."""
+        """Return degrees of the PIP's range that the DIP can follow, and degrees that it cannot."""
         (low, high), (dip_low, dip_high) = limits[pip, pip_movement], limits[dip, dip_movement]
         shared = min(high, dip_high / -slope) - max(low, dip_low / -slope)
         return shared, high - low - shared

@@ -62,7 +62,7 @@ def inlier_mask(values: Floats, min_spread: float = 0.0) -> Bools:
 
 
 def mean_and_spread(values: Floats) -> tuple[float, float | None, int]:
-    """Mean and standard deviation of the values (N,) without outliers, and how many these are.
+    """Return the mean and standard deviation of the values (N,) without outliers, and how many these are.
 
     The mean is NaN if no value is finite, the standard deviation None if fewer than two are.
     """
@@ -73,7 +73,7 @@ def mean_and_spread(values: Floats) -> tuple[float, float | None, int]:
 
 
 def jackknife(parts: Floats) -> Floats:
-    """Standard deviation (...) of an estimate by the block jackknife (Kunsch 1989).
+    """Return the standard deviation (...) of an estimate by the block jackknife (Kunsch 1989).
 
     Whole parts of a clip are left out rather than frames, because neighbouring frames are correlated.
 

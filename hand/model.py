@@ -94,7 +94,7 @@ class HandModel:
         for name in ("rest", "axes", "limits", "neutral"):
             array = getattr(self, name)
             if not np.isfinite(array).all():
-                raise HandError(f"{self.side} hand: {name} holds a value that is not a finite number")
+                raise HandError(f"{self.side} hand: {name} has a value that is not a finite number")
             array.setflags(write=False)
         swapped = np.flatnonzero(self.limits[:, 0] > self.limits[:, 1])
         if len(swapped):

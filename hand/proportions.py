@@ -88,7 +88,7 @@ class Proportions(ValueEquality):
 
 
 def _rotation_zxy(z: float, x: float, y: float) -> Floats:
-    """Quaternion of Rz · Rx · Ry, angles in degrees: spread, then droop, then roll."""
+    """Return the quaternion of Rz · Rx · Ry, angles in degrees: spread, then droop, then roll."""
     about_z, about_x, about_y = (
         rot.from_axis_angle(axis, np.deg2rad(angle))
         for axis, angle in zip(np.eye(3)[[2, 0, 1]], (z, x, y), strict=True)
@@ -153,9 +153,7 @@ def adult(side: Side, size: float = _ADULT.size) -> Proportions:
         HandError: the size is outside 0.01..10 m.
     """
     if not MIN_LENGTH <= size <= MAX_LENGTH:
-        raise HandError(
-            f"a hand of {size:.4g} m was asked for, it must be from {MIN_LENGTH:g} to {MAX_LENGTH:g} m long"
-        )
+        raise HandError(f"the hand's length is {size:.4g} m, expected {MIN_LENGTH:g} to {MAX_LENGTH:g} m")
     right = _ADULT.scaled(size / _ADULT.size)
     return right if side == "right" else right.mirrored()
 

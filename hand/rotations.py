@@ -13,7 +13,7 @@ from .finite_points import finite_points
 
 Floats = NDArray[np.float64]
 Components = Floats | Sequence[Floats]
-"""w, x, y, z of quaternions, each an array (...) of its own."""
+"""w, x, y, z of quaternions, each as a separate array (...)."""
 
 IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
 OPPOSITE = 1e-6
@@ -21,7 +21,7 @@ OPPOSITE = 1e-6
 
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
-    """Quaternions (..., 4) of rotations by angles (...) rad about unit axes (..., 3)."""
+    """Return quaternions (..., 4) of rotations by angles (...) rad about unit axes (..., 3)."""
     half = np.asarray(angle, float)[..., None] / 2
     axis = np.asarray(axis, float)
     sine = np.sin(half) * axis
@@ -29,7 +29,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 
 def multiply(a: Floats, b: Floats) -> Floats:
-    """Quaternion product (..., 4): the rotation b followed by a."""
+    """Return the quaternion product (..., 4): the rotation b followed by a."""
     product = np.empty(np.broadcast_shapes(a.shape, b.shape))
     product[..., 0], product[..., 1], product[..., 2], product[..., 3] = multiply_components(
         components(a), components(b)
@@ -38,12 +38,12 @@ def multiply(a: Floats, b: Floats) -> Floats:
 
 
 def components(q: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Components w, x, y, z (...) of quaternions (..., 4)."""
+    """Return components w, x, y, z (...) of quaternions (..., 4)."""
     return q[..., 0], q[..., 1], q[..., 2], q[..., 3]
 
 
 def multiply_components(a: Components, b: Components) -> tuple[Floats, Floats, Floats, Floats]:
-    """Components (...) of the same product, of the four components (...) of each quaternion."""
+    """Return components (...) of the same product, of the four components (...) of each quaternion."""
     (aw, ax, ay, az), (bw, bx, by, bz) = a, b
     return (
         aw * bw - ax * bx - ay * by - az * bz,
@@ -54,7 +54,7 @@ def multiply_components(a: Components, b: Components) -> tuple[Floats, Floats, F
 
 
 def conjugate(q: Floats) -> Floats:
-    """Inverse rotations of unit quaternions (..., 4)."""
+    """Return inverse rotations of unit quaternions (..., 4)."""
     inverse: Floats = q * np.array([1.0, -1.0, -1.0, -1.0])
     return inverse
 
@@ -68,12 +68,13 @@ def rotate(q: Floats, vectors: Floats) -> Floats:
 
 
 def to_matrix(q: Floats) -> Floats:
-    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
+    """Return the rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
     return np.stack(matrix_elements(components(q)), -1).reshape(*q.shape[:-1], 3, 3)
 
 
 def matrix_elements(q: Components) -> tuple[Floats, ...]:
-    """The nine elements (...), row by row, of the same matrices, of the four components (...) of unit quaternions."""
+    """Return the nine elements (...), row by row, of the same matrices, of the four components (...) of unit
+    quaternions."""
     w, x, y, z = q
     return (
         *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -94,14 +95,15 @@ _PRODUCTS_TO_AXES: Floats = np.concatenate(
 
 
 def to_matrix_transposed(q: Floats) -> Floats:
-    """Transposed rotation matrices (N, 3, 3) of quaternions (N, 4) of any norm, in fewer operations than to_matrix."""
+    """Return transposed rotation matrices (N, 3, 3) of quaternions (N, 4) of any norm, in fewer operations than
+    to_matrix."""
     squares = (q[:, :, None] * q[:, None, :]).reshape(-1, 16) @ _PRODUCTS_TO_AXES
     matrices: Floats = (squares[:, :9] / squares[:, 9:]).reshape(-1, 3, 3)
     return matrices
 
 
 def from_matrix(matrices: Floats) -> Floats:
-    """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3).
+    """Return unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3).
 
     Of the four formulas, starting from w, x, y or z, the one with the largest square root is used to avoid dividing by
     small numbers (Shepperd 1978).
@@ -141,7 +143,7 @@ def continuous(q: Floats) -> Floats:
 
 
 def slerp(a: Floats, b: Floats, part: Floats) -> Floats:
-    """Spherical interpolation of unit quaternions (..., 4) at `part` 0..1 of the shorter arc from a to b."""
+    """Return the spherical interpolation of unit quaternions (..., 4) at `part` 0..1 of the shorter arc from a to b."""
     cosine = np.einsum("...k,...k->...", a, b)[..., None]
     b, angle = np.where(cosine < 0, -b, b), np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
     # For very short arcs, linear interpolation avoids dividing by sin(0).
@@ -153,7 +155,8 @@ def slerp(a: Floats, b: Floats, part: Floats) -> Floats:
 
 
 def frame_from_yz(y: Floats, z: Floats) -> Floats:
-    """Rotation matrices (..., 3, 3) with the y axis along `y` and the z axis as near to `z` as orthogonality allows."""
+    """Return the rotation matrices (..., 3, 3) with the y axis along `y` and the z axis as near to `z` as orthogonality
+    allows."""
     y = y / np.linalg.norm(y, axis=-1, keepdims=True)
     x = cross(y, z)
     x = x / np.linalg.norm(x, axis=-1, keepdims=True)
@@ -161,12 +164,13 @@ def frame_from_yz(y: Floats, z: Floats) -> Floats:
 
 
 def orthonormal(axes: Floats) -> Floats:
-    """Rotation matrices (..., 3, 3) of axes (..., 3, 3) that may be scaled, sheared or mirrored; see frame_from_yz."""
+    """Return the rotation matrices (..., 3, 3) of axes (..., 3, 3) that may be scaled, sheared or mirrored; see
+    frame_from_yz."""
     return frame_from_yz(axes[..., :, 1], axes[..., :, 2])
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """Cross product (..., 3); for small arrays faster than NumPy's."""
+    """Return the cross product (..., 3); for small arrays faster than NumPy's."""
     x, y, z = a[..., 0], a[..., 1], a[..., 2]
     u, v, w = b[..., 0], b[..., 1], b[..., 2]
     result = np.empty(np.broadcast_shapes(a.shape, b.shape))
@@ -177,12 +181,12 @@ def cross(a: Floats, b: Floats) -> Floats:
 
 
 def perpendicular(directions: Floats) -> Floats:
-    """Unit vectors (..., 3) that are perpendicular to directions (..., 3), none of them zero."""
+    """Return unit vectors (..., 3) that are perpendicular to directions (..., 3), none of them zero."""
     return unit_vectors(cross(directions, np.eye(3)[np.abs(directions).argmin(axis=-1)]))
 
 
 def shortest_rotation(source: Floats, target: Floats) -> Floats:
-    """Unit quaternions (..., 4) of the shortest rotations from directions (..., 3) to others.
+    """Return unit quaternions (..., 4) of the shortest rotations from directions (..., 3) to others.
 
     Between opposite directions it is half a turn about an axis of no meaning. A zero direction rotates nothing.
     """
@@ -199,7 +203,7 @@ def shortest_rotation(source: Floats, target: Floats) -> Floats:
 
 
 def transformed(linear: Floats, rotations: Floats) -> Floats:
-    """Rotations (..., 3, 3) whose y and z axes are those of `rotations` after linear maps (..., 3, 3).
+    """Return rotations (..., 3, 3) whose y and z axes are those of `rotations` after linear maps (..., 3, 3).
 
     The maps may scale and mirror; y keeps its direction exactly.
     """
@@ -208,7 +212,8 @@ def transformed(linear: Floats, rotations: Floats) -> Floats:
 
 
 def nearest_rotation(products: Floats) -> Floats:
-    """Rotation matrices R (..., 3, 3) nearest to matrices B (..., 3, 3): those that maximise the trace of R · Bᵀ.
+    """Return the rotation matrices R (..., 3, 3) nearest to matrices B (..., 3, 3): those that maximise the trace of R
+    · Bᵀ.
 
     For B = Σ target · sourceᵀ they rotate source to target by least squares (Kabsch 1976). Where B leaves a rotation
     undetermined, the result is arbitrary, but never a reflection.
@@ -221,14 +226,14 @@ def nearest_rotation(products: Floats) -> Floats:
 
 
 def angles_between(a: Floats, b: Floats) -> Floats:
-    """Angles (...) rad between the rotations of unit quaternions (..., 4)."""
+    """Return angles (...) rad between the rotations of unit quaternions (..., 4)."""
     cosine = np.abs(np.einsum("...k,...k->...", a, b))
     angles: Floats = 2 * np.arccos(np.minimum(cosine, 1.0))
     return angles
 
 
 def unit_vectors(vectors: Floats) -> Floats:
-    """Vectors (..., N) with length 1; none of them may be zero."""
+    """Return vectors (..., N) with length 1; none of them may be zero."""
     units: Floats = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     return units
 
@@ -241,7 +246,7 @@ def unit_vector(vector: Floats) -> Floats:
 
 
 def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
-    """Rigid transforms (..., 4, 4) that take points `source` nearest to `target` by weighted least squares.
+    """Return rigid transforms (..., 4, 4) that take points `source` nearest to `target` by weighted least squares.
 
     Where fewer than three points that are not collinear leave a rotation undetermined, it is arbitrary but finite, and
     never a reflection.
@@ -264,7 +269,7 @@ def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
 
 
 def fit_rigid_to_visible(points: Floats, seen: Floats) -> Floats:
-    """Rigid transforms (F, 4, 4) that take points (N, 3) nearest to markers (F, N, 3), NaN where not seen."""
+    """Return rigid transforms (F, 4, 4) that take points (N, 3) nearest to markers (F, N, 3), NaN where not seen."""
     known = finite_points(seen)
     target = np.where(known[..., None], seen, 0.0)
     return fit_rigid(np.broadcast_to(points, seen.shape), target, known.astype(float))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 
-class _OnArmature:
+class _ArmatureOperator:
     """Mixin of operators on the armature that is driven."""
 
     @classmethod
@@ -36,7 +36,7 @@ class _OnArmature:
         return True
 
 
-class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
+class KNUCKLE_OT_add_limits(_ArmatureOperator, bpy.types.Operator):
     """Add a human hand's limits as Limit Rotation constraints to the bones of the armature's hands that have none"""
 
     bl_idname = "knuckle.add_limits"
@@ -67,7 +67,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
+class KNUCKLE_OT_remove_limits(_ArmatureOperator, bpy.types.Operator):
     """Remove only the constraints that Add Limits added"""
 
     bl_idname = "knuckle.remove_limits"

@@ -14,7 +14,7 @@ from ..rig.posing.hand_poses import apply_pose
 from ..rig.posing.pose_assets import add_pose_assets
 from ..rig.posing.rig_hand import RigHand
 from .posed_hands import requested_hands
-from .posing_operator import PosesHands, channels_before, finish_posing, hands_to_pose, side_property
+from .posing_operator import PosingOperator, channels_before, finish_posing, hands_to_pose, side_property
 from .rig_hands import SIDE_ITEMS
 from .saved_poses import saved_poses
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 POSE_ITEMS = [(pose.name, pose.label, pose.about.removesuffix(".")) for pose in POSES.values()]
 
 
-class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_apply_hand_pose(PosingOperator, bpy.types.Operator):
     """Apply a named pose to the digits of a hand, or blend towards it. The wrist does not move"""
 
     bl_idname = "knuckle.apply_hand_pose"
@@ -87,7 +87,7 @@ def _bones(rig_hand: RigHand) -> Iterator[tuple[str, str]]:
     return ((armature, str(binding.bones[joint])) for joint in binding.mapped)
 
 
-class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_add_hand_poses(PosingOperator, bpy.types.Operator):
     """Add the named poses of the hands to this file as pose assets, shown in the asset shelf of Pose Mode. Poses that
     were added before are updated"""
 
@@ -104,10 +104,10 @@ class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
         for armature, _ in by_armature:
             check_keyable(armature)
         poses: tuple[str | NamedPose, ...] = (*POSES, *saved_poses().values())
-        made = sum(len(add_pose_assets(armature, rig_hands, poses)) for armature, rig_hands in by_armature)
+        count = sum(len(add_pose_assets(armature, rig_hands, poses)) for armature, rig_hands in by_armature)
         of_all = " and ".join(armature.name for armature, _ in by_armature)
         report: Any = self.report
-        report({"INFO"}, f"{made} hand poses of {of_all} are in the asset shelf of Pose Mode")
+        report({"INFO"}, f"{count} hand poses of {of_all} are in the asset shelf of Pose Mode")
         return ""
 
 

@@ -92,18 +92,18 @@ def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
     armature: Any = bone.id_data
     frame, values = context.scene.frame_current_final, list(getattr(bone, path))
     curves = [_curve(armature, bone.path_from_id(path), index) for index in range(len(values))]
-    wanted = [True] * len(values)
+    is_keyed = [True] * len(values)
     if edit.use_auto_keyframe_insert_needed:
-        wanted = [
+        is_keyed = [
             curve is None or curve.is_empty or abs(curve.evaluate(frame) - value) > VALUE_TOLERANCE
             for curve, value in zip(curves, values, strict=True)
         ]
         if len(values) == 4:
-            wanted = [any(wanted)] * 4
+            is_keyed = [any(is_keyed)] * 4
     for index, curve in enumerate(curves):
         may_insert = curve is not None or not edit.use_keyframe_insert_available
         replaces = tools.auto_keying_mode != "REPLACE_KEYS" or (curve is not None and key_on(curve, frame) is not None)
-        if wanted[index] and may_insert and replaces:
+        if is_keyed[index] and may_insert and replaces:
             yield index
 
 

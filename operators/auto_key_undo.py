@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rig.keys.fcurves import SAME_FRAME, curves_on, key_on, key_values
+from ..rig.keys.fcurves import FRAME_TOLERANCE, curves_on, key_on, key_values
 
 if TYPE_CHECKING:
     from bpy.types import Context, FCurve, Keyframe, Object
@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeysBefore:
-    """The keys of bones before a drag. Holds names and numbers only, so that it stays valid after undo."""
+    """The keys of bones before a drag. It holds only names and numbers, so it stays valid after undo."""
 
     frame: float
     """The scene's frame."""
@@ -116,7 +116,9 @@ def _restore_curve(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
         bag.fcurves.remove(curve)
         return
     values, points, left, right = before.keys[channel]
-    for key in [key for key in curve.keyframe_points if np.abs(points[::2] - key.co[0]).min(initial=1.0) > SAME_FRAME]:
+    for key in [
+        key for key in curve.keyframe_points if np.abs(points[::2] - key.co[0]).min(initial=1.0) > FRAME_TOLERANCE
+    ]:
         curve.keyframe_points.remove(key)
     key = key_on(curve, before.frame)
     if key is not None and values is not None:

@@ -15,13 +15,13 @@ from ..rig.keys.corrections.single_user_take import make_take_single_user
 from ..rig.keys.take_scene import armatures_of_take
 from .json_files import LoadJson, SaveJson, result_armature
 from .reports import report_message
-from .take_corrections import ShownTake, expected_take, has_take, with_factor_key
+from .take_corrections import ShownTake, has_take, required_take, with_factor_key
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context
 
-WHAT = (
+CHANGE_ITEMS = (
     ("SELECT", "Select", "Show this correction, and go to the middle of its range if the current frame is outside"),
     ("MUTE", "Mute", "Turn this correction off, or on again"),
     ("LOCK", "Lock", "Protect this correction from changes, or allow them again"),
@@ -42,7 +42,7 @@ class KNUCKLE_OT_change_correction(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     correction: StringProperty(name="Correction", options={"SKIP_SAVE"})
-    what: EnumProperty(name="What", items=WHAT, options={"SKIP_SAVE"})
+    what: EnumProperty(name="What", items=CHANGE_ITEMS, options={"SKIP_SAVE"})
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
@@ -55,9 +55,9 @@ class KNUCKLE_OT_change_correction(bpy.types.Operator):
         return str(properties.bl_rna.properties["what"].enum_items[properties.what].description)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Change it."""
+        """Change the correction."""
         try:
-            notes = self._change(context, expected_take(context))
+            notes = self._change(context, required_take(context))
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
@@ -85,13 +85,13 @@ def _go_to(take: ShownTake, correction: Correction) -> None:
         take.scene.frame_set(round((first + last) / 2))
 
 
-def _with(take: ShownTake, correction: Correction, changed: Correction) -> Corrections:
-    return tuple(changed if known is correction else known for known in take.corrections)
+def _replaced(take: ShownTake, correction: Correction, changed: Correction) -> Corrections:
+    return tuple(changed if other is correction else other for other in take.corrections)
 
 
-def _moved(by: int) -> "Callable[[ShownTake, Correction], Corrections]":
+def _move_by(by: int) -> "Callable[[ShownTake, Correction], Corrections]":
     def move(take: ShownTake, correction: Correction) -> Corrections:
-        others = [known for known in take.corrections if known is not correction]
+        others = [other for other in take.corrections if other is not correction]
         at = take.corrections.index(correction) + by
         others.insert(min(max(at, 0), len(others)), correction)
         return tuple(others)
@@ -99,25 +99,25 @@ def _moved(by: int) -> "Callable[[ShownTake, Correction], Corrections]":
     return move
 
 
-def _keyed(take: ShownTake, correction: Correction) -> Corrections:
+def _key_factor(take: ShownTake, correction: Correction) -> Corrections:
     factor = bpy.context.scene.knuckle_correction.factor
     value = factor if correction.factor_keys else correction.factor
-    return _with(take, correction, with_factor_key(correction, float(take.clock.times(take.frame)), value))
+    return _replaced(take, correction, with_factor_key(correction, float(take.clock.times(take.frame)), value))
 
 
-def _unkeyed(take: ShownTake, correction: Correction) -> Corrections:
+def _clear_factor_keys(take: ShownTake, correction: Correction) -> Corrections:
     factor = bpy.context.scene.knuckle_correction.factor if correction.factor_keys else correction.factor
-    return _with(take, correction, replace(correction, factor=factor, factor_keys=()))
+    return _replaced(take, correction, replace(correction, factor=factor, factor_keys=()))
 
 
 CHANGES: "dict[str, Callable[[ShownTake, Correction], Corrections]]" = {
-    "MUTE": lambda take, correction: _with(take, correction, replace(correction, muted=not correction.muted)),
-    "LOCK": lambda take, correction: _with(take, correction, replace(correction, locked=not correction.locked)),
-    "UP": _moved(-1),
-    "DOWN": _moved(1),
+    "MUTE": lambda take, correction: _replaced(take, correction, replace(correction, muted=not correction.muted)),
+    "LOCK": lambda take, correction: _replaced(take, correction, replace(correction, locked=not correction.locked)),
+    "UP": _move_by(-1),
+    "DOWN": _move_by(1),
     "DELETE": lambda take, correction: tuple(each for each in take.corrections if each is not correction),
-    "KEY": _keyed,
-    "UNKEY": _unkeyed,
+    "KEY": _key_factor,
+    "UNKEY": _clear_factor_keys,
 }
 
 
@@ -135,7 +135,7 @@ class KNUCKLE_OT_save_corrections(SaveJson, bpy.types.Operator):
 
     def content(self, context: "Context") -> Any:
         """Return the corrections of the take."""
-        return to_list(expected_take(context).corrections)
+        return to_list(required_take(context).corrections)
 
 
 class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
@@ -152,10 +152,10 @@ class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
 
     def store(self, context: "Context", data: Any, where: str) -> None:
         """Add the corrections to the take."""
-        take = expected_take(context)
+        take = required_take(context)
         for correction in from_list(data, where):
-            one_id = take.new_id() if take.find(correction.id) else correction.id
-            take = replace(take, corrections=(*take.corrections, replace(correction, id=one_id)))
+            correction_id = take.new_id() if take.find(correction.id) else correction.id
+            take = replace(take, corrections=(*take.corrections, replace(correction, id=correction_id)))
         notes = take.write(take.corrections)
         if notes:
             report_message(self, "WARNING", "; ".join(notes))
@@ -174,7 +174,7 @@ class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
         return has_take(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Delete them."""
+        """Delete all corrections."""
         armature = result_armature(context)
         assert armature is not None, "poll"
         try:

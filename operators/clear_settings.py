@@ -1,4 +1,7 @@
-"""Clear the settings that were loaded from files: each has a button, since a button's tooltip begins with its label."""
+"""Clear the settings that were loaded from files.
+
+Each has its own operator, since a button's tooltip begins with the operator's label.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ClearSetting:
-    """Mixin that clears a setting of the scene's, which is a text."""
+    """Mixin that clears a text setting of the scene."""
 
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
     setting = ""

@@ -1,4 +1,4 @@
-"""Correct a take: keep a pose, snap to a named one, or take a stretch from another take."""
+"""Correct a take: keep a pose, snap to a named one, or take a range from another take."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,29 +15,29 @@ from ..rig.keys.corrections.making import SourceRange, motion_of, posed_hands
 from ..rig.keys.corrections.take_clock import clock_of
 from ..rig.keys.corrections.written_take import is_same_capture
 from .apply_hand_pose import POSE_ITEMS
-from .correction_range import OnRange, blend_property, digits_property, first_property, last_property
+from .correction_range import RangeOperator, blend_property, digits_property, first_property, last_property
 from .posing_operator import side_property
 from .reports import report_message
 from .review import BeforeMend, problem_here
 from .saved_poses import saved_poses
-from .take_corrections import ShownTake, expected_take
+from .take_corrections import ShownTake, required_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Action, Context, Event
 
 
-class Corrects(OnRange):
-    """Mixin of operators that add corrections at once."""
+class CorrectionOperator(RangeOperator):
+    """Mixin of operators that add corrections without a job."""
 
     takes_pose = False
-    """Whether it keeps the keys of the user's pose on this frame; other edited keys are reported."""
+    """Whether it stores the user's pose on this frame; other edited keys are reported."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Add them, and report the result."""
+        """Add the corrections, and report the result."""
         try:
             self.fill_range(context)
-            take = expected_take(context)
+            take = required_take(context)
             made, before = self.made(context, take), BeforeMend.of(context)
             notes = take.write((*take.corrections, *made), posed_at=take.frame if self.takes_pose else None)
         except KnuckleError as error:
@@ -55,7 +55,7 @@ class Corrects(OnRange):
         raise NotImplementedError
 
     def numbered(self, take: ShownTake, corrections: list[Correction]) -> list[Correction]:
-        """Return corrections, each with an id of its own."""
+        """Return corrections with unique ids."""
         result = list[Correction]()
         for correction in corrections:
             taken = ShownTake(take.armature, take.base, take.clock, (*take.corrections, *result), take.scene)
@@ -63,11 +63,12 @@ class Corrects(OnRange):
         return result
 
 
-class CorrectsDigits(Corrects):
-    """Mixin of operators that correct chosen digits of chosen hands: at a problem its own, unless others are given."""
+class DigitCorrectionOperator(CorrectionOperator):
+    """Mixin of operators that correct chosen digits of chosen hands; by default those of the problem on the current
+    frame."""
 
     def fill_range(self, context: "Context") -> None:
-        """Give the frames and the digits that were not given."""
+        """Set the frames and the digits that were not given."""
         super().fill_range(context)
         operator: Any = self
         problem, given = problem_here(context), operator.properties.is_property_set
@@ -76,7 +77,7 @@ class CorrectsDigits(Corrects):
             operator.side, operator.digits = problem.hand, digits
 
 
-class KNUCKLE_OT_correct_pose(Corrects, bpy.types.Operator):
+class KNUCKLE_OT_correct_pose(CorrectionOperator, bpy.types.Operator):
     """Keep the hand's pose on this frame as a correction. It is blended in and out over the frames around, and a new
     solve keeps it"""
 
@@ -90,21 +91,21 @@ class KNUCKLE_OT_correct_pose(Corrects, bpy.types.Operator):
     blend: blend_property()
 
     def made(self, context: "Context", take: ShownTake) -> list[Correction]:
-        """Return how each hand of the take is posed otherwise."""
-        span, made = self.range_of(take), list[Correction]()
+        """Return a correction for each hand of the take whose pose was changed."""
+        span, corrections = self.range_of(take), list[Correction]()
         for armature in take.armatures:
             hands = hands_of_take(armature, check_correctable(armature))
             for posed in posed_hands(armature, hands, take.corrections, take.clock, take.frame):
-                made.append(Correction("", f"Pose at {take.frame:g}", posed.side, span, posed.difference))
-        if not made:
+                corrections.append(Correction("", f"Pose at {take.frame:g}", posed.side, span, posed.difference))
+        if not corrections:
             raise RigError(
                 f"the hand's pose on frame {take.frame:g} is the take's own: pose it first (keys that Auto Keying "
                 "has made in a take without corrections belong to the take)"
             )
-        return self.numbered(take, made)
+        return self.numbered(take, corrections)
 
 
-class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
+class KNUCKLE_OT_snap_to_pose(DigitCorrectionOperator, bpy.types.Operator):
     """Blend digits towards a named pose over a range of frames, as a correction with a factor. A new solve keeps it"""
 
     bl_idname = "knuckle.snap_to_pose"
@@ -125,7 +126,7 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
     blend: blend_property()
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
-        """Ask for the pose and the frames."""
+        """Open a dialog for the pose and the frames."""
         return self.open_range_dialog(context)
 
     def draw(self, _context: "Context") -> None:
@@ -165,7 +166,7 @@ def _sides(take: ShownTake, side: str) -> list[Any]:
     return sides
 
 
-class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
+class KNUCKLE_OT_take_from(DigitCorrectionOperator, bpy.types.Operator):
     """Take a range of another action of this armature, such as another solve of the capture, as a correction. It is
     kept with the take, and outlasts that action"""
 
@@ -187,7 +188,7 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
     blend: blend_property()
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
-        """Ask for the action and the frames."""
+        """Open a dialog for the action and the frames."""
         return self.open_range_dialog(context)
 
     def draw(self, _context: "Context") -> None:
@@ -204,7 +205,7 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
         action: Action | None = bpy.data.actions.get(self.action)
         if action is None:
             raise RigError(f"there is no action '{self.action}', choose one")
-        span, sides, made, problem = self.range_of(take), _sides(take, self.side), list[Correction](), None
+        span, sides, corrections, problem = self.range_of(take), _sides(take, self.side), list[Correction](), None
         source_range = SourceRange(span.start, span.end, self.later, tuple(d for d in DIGITS if d in self.digits))
         clock = clock_of(action, take.scene) if is_same_capture(action, take.base) else take.clock
         for armature in take.armatures:
@@ -216,10 +217,10 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
                 except RigError as error:
                     problem = error
                 else:
-                    made.append(Correction("", f"From {action.name}"[:60], take_hand.hand.side, span, motion))
-        if not made and problem is not None:
+                    corrections.append(Correction("", f"From {action.name}"[:60], take_hand.hand.side, span, motion))
+        if not corrections and problem is not None:
             raise problem
-        return self.numbered(take, made)
+        return self.numbered(take, corrections)
 
 
 CLASSES = (

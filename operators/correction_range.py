@@ -11,7 +11,7 @@ from ..pipeline.corrections.correction import TimeRange
 from .reports import report_message
 from .review import problem_here
 from .rig_hands import DIGIT_ITEMS
-from .take_corrections import ShownTake, expected_take, has_take
+from .take_corrections import ShownTake, has_take, required_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -49,7 +49,7 @@ def hand_property() -> Any:
 
 
 def chosen_side(sides: Sequence[Side], hand: str) -> Side:
-    """Return the side of the hand that was chosen of those of a take. Raises RigError unless it is one."""
+    """Return the side of the chosen hand, of those of a take. Raises RigError if the choice is ambiguous."""
     chosen = [side for side in sides if hand in ("AUTO", side)]
     if len(chosen) != 1:
         raise RigError(f"the take has the hands {' and '.join(sides)}, choose one of them")
@@ -67,7 +67,7 @@ def digits_property() -> Any:
     )
 
 
-class OnRange:
+class RangeOperator:
     """Mixin of operators that add corrections of a range of frames."""
 
     @classmethod
@@ -76,12 +76,12 @@ class OnRange:
         return has_take(cls, context)
 
     def fill_range(self, context: "Context") -> None:
-        """Give the frames that were not given: those about the current one, or of the problem that is shown there.
+        """Set the frames that were not given: those around the current one, or those of the problem shown there.
 
-        They are frames of the take, unless the current one is none.
+        They are frames of the take, unless the current frame is not.
         """
         operator: Any = self
-        made, frame, shown_take = context.scene.knuckle_correction, context.scene.frame_current, expected_take(context)
+        made, frame, shown_take = context.scene.knuckle_correction, context.scene.frame_current, required_take(context)
         blend = operator.blend if operator.properties.is_property_set("blend") else made.blend
         first, last = frame - made.reach, frame + made.reach
         problem = problem_here(context)

@@ -179,12 +179,12 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         self._show_texts(context)
 
     def _at_goal_depth(self, context: "Context", point: tuple[int, int]) -> Floats:
-        """(3,) m in the world, a point of the view in pixels at the depth of the goal."""
+        """Return (3,) m in the world, a point of the view in pixels at the depth of the goal."""
         depth = Vector(self._goal.tolist())
         return np.array(region_2d_to_location_3d(context.region, context.region_data, point, depth))
 
     def _view_direction(self, context: "Context") -> Floats:
-        """(3,) unit vector in the world, along which the goal is seen."""
+        """Return (3,) unit vector in the world, along which the goal is seen."""
         view: Any = context.region_data
         eye = np.array(view.view_matrix.inverted())
         direction: Floats = self._goal - eye[:3, 3] if view.is_perspective else eye[:3, 2]

@@ -18,7 +18,7 @@ from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.stillness import check_action
 from ..rig.skin_bones import is_skin
 from .posed_hands import hand_to_pose
-from .posing_operator import PosesHands, finish_posing
+from .posing_operator import PosingOperator, finish_posing
 from .setting_properties import NOT_ANIMATED
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class KnuckleGrasp(bpy.types.PropertyGroup):
     )
 
 
-class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_grasp(PosingOperator, bpy.types.Operator):
     """Move the hand to an object and close it until its skin touches the object. The arm follows the hand"""
 
     bl_idname = "knuckle.grasp"
@@ -125,7 +125,7 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
         return ""
 
 
-class KNUCKLE_OT_release_object(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_release_object(PosingOperator, bpy.types.Operator):
     """Detach the object that the hand holds: it stays where it is, from this frame on if the attachment is keyed. The
     fingers do not move"""
 

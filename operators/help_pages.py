@@ -44,11 +44,11 @@ PAGES = {
     "tutorials/first-hand": ("ops.knuckle.add_hand",),
     "index": ("ops.knuckle.*", "types.knuckle*"),
 }  # fmt: skip
-"""Page -> patterns of identifiers in lower case, without "bpy.". The first that fits counts."""
+"""Page -> patterns of identifiers in lower case, without "bpy.". The first match is used."""
 
 
 def _folder() -> tuple[Path, str]:
-    """Return where the pages are, and their suffix: in the extension's zip, or in the source."""
+    """Return the folder of the pages and their suffix, in the extension's zip or in the source."""
     packed = ROOT / "help"
     return (packed, ".html") if packed.is_dir() else (ROOT / "docs", ".md")
 
@@ -67,10 +67,10 @@ def manual_map() -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def register() -> None:
-    """Have F1 find the pages."""
+    """Register the pages, so that F1 finds them."""
     bpy.utils.register_manual_map(manual_map)
 
 
 def unregister() -> None:
-    """Undo register()."""
+    """Unregister the pages."""
     bpy.utils.unregister_manual_map(manual_map)

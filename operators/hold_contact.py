@@ -1,4 +1,4 @@
-"""Hold a contact in a take: one that was found, or of parts of the hand that are chosen."""
+"""Hold a contact in a take: one that the solve found, or one of chosen parts of the hand."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,31 +23,31 @@ from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
 from ..rig.keys.corrections.object_motion import PlayedFrames
 from ..rig.keys.corrections.place_on_object import chosen_on_object
-from ..rig.keys.fcurves import SAME_FRAME
+from ..rig.keys.fcurves import FRAME_TOLERANCE
 from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
 from ..rig.markers_object import is_markers
 from ..rig.skin_bones import is_skin
 from .correction_range import (
-    OnRange,
+    RangeOperator,
     blend_property,
     chosen_side,
     first_property,
     hand_property,
     last_property,
 )
-from .job import AgreedJob, no_job_runs
+from .job import ConfirmedJob, no_job_runs
 from .reports import report_message
 from .review import BeforeMend
 from .rig_hands import DIGIT_ITEMS
-from .take_corrections import ShownTake, expected_take, has_take, shown_take
+from .take_corrections import ShownTake, has_take, required_take, shown_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Event
 
 ON_OBJECT = "OBJECT"
-CHOOSING = 0.2
-"""The part of the work that finds where a contact is."""
+CHOOSING_FRACTION = 0.2
+"""Fraction of the progress for finding the contact's position."""
 OTHER_ITEMS = [
     *DIGIT_ITEMS,
     ("palm", "Palm", "The palm of the hand"),
@@ -69,7 +69,7 @@ class FoundContact:
     end: float
     """s, on the capture's clock."""
     gap_mm: float
-    """Between the performer's skins."""
+    """mm, gap between the performer's skins."""
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ def found_contacts(take: ShownTake) -> list[FoundContact]:
     return [contact for contact in reported if not any(_holds(correction, contact) for correction in take.corrections)]
 
 
-@lru_cache(maxsize=2)  # the panel calls it whenever it is drawn
+@lru_cache(maxsize=2)  # panels call it whenever they are drawn
 def _reported_contacts(report: str) -> tuple[FoundContact, ...]:
     """Return the contacts of a take's report that its solve did not hold, by time."""
     found, hands = list[FoundContact](), (parsed_report(report) or {}).get("hands", {})
@@ -116,7 +116,7 @@ def _holds(correction: Correction, contact: FoundContact) -> bool:
 def objects_to_touch(_operator: Any, context: "Context", typed: str) -> list[str]:
     """Return the names of the meshes in the scene that contain the typed text, those that start with it first.
 
-    Without the skin of the take's armatures, and without markers.
+    The skin of the take's armatures, and markers, are left out.
     """
     take, part = shown_take(context), typed.lower()
     armatures = take.armatures if take else ()
@@ -127,7 +127,7 @@ def objects_to_touch(_operator: Any, context: "Context", typed: str) -> list[str
     )
 
 
-class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
+class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
     """Keep a fingertip on another digit, the palm or an object over a range of frames, without slip, as a correction
     that a new solve keeps. If the fingertip comes from far away, the blends take some of these frames"""
 
@@ -168,7 +168,7 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
         return has_take(cls, context) and no_job_runs(cls, context)
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
-        """Ask for the parts and the frames, unless a contact that was found is held."""
+        """Open a dialog for the parts and the frames, unless a found contact is to be held."""
         return self.begin(context) if self.found else self.open_range_dialog(context)
 
     def draw(self, _context: "Context") -> None:
@@ -184,15 +184,15 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Make the correction, and compose the take with it."""
         self.fill_range(context)
-        take, played = expected_take(context), dict[str, PlayedFrames]()
-        made = yield from part_of(0.0, CHOOSING, "Choosing where it touches", self._made(take, played))
+        take, played = required_take(context), dict[str, PlayedFrames]()
+        made = yield from part_of(0.0, CHOOSING_FRACTION, "Choosing where it touches", self._made(take, played))
         self._correction = replace(made, id=take.new_id())
         composing = take.composing((*take.corrections, self._correction), played)
-        self._composed = yield from part_of(CHOOSING, 1.0, "Holding the contact", composing)
+        self._composed = yield from part_of(CHOOSING_FRACTION, 1.0, "Holding the contact", composing)
 
     def finish(self, context: "Context") -> None:
         """Write the keys, select the correction, and report the result."""
-        take, made, before = expected_take(context), self._correction, BeforeMend.of(context)
+        take, made, before = required_take(context), self._correction, BeforeMend.of(context)
         notes = take.write((*take.corrections, made), composed=self._composed)
         context.scene.knuckle_correction.selected = made.id
         operator: Any = self
@@ -201,7 +201,7 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
             report_message(self, "WARNING", "; ".join(notes))
 
     def _shortened_blends(self, take: ShownTake, span: TimeRange) -> tuple[str, ...]:
-        """Return a sentence if the blends that were given are together longer than the range."""
+        """Return a sentence if the given blends together are longer than the range."""
         blends = [round(blend * take.clock.rate, 2) for blend in (span.blend_in, span.blend_out) if blend > 0.0]
         if self.found or not blends or max(blends) >= self.blend:
             return ()
@@ -233,7 +233,7 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
     def _on_object(
         self, take: ShownTake, take_hand: HandOfTake, span: TimeRange, played: dict[str, PlayedFrames]
     ) -> Steps[Correction]:
-        """Return the correction that holds parts of a hand on an object, where they are between the blends."""
+        """Return the correction that holds parts of a hand on an object, at their positions between the blends."""
         palm = PALM in self.tips
         digits = tuple(digit for digit in DIGITS if digit in self.tips)
         if not self.object or not (digits or palm):
@@ -268,14 +268,14 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
 
 
 def _between_blends(take: ShownTake, span: TimeRange) -> tuple[int, int]:
-    """Return the first and the last scene frame in which a contact is to be held."""
+    """Return the first and the last scene frame on which a contact is held."""
     first, last = take.clock.frames([span.full_start, span.full_end]).tolist()
-    # Blends that meet between two frames leave none between them.
-    return floor(first + SAME_FRAME), ceil(last - SAME_FRAME)
+    # Blends that meet between two frames leave no frame in which to hold the contact.
+    return floor(first + FRAME_TOLERANCE), ceil(last - FRAME_TOLERANCE)
 
 
 def _hand(take: ShownTake, side: str) -> HandOfTake:
-    """Return the hand of a take of a side, or its only one for AUTO. Raises RigError without."""
+    """Return a take's hand of a side, or its only hand for AUTO. Raises RigError if there is none."""
     hands = [
         take_hand for armature in take.armatures for take_hand in hands_of_take(armature, check_correctable(armature))
     ]

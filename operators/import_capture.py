@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 FROM_SCENE = ("unit", "up", "rate", "start", *CAMERA_PROPERTIES)
-"""Options that are kept with the scene."""
+"""Options that are stored in the scene."""
 
 
 class CaptureJob(JobOperator):
@@ -47,7 +47,7 @@ class CaptureJob(JobOperator):
         """Read a capture, see `read_capture`, and find its hands; `reading` replaces fields of the recipe."""
         self._path = path
         self._recipe = replace(recipe_for(context.scene, bpy.path.abspath(path)), **reading)
-        kept_transform(context.scene)  # raises if it is wrong, before anything is shown
+        kept_transform(context.scene)  # raises for invalid options before anything is shown
         self._markers = yield from part_of(0.0, 0.5, "", read_capture(self._recipe))
         self._found = yield from part_of(0.5, 1.0, "Finding hands", describe_hands(self._recipe, self._markers))
 
@@ -126,7 +126,7 @@ class KNUCKLE_OT_import_capture(CaptureFileJob, bpy.types.Operator):
     )
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Begin with the options that are kept with the scene."""
+        """Start with the options that are stored in the scene."""
         for name in FROM_SCENE:
             if not self.properties.is_property_set(name):
                 setattr(self, name, getattr(context.scene.knuckle, name))
@@ -160,12 +160,12 @@ class KNUCKLE_OT_import_capture(CaptureFileJob, bpy.types.Operator):
         scene_frames([0.0, self._markers.duration], 0.0, self._chosen["start"], frame_rate)
 
     def _choice(self, context: "Context", name: str) -> Any:
-        """Return an option as it was chosen here, or else in the scene."""
+        """Return an option as chosen in the operator, or else in the scene."""
         chosen = self if self.properties.is_property_set(name) else context.scene.knuckle
         return getattr(chosen, name)
 
     def finish(self, context: "Context") -> None:
-        """Keep the options with the scene, and show the markers."""
+        """Store the options in the scene, and show the markers."""
         scene = context.scene
         if self.set_rate:
             set_scene_rate(scene, self._markers.rate)
@@ -179,7 +179,7 @@ class KNUCKLE_OT_import_capture(CaptureFileJob, bpy.types.Operator):
 
 def select_only(context: "Context", *objects: bpy.types.Object) -> None:
     """Select these objects only and make the first the active one. Objects outside the view layer are skipped."""
-    # The view layer does not know objects that were linked just now.
+    # The view layer does not include objects that were just linked.
     context.view_layer.update()
     selectable = [obj for obj in objects if context.view_layer.objects.get(obj.name) == obj]
     if not selectable:
@@ -192,7 +192,7 @@ def select_only(context: "Context", *objects: bpy.types.Object) -> None:
 
 
 def frame_selected(context: "Context") -> None:
-    """Turn the 3D views of the window to the selected objects, where there are windows."""
+    """Frame the selected objects in the 3D views of the window, if there is one."""
     window = context.window_manager.windows[0] if context.window is None else context.window
     for area in window.screen.areas if not bpy.app.background else ():
         region = next((region for region in area.regions if region.type == "WINDOW"), None)

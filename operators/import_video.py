@@ -36,7 +36,7 @@ class KNUCKLE_OT_import_video(CaptureFileJob, bpy.types.Operator):
 
     bl_idname = "knuckle.import_video"
     bl_label = "Import Hands from Video"
-    bl_options = {"UNDO"}  # Without REGISTER: doing it again with another option would go through the video again.
+    bl_options = {"UNDO"}  # Without REGISTER, since redoing it with another option would process the video again.
 
     filepath: StringProperty(name="File", description="The video", subtype="FILE_PATH", options={"SKIP_SAVE", "HIDDEN"})
     filter_glob: StringProperty(default=";".join(f"*{suffix}" for suffix in VIDEO_SUFFIXES), options={"HIDDEN"})

@@ -135,14 +135,14 @@ class JobOperator:
         redraw_views(context)
 
 
-class AgreedJob(JobOperator):
+class ConfirmedJob(JobOperator):
     """Mixin of jobs that the user confirms in a dialog."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Run to the end in a script, or in slices if the user confirmed a dialog."""
         operator: Any = self
-        agreed = operator.options.is_invoke and not operator.options.is_repeat
-        return self.begin(context) if agreed else super().execute(context)
+        confirmed = operator.options.is_invoke and not operator.options.is_repeat
+        return self.begin(context) if confirmed else super().execute(context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class _JobContext:
 
     @classmethod
     def of(cls, context: "Context") -> "_JobContext":
-        # The context has none right after the active collection was deleted.
+        # The context has no collection right after the active one was deleted.
         collection = context.collection if context.collection else context.scene.collection
         return cls(context.scene.name, context.view_layer.name, collection.name)
 
@@ -176,7 +176,7 @@ class _JobContext:
 def release(operator: object) -> None:
     """Forget the job of an operator that has ended.
 
-    Blender keeps ended operators in its history, until as many as 32 others have followed.
+    Blender keeps ended operators in its history until 32 others have followed.
     """
     vars(operator).clear()
 

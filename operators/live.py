@@ -79,7 +79,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
 
 
 def page_url(address: Address) -> str:
-    """Return where a browser of this computer opens the page of a device that is listened to at an address."""
+    """Return the URL at which a browser on this computer opens the page of a device with this address."""
     host = LOCAL if address.host == ANY else address.host
     return f"http://{host}:{address.port}/"
 

@@ -40,7 +40,7 @@ def _tick() -> float | None:
             return None
         _follow(run, scene)
     except Exception as error:
-        # Blender does not call a timer again that raised: the bones would stop, and the panel go on counting.
+        # Blender drops a timer that raises: the bones would stop, while the panel would go on counting.
         _end_by_itself(f"Following stopped because of an error, see the system console ({error})")
         raise
     return TIMER_INTERVAL
@@ -64,7 +64,7 @@ def _follow(run: LiveRun, scene: "Scene") -> None:
 
 
 def _keep_captures(run: LiveRun, scene: "Scene") -> None:
-    """Keep captures that came as a whole, such as those of a video."""
+    """Store captures that arrived as a whole, such as those of a video."""
     for name, content in run.receiver.take_captures():
         try:
             keep_capture(scene, name, content)
@@ -113,7 +113,7 @@ def redraw(kind: str) -> None:
 
 
 def end(put_back: bool | None = None) -> EndedTake | None:
-    """Stop following; return the take that was being recorded, which is listed, but not keyed yet.
+    """Stop following; return the recorded take, which is listed but not keyed yet.
 
     put_back: whether bones return to their pose before; None for the scene's setting.
     """
@@ -192,7 +192,7 @@ def key_after_failed_load(*_: Any) -> None:
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def put_back_before_save(*_: Any) -> None:
-    """Save bones in their pose before, where they return to it."""
+    """Before saving, restore the bones' previous pose, if the setting says so."""
     run = SESSION.live.run
     if run is not None and puts_back(run):
         run.rigs.restore_pose()

@@ -127,15 +127,15 @@ class LiveRun:
     def step(self) -> bool:
         """Take the frames that arrived, solve them and pose the hands; whether any was posed."""
         # The time before solving: a hand must not count as lost because solving took long.
-        most = RECORDED_FRAMES if self.session.take is not None else QUEUE_LENGTH
+        max_frames = RECORDED_FRAMES if self.session.take is not None else QUEUE_LENGTH
         now = time.perf_counter()
         if self.unread:
             return self.pose(now)
-        received = self.receiver.drain(most)
+        received = self.receiver.drain(max_frames)
         self._feed(received)
         # A view that is slow to draw gets as much time as solving: the frames that are recorded must not pile up.
         while self.session.take is not None and time.perf_counter() - now < now - self._ended_step:
-            more = self.receiver.drain(most)
+            more = self.receiver.drain(max_frames)
             if not more:
                 break
             self._feed(more)

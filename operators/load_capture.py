@@ -61,7 +61,7 @@ def capture_object(context: "Context", path: str) -> "Object | None":
 def describe_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str, Any]]:
     """Find the hands in a capture and describe them for the panel; if there are none, say why.
 
-    Also a marker map in JSON, the guess from which Assign Markers begins.
+    The description also has a marker map in JSON, the initial guess of Assign Markers.
     """
     nothing: dict[str, Any] = {"marker_set": "", "confidence": 0.0, "hands": "", "facts": []}
     try:
@@ -107,7 +107,7 @@ def describe_capture(markers: captures.Markers, found: dict[str, Any]) -> str:
 
 
 def remap_paths(scenes: "Iterable[Scene]", old_folder: str, new_folder: str) -> None:
-    """Make the relative paths of captures lead to the same files from another folder."""
+    """Change the relative paths of captures so that they refer to the same files from another folder."""
     for scene in scenes if old_folder != new_folder else ():
         path = scene.knuckle.capture
         if path.startswith("//"):
@@ -118,14 +118,14 @@ def remap_paths(scenes: "Iterable[Scene]", old_folder: str, new_folder: str) -> 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def remap_before_saving(file: str, *_: object) -> None:
-    """Save As to another folder keeps relative paths right, as Blender's own Remap Relative does."""
+    """Adjust relative paths when a file is saved to another folder, as Blender's own Remap Relative does."""
     if file and bpy.data.filepath:
         remap_paths(bpy.data.scenes, str(Path(bpy.data.filepath).parent), str(Path(file).parent))
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def remap_after_saving(file: str, *_: object) -> None:
-    """After a copy was saved elsewhere, the paths of the file that stays open are those it had."""
+    """Restore the paths of the open file after a copy of it was saved elsewhere."""
     if file and bpy.data.filepath and Path(bpy.data.filepath) != Path(file):
         remap_paths(bpy.data.scenes, str(Path(file).parent), str(Path(bpy.data.filepath).parent))
 
@@ -139,7 +139,7 @@ def relative_path(path: str) -> str:
 
 
 def _relative_to(folder: str, path: str) -> str:
-    """Return a path relative to a folder, unchanged where `..` leads elsewhere, as from a folder behind a link."""
+    """Return a path relative to a folder; unchanged if `..` would lead elsewhere, as from a symbolic link."""
     relative: str = bpy.path.relpath(path, start=folder)
     leads_there = Path(bpy.path.abspath(relative, start=folder)).resolve() == Path(path).resolve()
     return relative if leads_there else path

@@ -39,7 +39,7 @@ def label_property(name: str, description: str) -> Any:
 
 
 def hand_of_labels(context: "Context", *labels: str) -> Side:
-    """Return the hand that has markers of these labels. Raises RigError unless it is one."""
+    """Return the hand whose markers have these labels. Raises RigError if there is none or more than one."""
     known = labels_of_take(context)
     if "" in labels:
         raise RigError(f"no marker is chosen, choose one of {', '.join(known) or 'a take that has some'}")
@@ -53,9 +53,9 @@ def hand_of_labels(context: "Context", *labels: str) -> Side:
 
 
 def marker_of_problem(context: "Context") -> str:
-    """Return the outermost marker of the digit of the problem that is shown that is not hidden there yet.
+    """Return the outermost marker, not hidden yet, of the digit of the problem that is shown.
 
-    Empty without one, and where markers were not seen: one that is hidden there leaves less to solve from.
+    It is empty if there is none, and if the problem is unseen markers: hiding one more would leave less to solve from.
     """
     problem = _problem(context)
     if problem is None or is_unseen_here(context):
@@ -85,7 +85,7 @@ def _hidden_in(context: "Context", problem: TakeProblem) -> set[str]:
 
 
 def is_unseen_here(context: "Context") -> bool:
-    """Return whether the problem that is shown is that markers were not seen, on the current frame as well."""
+    """Return whether the shown problem is unseen markers, and includes the current frame."""
     problem = problem_here(context)
     return problem is not None and problem.is_unseen
 

@@ -1,4 +1,4 @@
-"""The points by which hands in Pose Mode can be dragged, and which of them is under the mouse."""
+"""The draggable points of hands in Pose Mode, and picking the one under the mouse."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -22,9 +22,9 @@ Floats = NDArray[np.float64]
 
 PICK_RADIUS = 20.0
 """Maximum distance from the mouse of a picked point, in pixels at a UI scale of 1."""
-SAME_DISTANCE = 1.5
+DISTANCE_TOLERANCE = 1.5
 """Pixels as above. If the distances of points from the mouse differ by less, the point in front is picked."""
-OVERLAP = 15.0
+RING_OVERLAP = 15.0
 """Pixels as above, the distance below which the rings of two fingertips overlap."""
 
 
@@ -52,7 +52,7 @@ def under_mouse(context: "Context", mouse: tuple[int, int]) -> "Picked | None":
     """
     found, scale = _near(context, mouse), context.preferences.system.ui_scale
     nearest = min((distance for distance, *_ in found), default=0.0)
-    near = [hit for hit in found if hit[0] <= nearest + SAME_DISTANCE * scale]
+    near = [hit for hit in found if hit[0] <= nearest + DISTANCE_TOLERANCE * scale]
     return min(near, key=lambda hit: hit[1])[-1] if near else None
 
 
@@ -63,7 +63,7 @@ def tips_under_mouse(context: "Context", mouse: tuple[int, int]) -> "list[Picked
         return []
     found = sorted(_near(context, mouse), key=lambda hit: hit[0])
     centre = next(pixel for *_, pixel, hit in found if hit == first)
-    max_distance = OVERLAP * context.preferences.system.ui_scale
+    max_distance = RING_OVERLAP * context.preferences.system.ui_scale
     return [first] + [
         hit
         for *_, pixel, hit in found

@@ -13,7 +13,7 @@ ALLOW = "Allow Online Access in Preferences > System > Network"
 
 
 def is_on_this_computer(host: str) -> bool:
-    """Return whether an address is reached from this computer alone.
+    """Return whether an address can be reached from this computer only.
 
     A name other than localhost may be any computer's.
     """
@@ -24,7 +24,7 @@ def is_on_this_computer(host: str) -> bool:
 
 
 def limits() -> str:
-    """Return what is not allowed and how to allow it, for the user; empty if online access is allowed."""
+    """Tell the user what is not allowed and how to allow it; empty if online access is allowed."""
     app: Any = bpy.app
     if app.online_access:
         return ""

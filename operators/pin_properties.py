@@ -124,9 +124,9 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
             continue
         position = np.array(pin.place)
         if pin.kind == "OBJECT":
-            corners, shares = tuple(pin.corners), tuple(pin.shares)
+            corners, fractions = tuple(pin.corners), tuple(pin.shares)
             position = anchor_position(
-                pin.target, SurfaceAnchor(tuple(pin.home), corners, shares, tuple(pin.place), pin.vertices)
+                pin.target, SurfaceAnchor(tuple(pin.home), corners, fractions, tuple(pin.place), pin.vertices)
             )
         other_digit = pin.other if pin.kind == "DIGIT" else None
         found.append(Pin(pin.digit, size * position if other_digit else position, other_digit))
@@ -161,14 +161,14 @@ def update_pin(armature: "Object", rig_hand: RigHand, digit: str) -> None:
 
 
 def pin_values(armature: "Object") -> PinValues:
-    """Read where the pins are, for restore_pins."""
+    """Read the positions of the pins, for restore_pins."""
     return {
         (pin.side, pin.digit): tuple(_plain(getattr(pin, name)) for name in PIN_FIELDS) for pin in pins_on(armature)
     }
 
 
 def restore_pins(armature: "Object", values: PinValues) -> None:
-    """Restore the pins to where they were."""
+    """Restore the positions of the pins."""
     for pin in pins_on(armature):
         for name, value in zip(PIN_FIELDS, values.get((pin.side, pin.digit), ()), strict=False):
             setattr(pin, name, value)
@@ -178,15 +178,15 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | str) else tuple(value)
 
 
-def unpin(armature: "Object", wanted: "Callable[[Any], bool]") -> int:
+def unpin(armature: "Object", condition: "Callable[[Any], bool]") -> int:
     """Remove the pins that `wanted` selects. Returns how many there were."""
     pinned: Any = armature
-    let_go = [number for number, pin in enumerate(pinned.knuckle_pins) if not pin.released and wanted(pin)]
+    let_go = [number for number, pin in enumerate(pinned.knuckle_pins) if not pin.released and condition(pin)]
     for number in reversed(let_go):
         try:
             pinned.knuckle_pins.remove(number)
         except TypeError:
-            # A library override cannot remove what its linked file has.
+            # A library override cannot remove pins of its linked file.
             pinned.knuckle_pins[number].released = True
     return len(let_go)
 

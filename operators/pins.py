@@ -53,7 +53,7 @@ def _belongs_to(obj: "Object", armature: "Object") -> bool:
     return above is not None
 
 
-class _OfDigit:
+class _DigitOperator:
     """Mixin of operators on a digit: the one that the properties name, or the one under the mouse."""
 
     bl_options = {"REGISTER", "UNDO"}
@@ -70,7 +70,7 @@ class _OfDigit:
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Use the digit under the mouse, unless the property is set.
 
-        Where rings of fingertips overlap, the next one each time, as Blender's selection does.
+        Where the rings of several fingertips overlap, each press picks the next one, as Blender's selection does.
         """
         operator: Any = self
         if not operator.properties.is_property_set("digit"):
@@ -113,14 +113,14 @@ def _pin_items() -> dict[str, Items]:
         (digit, digit_label(digit).title(), f"Keep the position relative to the tip of the {digit_label(digit)}")
         for digit in DIGITS
     ]
-    every: Items = [(*item, "NONE", number) for number, item in enumerate([*kinds, *fingers])]
-    return {digit: [item for item in every if item[0] != digit] for digit in DIGITS}
+    items: Items = [(*item, "NONE", number) for number, item in enumerate([*kinds, *fingers])]
+    return {digit: [item for item in items if item[0] != digit] for digit in DIGITS}
 
 
 PIN_ITEMS = _pin_items()
 
 
-class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
+class KNUCKLE_OT_pin_fingertip(_DigitOperator, bpy.types.Operator):
     """Pin a fingertip where it is: it stays there while the palm and other digits are dragged"""
 
     bl_idname = "knuckle.pin_fingertip"
@@ -154,14 +154,14 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
     ) -> "tuple[str, Object | str | None]":
         frames = rig_hand.evaluated_frames()
         tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in rig_hand.digits}
-        own = tips[self.digit]
+        pinned_tip = tips[self.digit]
         if self.to in DIGITS and self.to not in tips:
             raise RigError(f"armature '{armature.name}' has no {digit_label(self.to)} on its {self.side} hand")
         if self.to == "DIGIT" or self.to in DIGITS:
-            beside = {digit: tip for digit, tip in tips.items() if digit != self.digit and self.to in ("DIGIT", digit)}
-            if not beside:
+            others = {digit: tip for digit, tip in tips.items() if digit != self.digit and self.to in ("DIGIT", digit)}
+            if not others:
                 raise RigError(f"there is no digit besides the {digit_label(self.digit)}, pin it to something else")
-            return "DIGIT", min(beside, key=lambda digit: float(np.linalg.norm(beside[digit] - own)))
+            return "DIGIT", min(others, key=lambda digit: float(np.linalg.norm(others[digit] - pinned_tip)))
         if self.to in ("TOUCHED", "OBJECT"):
             found = self._surface(context, armature, frames, rig_hand)
             if found is not None:
@@ -189,7 +189,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         return nearest_surface(touchable_objects(context, armature), middle, TOUCH_DISTANCE * size)
 
 
-class KNUCKLE_OT_unpin_fingertip(_OfDigit, bpy.types.Operator):
+class KNUCKLE_OT_unpin_fingertip(_DigitOperator, bpy.types.Operator):
     """Unpin a fingertip"""
 
     bl_idname = "knuckle.unpin_fingertip"
@@ -200,7 +200,7 @@ class KNUCKLE_OT_unpin_fingertip(_OfDigit, bpy.types.Operator):
         return unpin_digit(armature, self.side, self.digit)
 
 
-def _can_reach(operator: Any, context: "Context") -> bool:
+def _has_pins(operator: Any, context: "Context") -> bool:
     if can_drag(operator, context):
         if any(pins_on(armature) for armature in in_pose_mode(context)):
             return True
@@ -218,7 +218,7 @@ class KNUCKLE_OT_unpin_all(bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if there is a pin."""
-        return _can_reach(cls, context)
+        return _has_pins(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Unpin the fingertips of all hands."""
@@ -239,7 +239,7 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if there is a pin."""
-        return _can_reach(cls, context)
+        return _has_pins(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Solve each hand and key it as auto-keying would. Hands that cannot be posed are reported and skipped."""
@@ -274,9 +274,9 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
     hand_arm = posable_hand_arm(armature, side)
     dragged = reach_pins(hand_arm, pins, coupled=context.scene.knuckle_posing.dip_lock)
     context.view_layer.update()
-    bones, placed = moved_bones(dragged)
+    bones, placed_bones = moved_bones(dragged)
     if bones:
-        key_posed(context, armature, bones, placed)
+        key_posed(context, armature, bones, placed_bones)
     else:
         restore_pose(dragged)
     of_armature, enough = (
@@ -284,9 +284,9 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         MET * hand_length(hand_arm.rig_hand.hand),
     )
     return bool(bones), [
-        f"the {side} {digit_label(digit)}{of_armature} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
-        for digit, far in pin_distances(hand_arm.rig_hand, pins).items()
-        if far > enough
+        f"the {side} {digit_label(digit)}{of_armature} by {1000 * distance:.{0 if distance > 0.01 else 1}f} mm"
+        for digit, distance in pin_distances(hand_arm.rig_hand, pins).items()
+        if distance > enough
     ]
 
 

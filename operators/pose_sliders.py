@@ -1,4 +1,4 @@
-"""The sliders of the active armature's hand as properties: they show its present pose, and change it when dragged."""
+"""The sliders of the active armature's hand as properties: they show its current pose, and change it when dragged."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ def setting(slider: Slider) -> str:
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_values(*_of_handler: Any) -> None:
-    """Have sliders read the hand again when they are drawn next. A handler of whatever changes poses."""
+    """Make sliders read the hand again when they are drawn next. A handler of all events that change poses."""
     SESSION.slider_values = None
 
 
@@ -86,7 +86,7 @@ def _slider(slider: Slider) -> Any:
         return value(bpy.context, slider) if _is_shown(group) else 0.0
 
     def put(group: Any, to: float) -> None:
-        # A property cannot report: the panel says why there are no sliders.
+        # A property cannot report errors: the panel says why there are no sliders.
         with suppress(KnuckleError):
             if _is_shown(group):
                 slide(bpy.context, slider, to)

@@ -11,7 +11,7 @@ from ..rig.posing.bone_locks import to_rest
 from ..rig.posing.mirror_pose import digit_joints, mirrored
 from ..rig.posing.rig_hand import RigHand
 from .posed_hands import can_pose, check_posable, posed_armatures, requested_hands
-from .posing_operator import PosesHands, channels_before, finish_posing, hands_to_pose, side_property
+from .posing_operator import PosingOperator, channels_before, finish_posing, hands_to_pose, side_property
 from .rig_hands import DIGIT_ITEMS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _joints(rig_hand: RigHand, digit: str) -> list[int]:
     return digit_joints(rig_hand, DIGITS if digit == ALL_DIGITS else (digit,))
 
 
-class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_pose_mirror(PosingOperator, bpy.types.Operator):
     """Mirror the pose of one hand to the other. The wrists do not move. If the hands are separate armatures, select
     both"""
 
@@ -66,7 +66,7 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
         return ""
 
 
-class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_pose_relax(PosingOperator, bpy.types.Operator):
     """Blend the pose of a hand towards a relaxed one"""
 
     bl_idname = "knuckle.pose_relax"
@@ -93,7 +93,7 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
         return ""
 
 
-class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_pose_reset(PosingOperator, bpy.types.Operator):
     """Reset the bones of a hand to their rest pose. The wrist does not move"""
 
     bl_idname = "knuckle.pose_reset"
@@ -112,7 +112,7 @@ class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
         return ""
 
 
-class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_pose_select(PosingOperator, bpy.types.Operator):
     """Select the bones that posing a hand moves"""
 
     bl_idname = "knuckle.pose_select"
@@ -158,10 +158,10 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
             yield str(bones[0])
 
 
-def _select(bone: "PoseBone", wanted: bool, extend: bool) -> None:
+def _select(bone: "PoseBone", is_selected: bool, extend: bool) -> None:
     # From Blender 5 on, pose bones have the selection of Pose Mode; before, bones have it.
     holder: Any = bone if hasattr(bone, "select") else bone.bone
-    holder.select = wanted or (extend and holder.select)
+    holder.select = is_selected or (extend and holder.select)
 
 
 CLASSES = (

@@ -27,7 +27,7 @@ def side_property(**settings: Any) -> Any:
     return EnumProperty(name="Hand", description="Which hand", items=items, **settings)
 
 
-class PosesHands:
+class PosingOperator:
     """A mixin for operators that pose hands, or report why they cannot; in that case nothing has changed."""
 
     bl_options: Any = {"REGISTER", "UNDO"}

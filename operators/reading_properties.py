@@ -103,7 +103,7 @@ def hand_length_property() -> Any:
 
 
 def camera_reading(landmarks: str, angle_of_view: float, hand_length: float) -> dict[str, Any]:
-    """Return the fields of a recipe for values of these properties: those that are too small to mean anything are off.
+    """Return the fields of a recipe for values of these properties; values near zero are off.
 
     angle_of_view: rad. hand_length: mm.
     """

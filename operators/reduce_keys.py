@@ -42,7 +42,7 @@ def keyed_armature(context: "Context") -> "Object | None":
     return result_armature(context)
 
 
-class _OnKeys:
+class _KeysOperator:
     """Mixin of the operators on the action that an armature plays."""
 
     @classmethod
@@ -58,7 +58,7 @@ class _OnKeys:
         return False
 
 
-class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
+class KNUCKLE_OT_reduce_keys(_KeysOperator, JobOperator, bpy.types.Operator):
     """Reduce the keys of the hands to few keys with handles, in a copy of the action. The dense action is kept"""
 
     bl_idname = "knuckle.reduce_keys"
@@ -107,14 +107,14 @@ class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
 
 
 def _reduced(reference: DataReference, reduction: Reduction) -> Steps[ReducedAction]:
-    """Return fewer keys for an armature that was referred to. Raises RigError."""
+    """Return the reduced keys of a referenced armature. Raises RigError."""
     armature = reference.find_in(bpy.data.objects)
     if armature is None:
         raise RigError(f"armature '{reference.name}' is gone, its keys were not reduced")
     return (yield from reduced_stepwise(armature, reduction))
 
 
-class KNUCKLE_OT_restore_dense_keys(_OnKeys, bpy.types.Operator):
+class KNUCKLE_OT_restore_dense_keys(_KeysOperator, bpy.types.Operator):
     """Play the dense action again, from which the keys were reduced. The reduced action is kept"""
 
     bl_idname = "knuckle.restore_dense_keys"

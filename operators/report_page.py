@@ -1,4 +1,4 @@
-"""Export a report page of the take, or of it against another take."""
+"""Export a report page of the take, or a comparison with another take."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,13 +70,13 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
             takes = [marked_take(action_with_report(armature), context.scene)]
             if self.other:
                 other = self._other_action()
-                # The take as it was solved keeps the corrections, but not their keys.
+                # The base take has the corrections, but not their keys.
                 is_corrected = composed_in(other) is not None
                 takes.append(marked_take(other, context.scene) if is_corrected else reviewed_take(other))
             pictures = problem_pictures(takes[0], armature) if self.pictures else NOT_REQUESTED
             path = Path(bpy.path.abspath(self.filepath))
-            with written_whole(path) as half:
-                half.write_text(page(takes, pictures), encoding="utf-8")
+            with written_whole(path) as partial_file:
+                partial_file.write_text(page(takes, pictures), encoding="utf-8")
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}

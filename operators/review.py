@@ -79,8 +79,8 @@ class BeforeMend:
             return
         new = sum(not any(left_problem.is_beside(old) for old in self.problems) for left_problem in left)
         message = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
-        made = "which the mend has caused" if len(left) == 1 else f"{new} of them caused by the mend"
-        report_message(operator, "INFO", f"{message}, {made}" if new else message)
+        caused = "which the mend has caused" if len(left) == 1 else f"{new} of them caused by the mend"
+        report_message(operator, "INFO", f"{message}, {caused}" if new else message)
 
 
 def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) -> None:
@@ -104,8 +104,8 @@ def remains_of(
 ) -> list[TakeProblem]:
     """Return the problems after a mend that are remainders of one of those before it."""
     others = [problem for problem in before if problem != displayed]
-    beside = [problem for problem in after if problem.is_beside(displayed)]
-    return [problem for problem in beside if not any(problem.is_same_problem(unchanged) for unchanged in others)]
+    neighbours = [problem for problem in after if problem.is_beside(displayed)]
+    return [problem for problem in neighbours if not any(problem.is_same_problem(unchanged) for unchanged in others)]
 
 
 def problem_here(context: "Context") -> TakeProblem | None:
@@ -123,7 +123,7 @@ def remaining_problems(context: "Context", armature: "Object") -> tuple[TakeProb
     return Reviewed.of(action_with_report(armature), context.scene).left
 
 
-class _Review:
+class _ReviewOperator:
     """Mixin of the operators that need a take with problems."""
 
     bl_options = {"REGISTER", "UNDO"}
@@ -140,7 +140,7 @@ class _Review:
         return False
 
 
-class _GoTo(_Review):
+class _GoToOperator(_ReviewOperator):
     """Mixin of the operators that go to a problem."""
 
     nothing = "All problems of the take were mended or seen"
@@ -196,7 +196,7 @@ class _Progress:
         return next((problem for problem in problems if problem != self.displayed and problem in self.unseen), None)
 
 
-class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
+class KNUCKLE_OT_next_problem(_GoToOperator, bpy.types.Operator):
     """Go to the worst problem of the take that was not visited, and select the bones of its digits. After Previous
     Problem, go forward again; after the last problem, start again. Problems mended or marked as seen are skipped"""
 
@@ -215,7 +215,7 @@ class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
         return found, visits if found is None else visits.with_visit(found)
 
 
-class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):
+class KNUCKLE_OT_previous_problem(_GoToOperator, bpy.types.Operator):
     """Go back to the problem that was visited before and was not marked as seen, and select the bones of its digits"""
 
     bl_idname = "knuckle.previous_problem"
@@ -223,11 +223,11 @@ class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):
     nothing = "No other problem of the take was visited"
 
     def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
-        """Return the one that was visited before the one that is shown; before the first is the last."""
+        """Return the problem that was visited before the shown one, wrapping around from the first to the last."""
         return state.first_of(visits.earlier(state.displayed, state.problems)), visits
 
 
-class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
+class KNUCKLE_OT_show_problem(_GoToOperator, bpy.types.Operator):
     """Go to this problem and select the bones of its digits"""
 
     bl_idname = "knuckle.show_problem"
@@ -237,13 +237,13 @@ class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
     problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
     def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
-        """Return the one that was clicked."""
+        """Return the clicked problem."""
         found = next((problem for problem in state.problems if problem.key == self.problem), None)
         is_new = found is not None and found in visits.unvisited(state.problems)
         return found, visits.with_visit(found) if found is not None and is_new else visits
 
 
-class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
+class KNUCKLE_OT_mark_seen(_ReviewOperator, bpy.types.Operator):
     """Mark this problem as seen, so that Next Problem skips it, or remove the mark"""
 
     bl_idname = "knuckle.mark_seen"

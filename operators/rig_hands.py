@@ -61,7 +61,7 @@ def armature_editable(operator: type, context: "Context") -> bool:
 
 def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]) -> None:
     """Change the mapping of a hand, which becomes the user's own. Raises RigError, and then nothing has changed."""
-    # Detected again, since constraints and locks may have changed.
+    # Detect again, since constraints and locks may have changed.
     known = detection_cache.detect(armature)
     before = mapping_to_correct(armature, side, known.hands.get(side))
     mapping = change(before)
@@ -80,9 +80,9 @@ def rotate_curl_plane(armature: "Object", side: Side, digit: str, degrees: float
         correct(armature, side, lambda mapping: with_curl_rotated(mapping, digit, degrees))
         return
     mapping = with_curl_rotated(user_mapping(found), digit, degrees)
-    answer = detection_cache.with_curl_angles(armature, known, side, mapping.curl_angles)
+    detected = detection_cache.with_curl_angles(armature, known, side, mapping.curl_angles)
     save_mapping(armature, mapping)
-    detection_cache.store(armature, answer)
+    detection_cache.store(armature, detected)
     redraw_views(bpy.context)
 
 
@@ -95,7 +95,7 @@ def store_mapping(armature: "Object", mapping: Mapping) -> None:
     redraw_views(bpy.context)
 
 
-class _OfArmature:
+class _ArmatureOperator:
     """Mixin of operators on the driven armature."""
 
     @classmethod
@@ -119,7 +119,7 @@ class _OfArmature:
         raise NotImplementedError
 
 
-class _Correction(_OfArmature):
+class _Correction(_ArmatureOperator):
     """Mixin of operators that change the stored mappings."""
 
     bl_options = {"REGISTER", "UNDO"}
@@ -211,7 +211,7 @@ class KNUCKLE_OT_import_mapping(_Correction, ImportHelper, bpy.types.Operator):
         store_mapping(armature, preset)
 
 
-class KNUCKLE_OT_export_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
+class KNUCKLE_OT_export_mapping(_ArmatureOperator, ExportHelper, bpy.types.Operator):
     """Export the mapping of bones to joints to a file, for other armatures with the same bones"""
 
     bl_idname = "knuckle.export_mapping"

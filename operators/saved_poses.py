@@ -16,7 +16,7 @@ from ..rig.keys.keyframes import check_keyable
 from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.pose_assets import add_pose_assets
 from .posed_hands import hand_to_pose
-from .posing_operator import PosesHands
+from .posing_operator import PosingOperator
 from .preferences import user_folder
 from .reports import report_message
 from .session import SESSION
@@ -44,7 +44,7 @@ def saved_poses() -> dict[str, NamedPose]:
 
 @lru_cache(maxsize=1)
 def _read(where: Path, _modified: int) -> dict[str, NamedPose]:
-    """Read a folder again only when files came or went: panels call it whenever they are drawn."""
+    """Read a folder, cached until its files change, since panels call it whenever they are drawn."""
     found = {}
     for path in sorted(where.glob(f"*{SUFFIX}"))[:MAX_POSES]:
         try:
@@ -60,12 +60,12 @@ def pose_path(label: str) -> Path:
     return folder() / f"{label.translate(_PUNCTUATION)}{SUFFIX}"
 
 
-class KNUCKLE_OT_save_hand_pose(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_save_hand_pose(PosingOperator, bpy.types.Operator):
     """Save the pose of this hand for any rig in any file. It is also added to this file as a pose asset"""
 
     bl_idname = "knuckle.save_hand_pose"
     bl_label = "Save Hand Pose"
-    # The dialog begins with the field of the name.
+    # The dialog starts with the name field.
     bl_property = "name"
     keys_pose = False
 

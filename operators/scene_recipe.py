@@ -39,7 +39,8 @@ def recipe_of(scene: "Scene") -> Recipe:
     transform = kept_transform(scene) if markers_obj is None else transform_in_scene(markers_obj)
     corrections = recipe.corrections
     if corrections is None:
-        # Those of the take that the next solve replaces, else of the last solve, which may be another rig's.
+        # Use the corrections of the take that the next solve replaces; else those of the last solve, which may be
+        # another rig's.
         chosen = scene.knuckle
         corrections = kept_corrections(chosen.armature if chosen.rig == "ARMATURE" else None, recipe.capture)
         if corrections is None:
@@ -48,7 +49,7 @@ def recipe_of(scene: "Scene") -> Recipe:
 
 
 def loaded_corrections(scene: "Scene") -> list[dict[str, Any]] | None:
-    """Return the corrections that a loaded recipe has for the next solve, None without. Raises RecipeError."""
+    """Return the corrections of a loaded recipe for the next solve; None if it has none. Raises RecipeError."""
     data = _decoded(scene.knuckle.corrections, "corrections")
     return None if data is None else to_list(from_list(data, "the corrections of this scene"))
 
@@ -70,7 +71,7 @@ def kept_transform(scene: "Scene") -> CaptureTransform:
 
 
 def place_capture(scene: "Scene", markers_obj: "Object") -> None:
-    """Place the markers of a capture that was imported where a loaded recipe has it, if one was."""
+    """Place the markers of an imported capture by the transform of a loaded recipe, if there is one."""
     if scene.knuckle.transform:
         set_transform(markers_obj, kept_transform(scene), mirror=scene.knuckle.mirror)
         scene.knuckle.transform = ""

@@ -43,7 +43,7 @@ class LiveState:
     drawn_at: float = 0.0
     """s on time.monotonic's clock, when the panel was drawn last."""
     problem: str = ""
-    """Why the last run ended by itself, a sentence."""
+    """A sentence why the last run ended without being stopped."""
     device_transforms: dict[str, dict[str, Floats]] = field(default_factory=dict)
     """Device -> LiveRun.device_transforms: performers who are followed again in this file stay where they were."""
     unkeyed: EndedTake | None = None
@@ -63,7 +63,7 @@ class DragTargets:
 
 @dataclass(frozen=True, slots=True)
 class PickedTip:
-    """The fingertip that was picked last of several under the mouse, after which the next one comes."""
+    """The fingertip picked last among several under the mouse; the next press picks the one after it."""
 
     mouse: tuple[int, int]
     """Pixels in its region."""
@@ -177,7 +177,7 @@ class Session:
     """Blender's handle of the shell command."""
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Reset all fields."""
         fresh = Session()
         for entry in fields(self):
             setattr(self, entry.name, getattr(fresh, entry.name))

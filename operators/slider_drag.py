@@ -1,4 +1,5 @@
-"""Dragging a slider: every value is reached from the state in which the drag began, so that it leaves no trace."""
+"""Dragging a slider: every value is applied to the state before the drag, so that the path of the drag leaves no
+trace."""
 
 from collections.abc import Hashable
 from dataclasses import replace
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     from bpy.types import Context, Object
 
 SNAP = 2e-4
-"""A slider that is nearer than this to an end, or to zero, is there."""
+"""Distance from an end, or from zero, within which a slider snaps to it."""
 MIN_VALUE = 0.01
 """The smallest value of a slider but zero: Blender shows further digits of smaller ones, such as 0.00688."""
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_slider_drag(*_of_handler: Any) -> None:
-    """Forget the drag of a slider: the bones of another file are others, even with the same names."""
+    """Forget the drag of a slider: another file has other bones, even if their names are the same."""
     SESSION.slider_drag = None
 
 

@@ -22,25 +22,25 @@ from ..rig.keys.take_report import report_of
 from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
 from ..solvers import LABELS, SMOOTHING_LABELS
-from .correction_range import OnRange, blend_property, chosen_side, first_property, hand_property, last_property
-from .job import AgreedJob, no_job_runs
+from .correction_range import RangeOperator, blend_property, chosen_side, first_property, hand_property, last_property
+from .job import ConfirmedJob, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
 from .reports import report_message
 from .review import BeforeMend, keep_current_problem
 from .session import SESSION
-from .take_corrections import ShownTake, expected_take, has_take
+from .take_corrections import ShownTake, has_take, required_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Event, UILayout
 
-UNSEEN = (
+UNSEEN_HINT = (
     "Markers were not seen here: hiding one makes",
     "more frames a guess. Pose the hand,",
     "or solve the range with another solver",
 )
-"""Rows of a dialog: why a marker is not hidden where it was not seen."""
+"""Rows of a dialog that say why hiding a marker does not help where it was not seen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,11 +49,11 @@ class TakeEdits:
 
     frames: NDArray[np.float64]
     ranges: tuple[tuple[float, float], ...]
-    """First and last frame of the ranges that have corrections in the solve, or had."""
+    """First and last frame of the ranges with corrections in the solve, present or previous."""
 
     @classmethod
     def of(cls, take: ShownTake) -> "TakeEdits":
-        """Read them of the take that is shown. Raises KnuckleError for one that cannot be solved again."""
+        """Return those of the shown take. Raises KnuckleError if it cannot be solved again."""
         frames = np.concatenate([edited_frames(check_correctable(armature)) for armature in take.armatures])
         recipe = recipe_of_take(take.base, ())
         if recipe.hold_contacts or recipe.keep_apart:
@@ -67,11 +67,11 @@ class TakeEdits:
         return cls(frames, tuple((first, last) for first, last in frame_ranges))
 
     def in_words(self, *own: float) -> str:
-        """Return which of them are replaced; own: first and last frame of one more range."""
+        """Describe which edited frames are replaced; own: first and last frame of an additional range."""
         return edits_in(self.frames, (*self.ranges, own) if len(own) == 2 else self.ranges)
 
 
-class _SolvesAgain(AgreedJob):
+class _SolveAgainJob(ConfirmedJob):
     """Mixin of jobs that solve ranges of the take again."""
 
     @classmethod
@@ -85,7 +85,7 @@ class _SolvesAgain(AgreedJob):
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Solve the take's recipe with its corrections."""
-        take = expected_take(context)
+        take = required_take(context)
         self._corrections = self.corrections(context, take)
         armatures = take.armatures
         self._armatures = [DataReference.of(armature) for armature in armatures]
@@ -114,13 +114,13 @@ class _SolvesAgain(AgreedJob):
             report_message(self, "WARNING", "; ".join(dict.fromkeys(notes)))
 
 
-class _AddsRange(_SolvesAgain, OnRange):
+class _AddRangeJob(_SolveAgainJob, RangeOperator):
     """Mixin of jobs that add a correction and solve its range again."""
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
-        """Ask for the frames."""
+        """Open a dialog for the frames."""
         try:
-            self._edits = TakeEdits.of(expected_take(context))
+            self._edits = TakeEdits.of(required_take(context))
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
@@ -137,7 +137,7 @@ class _AddsRange(_SolvesAgain, OnRange):
             column.label(text="are replaced, and kept in another action", icon="BLANK1")
 
     def corrections(self, context: "Context", take: ShownTake) -> tuple[Correction, ...]:
-        """Return those of the take and the new one."""
+        """Return the take's corrections and the new one."""
         self.fill_range(context)
         side, name, change = self.made(context, take)
         new = Correction(take.new_id(), name, side, self.range_of(take), change)
@@ -154,7 +154,7 @@ class _AddsRange(_SolvesAgain, OnRange):
         context.scene.knuckle_correction.selected = self._new
 
 
-class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
+class KNUCKLE_OT_hide_marker(_AddRangeJob, bpy.types.Operator):
     """Treat a marker as not seen over a range of frames, where it is wrong or has another's label. The range is solved
     again and blended in, and a new solve keeps that"""
 
@@ -177,7 +177,7 @@ class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
         """Draw the choices, and why it does not help where markers were not seen."""
         if is_unseen_here(context):
             column = self.layout.column(align=True)
-            for number, row in enumerate(UNSEEN):
+            for number, row in enumerate(UNSEEN_HINT):
                 column.label(text=row, icon="BLANK1" if number else "INFO")
         self.layout.prop(self, "marker")
         self.draw_range(self.layout)
@@ -187,7 +187,7 @@ class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
         return hand_of_labels(context, self.marker), f"{self.marker} hidden"[:200], HiddenMarkers((self.marker,))
 
 
-class KNUCKLE_OT_swap_labels(_AddsRange, bpy.types.Operator):
+class KNUCKLE_OT_swap_labels(_AddRangeJob, bpy.types.Operator):
     """Swap the labels of two markers over a range of frames. The range is solved again, and a new solve keeps
     that"""
 
@@ -217,7 +217,7 @@ class KNUCKLE_OT_swap_labels(_AddsRange, bpy.types.Operator):
         return side, f"{self.marker} and {self.other} swapped"[:200], SwappedLabels((self.marker, self.other))
 
 
-class KNUCKLE_OT_solve_range(_AddsRange, bpy.types.Operator):
+class KNUCKLE_OT_solve_range(_AddRangeJob, bpy.types.Operator):
     """Solve a range of frames with another solver or smoothing, and blend it in. A new solve keeps that"""
 
     bl_idname = "knuckle.solve_range"
@@ -254,7 +254,7 @@ class KNUCKLE_OT_solve_range(_AddsRange, bpy.types.Operator):
         return side, name, OtherMethods(self.solver, {}, self.smoothing, {})
 
 
-class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
+class KNUCKLE_OT_solve_corrections(_SolveAgainJob, bpy.types.Operator):
     """Solve the ranges of corrections that were changed again: of hidden markers, swapped labels and other solvers"""
 
     bl_idname = "knuckle.solve_corrections"
@@ -264,7 +264,7 @@ class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Solve after the user has agreed to replace edits."""
         try:
-            edits = TakeEdits.of(expected_take(context)).in_words()
+            edits = TakeEdits.of(required_take(context)).in_words()
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
@@ -278,7 +278,7 @@ class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
         )
 
     def corrections(self, _context: "Context", take: ShownTake) -> tuple[Correction, ...]:
-        """Return those of the take."""
+        """Return the take's corrections."""
         return take.corrections
 
 

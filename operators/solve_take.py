@@ -117,7 +117,7 @@ def target(context: "Context") -> "Object | None":
     """Return the armature to key, None for new hands. Raises RigError if the chosen one is not in the scene."""
     chosen = context.scene.knuckle
     if chosen.rig == "NEW":
-        # A hand that was solved is an armature like others when its take is changed.
+        # A hand that an earlier solve built is an armature like any other when its take is changed.
         return chosen.result if chosen.into == "this" and is_armature(chosen.result) else None
     if not is_armature(chosen.armature) or not is_in_scene(chosen.armature, context.scene):
         raise RigError("the armature that was chosen is not in this scene, choose another")
@@ -125,7 +125,7 @@ def target(context: "Context") -> "Object | None":
 
 
 def markers_of_take(context: "Context", take: Take) -> "Object":
-    """Return the object with the markers that a take was made of, shown if it was not yet."""
+    """Return the object with the markers from which a take was solved; show them if they are not in the scene yet."""
     markers_obj = capture_object(context, take.recipe.capture)
     if markers_obj is None:
         found = run_to_end(describe_hands(take.recipe, take.markers))
@@ -134,7 +134,7 @@ def markers_of_take(context: "Context", take: Take) -> "Object":
 
 
 def take_timing(context: "Context", take: Take) -> TakeTiming:
-    """Return the scene frames of the take: those of the markers that it was made from."""
+    """Return the timing of the take: that of the markers from which it was solved."""
     markers_obj = capture_object(context, take.recipe.capture)
     origin = float(markers_obj[markers_object.CAPTURE_PROPERTY]["first"]) if markers_obj else None
     return TakeTiming(float(context.scene.knuckle.start), origin)
@@ -142,7 +142,7 @@ def take_timing(context: "Context", take: Take) -> TakeTiming:
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_solve(*_: Any) -> None:
-    """Forget the last solve: the next file has other captures."""
+    """Forget the last solve, since another file has other captures."""
     SESSION.solved = None
 
 

@@ -46,7 +46,8 @@ class ShownTake:
 
     @property
     def armatures(self) -> "list[Object]":
-        """All that play the take with a hand each, as new hands of both sides do; a copy has its own corrections."""
+        """All armatures that play the take with a hand each, as new hands of both sides do; a copy has its own
+        corrections."""
         return list(armatures_of_take(self.armature, self.scene))
 
     @property
@@ -72,20 +73,23 @@ class ShownTake:
         return first, last
 
     def range(self, first: float, last: float, blend: float) -> TimeRange:
-        """Return the range of scene frames, blends in frames as well; none at an end of the take, where it would only
-        weaken the correction."""
+        """Return the time range of scene frames, with blends in frames.
+
+        There is no blend at an end of the take, where it would only weaken the correction.
+        """
         (start, end), (take_start, take_end) = self.clock.times([first, last]).tolist(), self.ends
         blended = first > take_start, last < take_end
         length = min(blend / self.clock.rate, (end - start) / max(sum(blended), 1))
         return TimeRange(start, end, length if blended[0] else 0.0, length if blended[1] else 0.0)
 
     def write_changed(self, before: Correction, after: Correction) -> None:
-        """Let a correction be another, and show it: the frames that it changes are composed again if that is enough."""
+        """Replace a correction, and show the result: only the frames that it changes are composed again if that is
+        sufficient."""
         corrections = tuple(after if correction is before else correction for correction in self.corrections)
         armatures = self.armatures
         for armature in armatures:
             make_take_single_user(armature)
-        # Until one of them must be composed again: then all are.
+        # As soon as one of them must be composed again, compose all.
         if not all(write_change(armature, corrections, before, self.scene) for armature in armatures):
             self.write(corrections)
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
@@ -110,7 +114,7 @@ class ShownTake:
         posed_at: float | None = None,
         composed: Sequence[Mapping[Side, Composed]] | None = None,
     ) -> tuple[str, ...]:
-        """Give the take these corrections, and show them; return notes. Raises KnuckleError; see correct_take.
+        """Apply corrections to the take, and show them; return notes. Raises KnuckleError; see correct_take.
 
         composed: the result of `composing` for them.
         """
@@ -120,8 +124,8 @@ class ShownTake:
             make_take_single_user(armature)
         notes = [
             note
-            for armature, made in zip(armatures, composed or [None] * len(armatures), strict=True)
-            for note in correct_take(armature, corrections, self.scene, posed_at=posed_at, composed=made)
+            for armature, keys in zip(armatures, composed or [None] * len(armatures), strict=True)
+            for note in correct_take(armature, corrections, self.scene, posed_at=posed_at, composed=keys)
         ]
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
         return tuple(dict.fromkeys(notes))
@@ -136,8 +140,8 @@ def shown_take(context: "Context") -> ShownTake | None:
     return ShownTake(armature, base, clock_of(base, context.scene), corrections_of(armature), context.scene)
 
 
-def expected_take(context: "Context") -> ShownTake:
-    """Return the same. Raises RigError without one."""
+def required_take(context: "Context") -> ShownTake:
+    """Return the take that is shown. Raises RigError if there is none."""
     take = shown_take(context)
     if take is None:
         raise RigError("there is no take to correct, solve a capture first")
@@ -176,7 +180,7 @@ def _field(make: Any, read: Callable[[Correction, TakeClock], Any], edit: Edit, 
         return default if found is None else read(found[1], found[0].clock)
 
     def put(_group: Any, value: Any) -> None:
-        # A property cannot report: a locked correction and a take that cannot be changed stay as they are.
+        # A property cannot report errors: a locked correction or a take that cannot be changed keeps its value.
         found = _selected(bpy.context)
         if found is None or found[1].locked:
             return
@@ -233,7 +237,7 @@ def _factor(correction: Correction, clock: TakeClock) -> float:
 
 
 def _with_factor(correction: Correction, clock: TakeClock, value: float) -> Correction:
-    """Return a correction with another factor; of one with keys, it is keyed on the current frame."""
+    """Return a correction with another factor; if the factor has keys, it is keyed on the current frame."""
     if not correction.factor_keys:
         return replace(correction, factor=plain(value))
     return with_factor_key(correction, float(clock.times(bpy.context.scene.frame_current_final)), plain(value))

@@ -26,7 +26,7 @@ def folder_of(scene: "Scene") -> Path:
 
 
 def keep_capture(scene: "Scene", name: str, content: bytes) -> None:
-    """Write a capture that came as a whole, such as that of a video, and list it with the takes.
+    """Write a capture that arrived as a whole, such as that of a video, and list it with the takes.
 
     Raises KnuckleError.
     """

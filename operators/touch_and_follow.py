@@ -18,7 +18,7 @@ from ..rig.posing.channel_diff import channels_of
 from ..rig.posing.following import Followed, HandArm, follow_path, hand_arm_of, key, pose, posed_bones
 from ..rig.posing.pins import check_in_view_layer
 from .posed_hands import hand_to_pose
-from .posing_operator import PosesHands, finish_posing
+from .posing_operator import PosingOperator, finish_posing
 from .setting_properties import NOT_ANIMATED
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class KnuckleFollow(bpy.types.PropertyGroup):
     )
 
 
-class _Follows(PosesHands):
+class _FollowOperator(PosingOperator):
     """Mixin of the operators that touch and follow."""
 
     def change(self, context: "Context") -> str:
@@ -122,7 +122,7 @@ class _Follows(PosesHands):
         raise NotImplementedError
 
 
-class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
+class KNUCKLE_OT_touch(_FollowOperator, bpy.types.Operator):
     """Move the end effector to the target, or to the 3D cursor if there is none. The arm follows the hand, and
     reaches towards a target that is too far away"""
 
@@ -136,7 +136,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         check_in_view_layer(chosen.target)
         goal = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
         followed = _follow(context, hand_arm, lambda tool: along_line(tool, goal, np.zeros(3), np.zeros(1)))
-        # A finger alone leaves the arm as it is, even in a pose that the arm's solver would change.
+        # If only a finger moves, the arm stays unchanged, even in a pose that the arm's solver would change.
         hand_arm = replace(hand_arm, arm=None) if chosen.alone and chosen.end != "wrist" else hand_arm
         armature = hand_arm.rig_hand.armature_object()
         before = channels_of(armature, [name for name, _ in posed_bones(hand_arm)])
@@ -145,7 +145,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         return followed.path
 
 
-class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
+class KNUCKLE_OT_follow(_FollowOperator, bpy.types.Operator):
     """Key the end effector along a line, around a sphere or with an object, in a new action"""
 
     bl_idname = "knuckle.follow"
@@ -194,13 +194,13 @@ def path_for(chosen: Any, frames: Floats) -> Callable[[Tool], HandPath]:
 
 def miss_warning(followed: FollowedPath) -> str:
     """Describe how far steps are off the path; empty if none is."""
-    off = np.flatnonzero(~(followed.distances <= MISS_TOLERANCE))
-    if not len(off):
+    missed = np.flatnonzero(~(followed.distances <= MISS_TOLERANCE))
+    if not len(missed):
         return ""
-    cases = {followed.cases[step] for step in off}
+    cases = {followed.cases[step] for step in missed}
     reason = " and ".join(words for case, words in CASE_WORDS.items() if case in cases) or "held back by the limits"
-    subject = f"{len(off)} of {len(followed.distances)} frames are" if len(followed.distances) > 1 else "It is"
-    return f"{subject} {reason}, by up to {1000 * float(followed.distances[off].max()):.0f} mm"
+    subject = f"{len(missed)} of {len(followed.distances)} frames are" if len(followed.distances) > 1 else "It is"
+    return f"{subject} {reason}, by up to {1000 * float(followed.distances[missed].max()):.0f} mm"
 
 
 def _follow(
@@ -211,7 +211,7 @@ def _follow(
 
 
 def _wrists_at(tool: Tool, positions: Floats) -> Floats:
-    """Poses of the wrist (N, 4, 4) that keep its rotation while the tool's tip is at positions (N, 3)."""
+    """Return poses of the wrist (N, 4, 4) that keep its rotation while the tool's tip is at positions (N, 3)."""
     wrists = np.tile(tool.wrist, (len(positions), 1, 1))
     wrists[:, :3, 3] = positions - tool.pointing
     return wrists

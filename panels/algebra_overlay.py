@@ -91,15 +91,15 @@ def draw_shapes() -> None:
     view, colours = _view(context), _colours(context)
     drawn = _Batches()
     for shape, along in _shapes(context, displayed):
-        made = strokes(shape, view, along)
-        drawn.add(shape, made, colours[shape.kind])
+        lines = strokes(shape, view, along)
+        drawn.add(shape, lines, colours[shape.kind])
         if shape.name:
-            SESSION.algebra_names.append((shape, made.label))
+            SESSION.algebra_names.append((shape, lines.label))
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_mask_set(False)
-    for test, share in (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)):
+    for test, opacity in (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)):
         gpu.state.depth_test_set(test)
-        drawn.draw(share, context.preferences.system.ui_scale)
+        drawn.draw(opacity, context.preferences.system.ui_scale)
     gpu.state.depth_test_set("NONE")
     gpu.state.blend_set("NONE")
 
@@ -197,28 +197,28 @@ class _Batches:
         self.points: dict[str, list[Floats]] = {"strong": [], "thin": [], "filled": []}
         self.colours: dict[str, list[Floats]] = {"strong": [], "thin": [], "filled": []}
 
-    def add(self, shape: Shape, made: Strokes, colour: Colour) -> None:
+    def add(self, shape: Shape, strokes: Strokes, colour: Colour) -> None:
         """Add the lines and triangles of a shape."""
-        share = FAINT_OPACITY if shape.faint else 1.0
-        for name, chains, part in (("strong", made.strong, 1.0), ("thin", made.thin, THIN_OPACITY)):
+        opacity = FAINT_OPACITY if shape.faint else 1.0
+        for name, chains, part in (("strong", strokes.strong, 1.0), ("thin", strokes.thin, THIN_OPACITY)):
             for chain in chains:
                 pairs = np.stack([chain[:-1], chain[1:]], axis=1).reshape(-1, 3)
-                self._add(name, pairs, colour, share * part)
-        for triangles in made.filled:
-            self._add("filled", triangles, colour, share * FILL_OPACITY.get(shape.kind, 1.0))
+                self._add(name, pairs, colour, opacity * part)
+        for triangles in strokes.filled:
+            self._add("filled", triangles, colour, opacity * FILL_OPACITY.get(shape.kind, 1.0))
 
-    def _add(self, name: str, points: Floats, colour: Colour, share: float) -> None:
+    def _add(self, name: str, points: Floats, colour: Colour, opacity: float) -> None:
         self.points[name].append(points)
-        self.colours[name].append(np.tile([*colour[:3], share * colour[3]], (len(points), 1)))
+        self.colours[name].append(np.tile([*colour[:3], opacity * colour[3]], (len(points), 1)))
 
-    def draw(self, share: float, scale: float) -> None:
-        """Draw everything with the current depth test. share: opacity. scale: UI scale."""
+    def draw(self, opacity: float, scale: float) -> None:
+        """Draw everything with the current depth test. opacity: a factor. scale: UI scale."""
         _, _, *size = gpu.state.viewport_get()
         for name, points in self.points.items():
             if not points:
                 continue
             colours = np.concatenate(self.colours[name]).astype(np.float32)
-            colours[:, 3] *= share
+            colours[:, 3] *= opacity
             lines = name in LINE_WIDTHS
             program = gpu.shader.from_builtin("POLYLINE_FLAT_COLOR" if lines else "FLAT_COLOR")
             data: Any = {"pos": np.concatenate(points).astype(np.float32), "color": colours}

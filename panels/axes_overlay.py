@@ -103,8 +103,8 @@ def _armature_to_draw(context: "Context") -> "Object | None":
     if armature is None or armature.mode == "EDIT" or not space.overlay.show_overlays:
         return None
     picked = SESSION.picked_bone
-    wanted = context.scene.knuckle_rig.axes or (picked is not None and picked.armature == armature.name)
-    return armature if wanted and armature.visible_in_viewport_get(space) else None
+    is_shown = context.scene.knuckle_rig.axes or (picked is not None and picked.armature == armature.name)
+    return armature if is_shown and armature.visible_in_viewport_get(space) else None
 
 
 def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, Floats]]:

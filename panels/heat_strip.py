@@ -1,6 +1,6 @@
 """Draw heat strips in the Dope Sheet and the Timeline: how bad each digit of the take is over time.
 
-They lie at the bottom of the region, follow its zoom and scroll, and show the level by height as well as by color.
+They are at the bottom of the region, follow its zoom and scroll, and show the level by height as well as by color.
 """
 
 from dataclasses import dataclass
@@ -34,19 +34,19 @@ COLOURS = np.array(
 """Color of each level, and of predicted frames."""
 GROUND = (0.08, 0.08, 0.09, 0.82)
 ROW, SMALL_ROW, LONE_ROW = 11.0, 5.0, 6.0
-"""Pixels of a row at a UI scale of 1, of one in a region that is low, and of a single one for all."""
+"""Heights in pixels at a UI scale of 1: of a row, of a row in a low region, and of a single row for all digits."""
 NAMES, SCRUB, LONE_BOTTOM = 46.0, 26.0, 4.0
-"""Pixels of the names' column, of the frame numbers at the top, and below a single row."""
+"""Pixels: width of the names' column, height of the frame numbers at the top, and space below a single row."""
 BOTTOM, ABOVE_MARKERS = 18.0, 22.0
 """Pixels at the bottom for the scroll bar, and for the scene's markers where there are any."""
-MAX_SHARE = 0.6
+MAX_HEIGHT_FRACTION = 0.6
 """Fraction of the available height that rows may take before they become small."""
 MODES = ("TIMELINE", "DOPESHEET", "ACTION")
 
 
 @dataclass(frozen=True, slots=True)
 class StripLayout:
-    """Where strips lie, in pixels of their region."""
+    """Layout of the strips, in pixels of their region."""
 
     bottom: float
     height: float
@@ -99,19 +99,19 @@ def draw() -> None:
 
 
 def heat_rows(context: "Context") -> HeatRows | None:
-    """Return the strips of the take that is reviewed: of the active object, or else of the one solved last."""
+    """Return the strips of the reviewed take: of the active object, or else of the one solved last."""
     active = context.active_object
     playing = active if action_with_report(active) is not None else context.scene.knuckle.result
     return SESSION.heat.of(playing)
 
 
 def _layout(region: "Region", count: int, scale: float, has_markers: bool) -> StripLayout:
-    """Return where strips of so many rows lie: a low Timeline, as Blender opens it, has room for one that has all."""
+    """Return the layout of strips with the given number of rows; a low Timeline has room for a single row only."""
     bottom = scale * (BOTTOM + (ABOVE_MARKERS if has_markers else 0.0))
-    room = region.height - scale * SCRUB - bottom
-    if count * ROW * scale <= MAX_SHARE * room:
+    available_height = region.height - scale * SCRUB - bottom
+    if count * ROW * scale <= MAX_HEIGHT_FRACTION * available_height:
         return StripLayout(bottom, ROW * scale, count, named=True)
-    if count * SMALL_ROW * scale <= room:
+    if count * SMALL_ROW * scale <= available_height:
         return StripLayout(bottom, SMALL_ROW * scale, count, named=False)
     return StripLayout(LONE_BOTTOM * scale, LONE_ROW * scale, 1, named=False)
 
@@ -125,7 +125,7 @@ def _ground(width: float, layout: StripLayout) -> None:
 
 
 def _tiles(rows: HeatRows, together: bool, pixels_per_frame: float, visible: tuple[float, float]) -> None:
-    """Draw the tiles that are in view, in frames across and rows down."""
+    """Draw the visible tiles: frames across, rows down."""
     shader = gpu.shader.from_builtin("FLAT_COLOR")
     shader.bind()
     zoom = rows.zoom(pixels_per_frame)

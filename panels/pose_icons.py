@@ -24,17 +24,17 @@ def icon_of(pose: NamedPose) -> int:
 
 
 def _show() -> None:
-    wanted, SESSION.poses_to_show = SESSION.poses_to_show, []
-    make_icons(wanted)
+    poses, SESSION.poses_to_show = SESSION.poses_to_show, []
+    make_icons(poses)
     redraw_views(bpy.context)
 
 
-def make_icons(wanted: Iterable[NamedPose]) -> None:
-    """Make the icons of poses, of Knuckle's own from their rendered pictures."""
+def make_icons(poses: Iterable[NamedPose]) -> None:
+    """Make the icons of poses, for Knuckle's own poses from rendered pictures."""
     rendered = pictures()
     if SESSION.previews is None:
         SESSION.previews = bpy.utils.previews.new()
-    for pose in wanted:
+    for pose in poses:
         picture = rendered[pose.name] if pose.name in rendered else pose_picture(pose)
         SESSION.previews.pop(pose.name, None)
         preview = SESSION.previews.new(pose.name)

@@ -66,7 +66,7 @@ def draw() -> None:
 
 def colour(error: float) -> Colour:
     """Return the colour of an error in mm."""
-    return next(shade for most, shade in COLOURS if error <= most)
+    return next(shade for maximum, shade in COLOURS if error <= maximum)
 
 
 def _hands(context: "Context") -> Iterator[MarkerLines]:

@@ -18,8 +18,8 @@ from .take import SolvedHand
 
 Floats = NDArray[np.float64]
 
-LEVER = 0.1
-"""m, how far from the wrist the points are by which rotations are weighed against distances."""
+ROTATION_LEVER_M = 0.1
+"""m, distance from the wrist of the points by which rotations are compared with translations."""
 
 
 def aligned(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -> Floats:
@@ -27,7 +27,7 @@ def aligned(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -
 
     With one hand in both it is exact; with two it is the nearest to both.
     """
-    corners = np.concatenate([np.zeros((1, 3)), LEVER * np.eye(3)])
+    corners = np.concatenate([np.zeros((1, 3)), ROTATION_LEVER_M * np.eye(3)])
     sides = [side for side in captured if side in character]
     own, theirs = (
         np.concatenate([corners @ frames[side][:3, :3].T + frames[side][:3, 3] for side in sides])
@@ -39,11 +39,11 @@ def aligned(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -
 def check_align(recipe: Recipe, sides: Sequence[Side], rig: Rig | None) -> Rig:
     """Return the rig to which a capture's hands can be aligned. Raises as align does, before they are solved.
 
-    sides: of the rig's hands that they drive.
+    sides: the sides of the rig's hands that are driven.
     """
     if rig is None:
         raise RecipeError(
-            f"align is '{recipe.align}' and there is no character to align to: choose a rig, or leave it off"
+            f"align is '{recipe.align}' and there is no character to align to: choose a rig, or leave align off"
         )
     if not rig.sides_to_align(recipe.align, recipe.align_points, sides):
         raise RigError(
@@ -54,10 +54,10 @@ def check_align(recipe: Recipe, sides: Sequence[Side], rig: Rig | None) -> Rig:
 
 
 def align(recipe: Recipe, hands: Sequence[SolvedHand], markers: Markers, rig: Rig | None) -> CaptureTransform:
-    """Return the transform of a capture whose hands then begin where a rig's are, as the recipe's `align` says.
+    """Return the transform of a capture that makes its hands begin at a rig's hands, as the recipe's `align` says.
 
     hands: solved where they were recorded; the recipe's scale is kept. Raises RecipeError without a rig, RigError if
-    the rig has none of the hands or not what they are aligned by, and MarkerMapError if no elbow was captured.
+    the rig lacks the hands or the arms to align by, and MarkerMapError if no elbow was captured.
     """
     rig = check_align(recipe, [hand.side for hand in hands], rig)
     scaled = CaptureTransform(scale=recipe.transform.scale).matrix()
@@ -99,12 +99,12 @@ def pointing(wrist: Floats, position: Floats, direction: Floats) -> Floats:
 
 
 def first_seen(hand: SolvedHand) -> int:
-    """Return the first frame in which a hand's wrist is seen, the first of all if it never is."""
+    """Return the first frame in which a hand's wrist is seen; 0 if it never is."""
     return int((~hand.predicted[:, 0]).argmax())
 
 
 def _elbow(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats:
-    """Return where the elbow (3,) was recorded, mirrored if the recipe says so, in the first frame of a hand.
+    """Return the recorded position (3,) of the elbow in the first frame of a hand, mirrored if the recipe says so.
 
     Raises MarkerMapError if the capture has no marker there, or it is not seen.
     """

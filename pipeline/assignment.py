@@ -44,8 +44,8 @@ MIN_MAP_LABELS = 3
 MIN_PALM_MARKERS, MIN_FOUND_MARKERS = 3, 8
 """Minimum markers on the palm, and in total, of a map whose hand can be found by shape."""
 MAX_JOINT_STRETCH_M = 0.004
-"""m by which the distance of two markers on a bone may change, noise apart, if they are on its joints. In captures,
-joints of devices change theirs by up to 1 mm, markers on the skin by 8 to 12 mm."""
+"""m, maximum change of the distance, noise aside, of two markers that are on the joints of a bone. In captures, it is
+up to 1 mm between the joints of devices, and 8 to 12 mm between markers on the skin."""
 MIN_SIDE_CONFIDENCE = 0.15
 """Confidence from which the side that the hand's shape suggests overrides the one that its label claims."""
 
@@ -89,12 +89,12 @@ def chosen_frames(recipe: Recipe, source: str, frames: int) -> slice:
     """Return the recipe's frames of a capture. Raises MarkerMapError if it ends before the first one."""
     first = (recipe.start or 1) - 1
     if first >= frames:
-        raise MarkerMapError(f"{source}: frames from {first + 1} on were asked for, the capture has {frames}")
+        raise MarkerMapError(f"{source}: the recipe starts at frame {first + 1}, the capture has {frames}")
     return slice(first, recipe.end)
 
 
 def label_markers(recipe: Recipe, markers: Markers) -> LabelledMarkers:
-    """Label the markers of a capture: by their own names, or by shape if the recipe says so or the names mean nothing.
+    """Label the markers of a capture by their own names, or by shape if the recipe says so or the names are unknown.
 
     Raises MarkerMapError if neither names nor shape show a hand, or if the recipe's marker map is invalid.
     """
@@ -142,7 +142,8 @@ def _with_worn_positions(recipe: Recipe, labelled: LabelledMarkers) -> LabelledM
 
 
 def _needs_labelling_by_shape(groups: Groups, markers: Markers) -> bool:
-    """Whether a capture has none of a map's labels, and the map shows enough of a hand to find it by its shape."""
+    """Return whether a capture has none of a map's labels, and the map has enough markers to find a hand by its
+    shape."""
     labels = {label for spots in groups.values() for label in spots}
     whole = all(
         sum(map(on_palm, spots.values())) >= MIN_PALM_MARKERS and len(spots) >= MIN_FOUND_MARKERS
@@ -194,7 +195,7 @@ def _groups_of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Grou
     if not own:
         people = sorted({subject_of(group) for group in groups} - {""})
         names = ", ".join(map(quoted, people)) if people else "hands without a name"
-        raise MarkerMapError(f"{markers.source}: holds no hand of {quoted(recipe.subject)}, expected one of: {names}")
+        raise MarkerMapError(f"{markers.source}: has no hand of {quoted(recipe.subject)}, expected one of: {names}")
     return own
 
 
@@ -232,20 +233,21 @@ def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
 
 
 def rotations_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
-    """Rotations (F, T, 4) wxyz of the joints with these labels, NaN where unknown; None if the capture has none."""
+    """Return rotations (F, T, 4) wxyz of the joints with these labels, NaN where unknown; None if the capture has
+    none."""
     return None if markers.rotations is None else _columns(markers, markers.rotations, spots)
 
 
 def _columns(markers: Markers, values: Floats, spots: dict[str, Spot]) -> Floats:
-    """Return those of values (F, M, K) that belong to markers with these labels, frame after frame in memory."""
+    """Return the values, of (F, M, K), of the markers with these labels, contiguous by frame."""
     return values.take([markers.names.index(label) for label in spots], axis=1)
 
 
 def _sides_by_shape(groups: Groups, markers: Markers, warnings: list[str]) -> dict[str, Side | None]:
     """Return each hand's side by its shape, None where that is not clear. Adds to `warnings` where labels disagree.
 
-    A person has no two left hands. If the shapes say so, of flat hands for instance, and the labels do not, the labels
-    are right: of hands that clap, the fingers may even be bent backwards.
+    A person cannot have two left hands. If the shapes contradict the labels in this way, as those of flat hands may,
+    the labels are right: the fingers of clapping hands may even be bent backwards.
     """
     shapes: dict[str, Side | None] = {}
     for group, spots in groups.items():
@@ -297,13 +299,11 @@ def _requested_hands(
     recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]
 ) -> dict[Side, dict[str, Spot]]:
     """Select the hands that the recipe requests. Raises MarkerMapError if the capture lacks one of them."""
-    wanted = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
-    for side in wanted:
+    requested = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
+    for side in requested:
         if side not in hands:
-            raise MarkerMapError(
-                f"{markers.source}: holds a {' and a '.join(hands)} hand, not the {side} one that was asked for"
-            )
-    return {side: hands[side] for side in SIDES if side in wanted}
+            raise MarkerMapError(f"{markers.source}: has a {' and a '.join(hands)} hand, not the requested {side} one")
+    return {side: hands[side] for side in SIDES if side in requested}
 
 
 def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None:

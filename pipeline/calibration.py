@@ -1,8 +1,8 @@
 """Measure a performer on a still clip and a clip of free motion (thesis, section 4.2.1).
 
 The still clip gives the lengths of the bones. The free motion gives the positions of the knuckles, the DIP/PIP ratio of
-each finger, and the thickness of the joints. Both clips may come from one capture. If markers were recorded, and not
-joints, the bones and the offsets of the markers are then fitted together to the free motion.
+each finger, and the thickness of the joints. Both clips may come from one capture. If the capture has markers rather
+than joints, the bones and marker offsets are then fitted together to the free motion.
 """
 
 from dataclasses import dataclass, replace
@@ -101,7 +101,10 @@ class CalibrationJob:
         self.performer = Performer(self.recipe.capture, hands, clips, tuple(dict.fromkeys(self._notes)))
 
     def _measured(self, still: "_Clip", motion: "_Clip") -> Steps[tuple[list["_HandCalibration"], KnuckleError | None]]:
-        """Measure each hand by itself. Return those that could be measured, and why the first other one could not."""
+        """Measure each hand separately.
+
+        Return the measured hands, and the error of the first that could not be measured.
+        """
         measured: list[_HandCalibration] = []
         problem = None
         for number, side in enumerate(still.assignment.hands):
@@ -139,7 +142,7 @@ class _HandCalibration:
         self.side, self.recipe, self.choices = side, recipe, choices
         self.still_markers, self.motion_markers = still.markers, motion.markers
         if side not in motion.assignment.hands:
-            raise MarkerMapError(f"{motion.markers.source}: holds no {side} hand, the still clip does")
+            raise MarkerMapError(f"{motion.markers.source}: has no {side} hand, the still clip has one")
         check_solvable(side, motion.assignment.hands[side], motion.markers)
         self.on_skin = motion.assignment.on_skin
         self.label_spots = motion.assignment.hands[side] | still.assignment.hands[side]
@@ -158,7 +161,7 @@ class _HandCalibration:
         """Frames of free motion."""
 
     def measure(self) -> Steps[None]:
-        """Measure the hand, but for its skin markers."""
+        """Measure the hand without its skin markers."""
         yield Progress(0.0, f"Measuring the {self.side} hand")
         rows = self.rows = self._motion_frames()
         motion = self.motion_positions[rows.start : rows.stop]
@@ -187,19 +190,19 @@ class _HandCalibration:
             limits=limits,
             measurements=tuple(measurements),
         )
-        wanted = self.choices.fit or (self.choices.fit is None and self.motion_markers.format in MARKER_FORMATS)
-        if wanted and not self.on_skin:
+        requested = self.choices.fit or (self.choices.fit is None and self.motion_markers.format in MARKER_FORMATS)
+        if requested and not self.on_skin:
             hand = yield from self._fit_to_motion(hand, spots, motion)
         self.hand = hand
 
     def finish(self) -> Steps[MeasuredHand]:
-        """Solve the free motion with the hand as it was measured and fitted; return it."""
+        """Solve the free motion with the measured and fitted hand; return the hand."""
         yield Progress(0.0, f"Solving the {self.side} hand's free motion")
         kept_spots = {label: self.hand.spots[label] for label in self.spot_labels.values()}
         return replace(self.hand, spots=kept_spots, motion=self._solve_motion(self.hand, self.rows))
 
     def recording(self) -> Recording:
-        """The takes to which the hand is fitted with its skin markers."""
+        """Return the takes to which the hand is fitted with its skin markers."""
         clips = [self.motion_positions[self.rows.start : self.rows.stop]]
         if self.choices.motion_capture is not None:
             clips.append(self.still_positions)
@@ -207,7 +210,7 @@ class _HandCalibration:
         return Recording(clips, self.motion_markers.rate, spots)
 
     def apply(self, worn: SkinFit) -> None:
-        """Take over a fit with the hand's skin markers. Raises HandError if the hand's own limits do not allow it."""
+        """Use the result of a fit with skin markers. Raises HandError if the hand's own limits do not allow it."""
         self.hand = apply_skin_fit(self.hand, worn)
         self.clips["fit"] = f"of {self.clips['motion']}: with its skin markers"
 
@@ -228,7 +231,8 @@ class _HandCalibration:
         return apply_motion_fit(hand, fitted, fitted_spots)
 
     def _solve_motion(self, hand: MeasuredHand, rows: range) -> Floats:
-        """Angles (N, D) in rad of the free motion, sampled evenly from the frames in which all markers are seen."""
+        """Return angles (N, D) in rad of the free motion, sampled evenly from the frames in which all markers are
+        seen."""
         spots = {label: spot for label, spot in hand.spots.items() if label in self.motion_markers.names}
         positions = positions_of(self.motion_markers, spots)[rows.start : rows.stop]
         positions = positions[np.all(np.isfinite(positions), axis=(1, 2))]
@@ -237,7 +241,8 @@ class _HandCalibration:
         return Fabrik().solve(model, targets)[0].angles
 
     def _motion_frames(self) -> range:
-        """Rows of the clip of free motion: the chosen ones, else the recipe's, or all of the motion's own file."""
+        """Return the rows of the clip of free motion: the chosen ones, else the recipe's, or all of the motion's own
+        file."""
         default = FrameRange()
         if self.choices.motion_capture is None:
             default = FrameRange(self.recipe.start or 1, self.recipe.end)
@@ -246,7 +251,10 @@ class _HandCalibration:
         return rows
 
     def _still_lengths(self, motion: range) -> tuple[Floats, list[Measurement]]:
-        """Bone lengths (5, 3) in m, NaN where not measured. Raises HandError if the chosen still clip is not still."""
+        """Return bone lengths (5, 3) in m, NaN where not measured.
+
+        Raises HandError if the chosen still clip is not still.
+        """
         positions, source = self.still_positions, self.still_markers.source
         if self.choices.still is not None:
             rows = self.choices.still.frames(self.still_markers)
@@ -277,7 +285,7 @@ class _HandCalibration:
     ) -> list[Measurement]:
         """Measure a digit's joint radii and, if it is a finger, its rho."""
         entered, joints = self.choices.radii[DIGITS.index(digit)], CHAIN_JOINTS[digit]
-        angles, smoothed = None, 1  # the frames that radii are fitted to do not follow each other
+        angles, smoothed = None, 1  # radii are fitted to frames that are not consecutive
         if np.isfinite(entered).all():
             measurements = [
                 Measurement("radius", joints[bone], "typed", 1000 * float(entered[bone])) for bone in range(3)

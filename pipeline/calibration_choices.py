@@ -29,7 +29,7 @@ class FrameRange:
 
     def __post_init__(self) -> None:
         if self.first < 1 or (self.last is not None and self.last < self.first):
-            raise RecipeError(f"frames {self} were asked for, expected such as 1-30, the first frame is 1")
+            raise RecipeError(f"the frames are {self}, expected a range such as 1-30, the first frame is 1")
 
     def __str__(self) -> str:
         return f"{self.first}-{'' if self.last is None else self.last}"
@@ -39,7 +39,7 @@ class FrameRange:
         """Parse '1-30', '31-' or '-30'. Raises RecipeError for anything else."""
         match = re.fullmatch(FRAME_RANGE, text.strip())
         if match is None:
-            raise RecipeError(f"frames '{text}' were asked for, expected such as 1-30, 31- or -30")
+            raise RecipeError(f"the frames are '{text}', expected a range such as 1-30, 31- or -30")
         first, last = match.groups()
         return cls(int(first or 1), int(last) if last else None)
 
@@ -75,10 +75,10 @@ class CalibrationChoices:
     motion_capture: str | None = None
     """The recording with the free motion; None: the recipe's own."""
     fit: bool | None = None
-    """Whether bones and marker offsets are fitted together to the free motion; None fits them if markers were recorded,
-    and not joints that a device has computed."""
+    """Whether bones and marker offsets are fitted together to the free motion; None fits them if the capture has
+    markers rather than joints computed by a device."""
     radii: Floats = field(default_factory=unknown_per_bone)
-    """(5, 3) m, joint radii measured with a caliper; NaN where they are to be estimated."""
+    """(5, 3) m, joint radii measured with a caliper; NaN for those to be estimated."""
 
 
 def parse_motion(text: str | None) -> tuple[FrameRange | None, str | None]:
@@ -94,7 +94,7 @@ def parse_motion(text: str | None) -> tuple[FrameRange | None, str | None]:
 def parse_radii(texts: Sequence[str]) -> Floats:
     """Parse joint radii in mm: '11,8,7' for all fingers, 'thumb=10,10,8' for one digit.
 
-    Returns (5, 3) m, NaN for digits that no text names. Raises RecipeError for a text that is not understood.
+    Returns (5, 3) m, NaN for digits that are not named. Raises RecipeError for an invalid text.
     """
     radii = unknown_per_bone()
     for text in texts:

@@ -19,8 +19,7 @@ from .recipe import Recipe
 Floats = NDArray[np.float64]
 
 ANGLE_OF_VIEW = 60.0
-"""Degrees across the picture's longer side, of a camera that nothing is known of: most webcams and phones have 55 to
-70."""
+"""Degrees across the picture's longer side, assumed for an unknown camera: most webcams and phones have 55 to 70."""
 CAMERA_UP = "-y"
 """The axis of the camera's space that points up."""
 
@@ -29,8 +28,8 @@ def fit_camera_hands(recipe: Recipe, markers: Markers) -> Steps[Markers]:
     """Replace world landmarks by hands fitted in the picture, where the capture has landmarks in it.
 
     A recipe with `landmarks="world"` keeps the world landmarks. The markers are all joints of each hand, in metres
-    about the camera, Z up. Frames without the hand are predicted and marked so. Markers without pictures are returned
-    as they are.
+    about the camera, Z up. Frames without the hand are predicted and marked as such. Markers without pictures are
+    returned unchanged.
     """
     if not markers.pictures:
         return markers
@@ -58,7 +57,7 @@ def fit_camera_hands(recipe: Recipe, markers: Markers) -> Steps[Markers]:
 
 
 def camera_settings(recipe: Recipe) -> CameraSettings:
-    """Return the camera and the hand as the recipe describes them, or as assumed."""
+    """Return the settings of the camera and the hand: the recipe's, or defaults."""
     return CameraSettings(
         ANGLE_OF_VIEW if recipe.angle_of_view is None else recipe.angle_of_view,
         adult("right").size if recipe.hand_length is None else recipe.hand_length,
@@ -71,7 +70,7 @@ def camera_up(recipe: Recipe) -> str:
 
 
 def _positions(hand: CameraHand, up: str) -> Floats:
-    """(F, 25, 3) m, Z up; NaN in frames that nothing is known of."""
+    """Return joint positions (F, 25, 3) m, Z up; NaN in unknown frames."""
     joints = joint_frames(hand.pose.hand, hand.pose)[..., :3, 3]
     return np.where(hand.known[:, None, None], to_z_up(joints, up), np.nan)
 

@@ -12,8 +12,8 @@ from ..hand.similarity import factor_and_rotation
 Floats = NDArray[np.float64]
 
 MAX_LOCATION_M = 1e6
-UNEVEN = 1e-3
-"""A scale whose axes differ by more than this fraction is uneven."""
+MAX_SCALE_DIFFERENCE = 1e-3
+"""Maximum difference of the scale along the axes, as a fraction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,17 @@ NO_TRANSFORM = CaptureTransform()
 def transform_of(matrix: Floats, where: str) -> CaptureTransform:
     """Return the transform of T_scene_capture (4, 4), which does not mirror.
 
-    Raises RecipeError naming `where` for one that is uneven: a hand that is stretched is no hand.
+    Raises RecipeError naming `where` for an uneven scale, which would deform the hand.
     """
     lengths = np.linalg.norm(matrix[:3, :3], axis=0)
     factor, rotation = factor_and_rotation(matrix) if np.linalg.det(matrix[:3, :3]) > 0 else (0.0, np.eye(3))
-    if not factor > 0 or np.ptp(lengths) > UNEVEN * factor or np.abs(rotation.T @ rotation - np.eye(3)).max() > UNEVEN:
+    if (
+        not factor > 0
+        or np.ptp(lengths) > MAX_SCALE_DIFFERENCE * factor
+        or np.abs(rotation.T @ rotation - np.eye(3)).max() > MAX_SCALE_DIFFERENCE
+    ):
         scales = ", ".join(f"{length:.3g}" for length in lengths)
-        raise RecipeError(f"{where}: scaled by {scales} along its axes, expected the same scale along all of them")
+        raise RecipeError(f"{where}: its scale is {scales} along its axes, expected the same along all of them")
     x, y, z = (float(value) for value in matrix[:3, 3])
     return CaptureTransform((x, y, z), _eulers(rotation), factor)
 

@@ -21,21 +21,21 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MIN_SEEN = 0.8
-"""Fraction of frames in which a point of the arm is seen that is used."""
+"""Minimum fraction of frames in which a point of the arm must be seen to be used."""
 MAX_STRETCH = 1.3
 """Maximum ratio of a forearm's longest to its shortest length: markers on the skin of an elbow slide."""
 MIN_FOREARM = 0.3
 """Minimum length of a forearm relative to the palm: some skeletons have a joint of that name at the wrist."""
 BACK_LENGTH = 0.1
-"""m from the wrist of the point by which the back of a resting hand is cleaned: half a hand."""
+"""m, distance from the wrist of the point by which the direction of a resting hand's back is cleaned: half a hand."""
 
 
 def captured_forearm(recipe: Recipe, markers: Markers, hand: SolvedHand, smoothing: Smoothing) -> Forearm | None:
     """Return the forearm on which a solved hand was recorded, mirrored if the recipe says so.
 
-    Seen from the wrist it is cleaned and smoothed as the markers of the hand are: where it leaves its path for a frame
-    or two, or is not seen, it is between where it was before and after. None if the capture does not show the elbow in
-    most frames, or shows no forearm of one length, or one that begins at the wrist.
+    Relative to the wrist, it is cleaned and smoothed like the hand's markers: outliers of a frame or two, and gaps, are
+    interpolated. None if the capture does not show the elbow in most frames, or if the forearm's length varies, or if
+    it begins at the wrist.
     """
     root, elbow = hand.pose.root, _elbow_path(recipe, markers, hand)
     if elbow is None:
@@ -51,7 +51,7 @@ def captured_forearm(recipe: Recipe, markers: Markers, hand: SolvedHand, smoothi
 
 
 def _elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
-    """Return where the elbow (F, 3) was recorded, in the frame of the wrist; see captured_forearm."""
+    """Return the recorded elbow positions (F, 3) in the wrist's frame; see captured_forearm."""
     side, signs = recorded_as(recipe, hand)
     column = _best_seen(markers, elbow_columns(markers, hand, side))
     if column is None:
@@ -61,14 +61,14 @@ def _elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | 
     lengths = np.linalg.norm(local, axis=-1)
     shortest, longest = np.nanpercentile(lengths, [5, 95])
     too_short = MIN_FOREARM * np.linalg.norm(hand.proportions.palm, axis=-1).max()
-    return None if shortest < too_short or longest > MAX_STRETCH * shortest else _between(local)
+    return None if shortest < too_short or longest > MAX_STRETCH * shortest else _interpolated(local)
 
 
 def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
-    """Return where the back of a hand would point (F, 3) if it rested on its forearm, in the frame of the wrist.
+    """Return the direction (F, 3), in the wrist's frame, of the back of a hand at rest on its forearm.
 
-    Skeletons and devices with a body show it: their elbow's rotation is that of the wrist of a hand at rest on the
-    forearm. None for others, and unless most frames show it.
+    Skeletons and devices with a body show it, since a wrist at rest has the rotation of the elbow. None for other
+    captures, and if most frames do not show it.
     """
     _, signs = recorded_as(recipe, hand)
     joints = forearm_rotation_labels(hand.labels, markers.names)
@@ -77,29 +77,30 @@ def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats 
     moved, resting = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in joints)
     back = resting @ np.swapaxes(moved, -1, -2) @ (hand.pose.root[:, :3, 2] * signs)[..., None]
     local = np.einsum("fji,fj->fi", hand.pose.root[:, :3, :3], back[..., 0] * signs)
-    return _between(local) if np.isfinite(local).all(axis=-1).mean() >= MIN_SEEN else None
+    return _interpolated(local) if np.isfinite(local).all(axis=-1).mean() >= MIN_SEEN else None
 
 
 def _trunk_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
-    """Return where a point of the trunk (F, 3) was recorded on the side of a hand; None unless both sides have one."""
+    """Return the recorded positions (F, 3) of a point of the trunk on a hand's side; None unless both sides have
+    one."""
     side, signs = recorded_as(recipe, hand)
     for words in TRUNK_WORDS:
         columns = {trunk_side: _best_seen(markers, _columns(markers, hand, words, trunk_side)) for trunk_side in SIDES}
         column = columns[side]
         if column is not None and all(found is not None for found in columns.values()):
-            return _between(markers.positions[:, column] * signs)
+            return _interpolated(markers.positions[:, column] * signs)
     return None
 
 
 def _cleaned(markers: Markers, paths: Floats, cleaning: Cleaning) -> Floats:
-    """Return paths (F, P, 3) cleaned as a capture's markers are."""
+    """Return paths (F, P, 3) cleaned like a capture's markers."""
     names = tuple(map(str, range(paths.shape[1])))
     cleaned = clean(Markers(names, markers.times, paths, markers.source, markers.rate, "m"), cleaning).positions
-    return np.stack([_between(cleaned[:, column]) for column in range(len(names))], axis=1)
+    return np.stack([_interpolated(cleaned[:, column]) for column in range(len(names))], axis=1)
 
 
-def _between(path: Floats) -> Floats:
-    """Return a path (F, 3) with its unknown points interpolated between those before and after."""
+def _interpolated(path: Floats) -> Floats:
+    """Return a path (F, 3) with unknown points interpolated from those before and after."""
     known = np.flatnonzero(np.isfinite(path).all(axis=-1))
     return np.stack([np.interp(np.arange(len(path)), known, axis) for axis in path[known].T], axis=-1)
 
@@ -117,13 +118,13 @@ def recorded_as(recipe: Recipe, hand: SolvedHand) -> tuple[Side, Floats | float]
 
 
 def elbow_columns(markers: Markers, hand: SolvedHand, side: Side) -> list[int]:
-    """Return the columns of markers at an elbow of the hand's performer: not those of another subject."""
+    """Return the columns of markers at an elbow of the hand's performer, without those of other subjects."""
     own = wrist_and_elbow(hand.labels, markers.names)
     return _columns(markers, hand, ELBOW_WORDS, side) if own is None else [markers.names.index(own[1])]
 
 
 def _columns(markers: Markers, hand: SolvedHand, words: Sequence[str], side: Side) -> list[int]:
-    """Return the columns of markers of the hand's performer that are called by one of some words, the best first."""
+    """Return the columns of markers of the hand's performer whose labels contain one of the words, the best first."""
     subjects = {label.rpartition(":")[0] for label in hand.labels}
     named = [column for word in words for column, label in enumerate(markers.names) if is_called(label, word, side)]
     subject = {column: markers.names[column].rpartition(":")[0] for column in dict.fromkeys(named)}

@@ -14,7 +14,7 @@ from ..solvers import Solver, initial_state
 from .performer import Performer
 
 COMPARED_FRAMES = 120
-"""Number of a hand's first frames from which the offsets between the device's joint frames and its own are computed."""
+"""Number of first frames from which the offsets between the device's joint frames and the model's are computed."""
 
 
 def to_hand_frames(solver: Solver[Any], performer: Performer, markers: Markers) -> Markers:

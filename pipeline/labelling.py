@@ -161,7 +161,7 @@ def map_label(side: str, label: str) -> str:
 
 
 def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
-    """Labels (C,) for the markers of a hand, empty for a spot that is never seen.
+    """Return labels (C,) for the markers of a hand, empty for a spot that is never seen.
 
     If the layout's labels are no known marker set, side and joint are used instead.
     """
@@ -222,7 +222,8 @@ def source_map(labels: LabelledMarkers) -> Groups:
 
 
 def describe_labels(facts: Mapping[str, Any]) -> list[str]:
-    """Lines for the panel about hands labelled by shape: 'Right, by shape: 97 % sure', and each doubtful marker."""
+    """Return lines for the panel about hands labelled by shape: 'Right, by shape: 97 % sure', and each doubtful
+    marker."""
     lines: list[str] = []
     for hand in facts.get("hands_found", ()):
         lines.append(f"{hand['side'].capitalize()}, by shape: {hand['sure']:.0%} sure")
@@ -264,15 +265,15 @@ def _relabel(markers: Markers, found: Labelling, labels: list[list[str]]) -> Mar
 
 
 def _label_warnings(found: Labelling, labels: list[list[str]]) -> list[str]:
-    """Sentences about each hand: how certain its labels are, and which of its markers were not found."""
+    """Return sentences about each hand: how certain its labels are, and which of its markers were not found."""
     warnings = []
     for hand, hand_labels in zip(found.hands, labels, strict=True):
         confidence = {label: float(hand.confidence[c]) for c, label in enumerate(hand_labels) if label}
-        least = min(confidence, key=lambda label: confidence[label])
+        least_certain = min(confidence, key=lambda label: confidence[label])
         text = (
             f"{len(confidence)} markers of the {hand.side} hand were labelled by shape and motion "
             f"({hand.layout.name}), the side with a confidence of {hand.side_confidence:.2f}, the least certain "
-            f"marker, {least}, with {confidence[least]:.2f}"
+            f"marker, {least_certain}, with {confidence[least_certain]:.2f}"
         )
         doubtful = [label for label in confidence if confidence[label] < DOUBTFUL_CONFIDENCE]
         warnings.append(text + (f"; doubtful: {', '.join(doubtful)}" if doubtful else ""))

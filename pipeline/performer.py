@@ -205,7 +205,7 @@ def _mapping_at(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
 
 
 def _rho(group: dict[str, Any], where: str) -> Rho:
-    """rho (5,), None for digits that are not named."""
+    """Return rho (5,), None for digits that are not named."""
     _check_keys(group, DIGITS, f"{where}, rho")
     for digit, value in group.items():
         if value is not None and not (_is_number(value) and 0 < value <= MAX_RHO):
@@ -230,7 +230,7 @@ def _radii(group: dict[str, Any], usual: Floats, where: str) -> Floats:
 
 
 def _limits(group: dict[str, Any], where: str) -> AngleLimits:
-    """Limits in degrees, written as 'index-finger-phalanx-distal flexion': [0, 70]."""
+    """Return limits in degrees, written as 'index-finger-phalanx-distal flexion': [0, 70]."""
     names = {f"{joint} {movement}": (joint, movement) for joint, movement in DEFAULT_LIMITS}
     limits: AngleLimits = {}
     for name, low_high in group.items():
@@ -257,7 +257,8 @@ def _motion_to_dict(hand: MeasuredHand) -> dict[str, list[float]]:
 
 
 def _motion(group: dict[str, Any], hand: MeasuredHand, where: str) -> Floats:
-    """Angles (N, D) in rad of free motion, clamped to the hand's limits; angles that are not named are at rest."""
+    """Return angles (N, D) in rad of free motion, clamped to the hand's limits; angles that are not named are at
+    rest."""
     names = _movements(hand)
     _check_keys(group, names, f"{where}, motion_deg")
     frames = max((len(angles) for angles in group.values() if isinstance(angles, list)), default=0)

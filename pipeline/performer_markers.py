@@ -87,11 +87,11 @@ def _digit_and_bone(entry: dict[str, Any], where: str) -> tuple[int, int]:
     return (PALM, 0) if on == PALM_NAME else (DIGITS.index(on), int(bone) - 1)
 
 
-def _array(group: dict[str, Any], name: str, shape: tuple[int, ...], most: float, where: str) -> Floats:
+def _array(group: dict[str, Any], name: str, shape: tuple[int, ...], maximum: float, where: str) -> Floats:
     try:
         found = np.array(group.get(name), float)
     except (TypeError, ValueError):
         found = np.full(shape, np.nan)
-    if found.shape != shape or not np.all(np.abs(found) <= most):
-        raise RecipeError(f"{where}: {name} is not {' by '.join(map(str, shape))} numbers up to {most:g}")
+    if found.shape != shape or not np.all(np.abs(found) <= maximum):
+        raise RecipeError(f"{where}: {name} is not {' by '.join(map(str, shape))} numbers up to {maximum:g}")
     return found

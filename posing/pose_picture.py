@@ -13,9 +13,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SIZE = 128
-"""Pixels of a side."""
+"""Pixels along each side."""
 OVERSAMPLING = 2
-"""Samples of a pixel along each side."""
+"""Samples along each side of a pixel."""
 SPLITS = 9
 """Samples along each side of a quad of the skin, so that no pixel is missed."""
 MARGIN = 1.08
@@ -39,8 +39,8 @@ def pose_picture(pose: NamedPose) -> Floats:
     pixels = SIZE * OVERSAMPLING
     low, high = points.min(axis=0), points.max(axis=0)
     scale = pixels / (MARGIN * float((high - low)[:2].max()))
-    # Of all samples in a cell the nearest is seen: the last one written. Each covers two by two cells, so that what is
-    # behind does not show between those of a large quad.
+    # The nearest sample in a cell is the visible one; it is written last. Each sample covers two by two cells, so that
+    # nothing behind shows through between the samples of a large quad.
     order = np.argsort(points[:, 2], kind="stable")
     corner = ((points - (low + high) / 2)[order, :2] * scale + pixels / 2 - 0.5).astype(np.int64)
     covered = (corner[:, None] + [[0, 0], [1, 0], [0, 1], [1, 1]]).clip(0, pixels - 1).reshape(-1, 2)
@@ -67,7 +67,7 @@ def _samples(corners: Floats) -> Floats:
 
 
 def _shaded(seen: Ints, normals: Floats) -> Floats:
-    """Return RGBA (P, 4) of the samples that are seen, transparent black where none is (-1)."""
+    """Return RGBA (P, 4) of the visible samples, transparent black where there is none (-1)."""
     facing = normals[seen] @ (LIGHT / np.linalg.norm(LIGHT))
     colors = np.append(SKIN * (0.35 + 0.65 * facing.clip(0.0))[:, None], np.ones((len(seen), 1)), axis=1)
     shaded: Floats = np.where((seen >= 0)[:, None], colors.clip(0.0, 1.0), 0.0)

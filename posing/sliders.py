@@ -1,8 +1,8 @@
 """Sliders for posing a hand: curl, spread, oppose and cup, read from its joint angles and written to them.
 
 A slider moves some angles of a hand along a path: it gives each angle at the values -1, 0 and 1, with straight lines
-between. A hand that is not on the path is given the value of a weighted sum of the angles, so that a finger bent in one
-joint only counts as partly curled. With weights w and the path a(v), the value of angles x is
+between. The value of a hand that is not on the path is that of a weighted sum of its angles, so that a finger bent in a
+single joint counts as partly curled. With weights w and the path a(v), the value of angles x is
 
     v = h⁻¹(w · x),  h(v) = w · a(v)          unique, since h increases: each weight is the span of its angle
 
@@ -11,7 +11,7 @@ range between a(-1) and a(1) allows, so that a fist is a fist from every start:
 
     x' = a(u) + k r,  the greatest k in 0..1 with x' in that range      then w · x' = h(u), since w · r = 0
 
-So a value that is written is read again, nothing jumps when a slider is touched, and other angles do not move.
+So reading returns the value that was written, nothing jumps when a slider is touched, and other angles do not move.
 """
 
 from collections.abc import Collection
@@ -37,11 +37,11 @@ AnglePath = dict[tuple[str, Movement], tuple[float, float, float]]
 _THUMB, _INDEX, _MIDDLE, _RING, _PINKY = DIGITS
 _CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS[_THUMB]
 VALUES = np.array([-1.5, -1.0, 0.0, 1.0, 1.5])
-"""Values at the knots of a path. The outermost ones are the limits of the angles, beyond the usual range."""
+"""Values at the knots of a path. The outermost knots are the limits of the angles, beyond the usual range."""
 MIN_SPAN = np.deg2rad(4.5)
 """rad. An angle whose path is shorter does not move: locked bones have two degrees of play in each direction."""
 MIN_RISE = 1e-9
-"""rad², smallest increase of h between two knots; also guards divisions."""
+"""rad², minimum increase of h between two knots; also guards divisions."""
 
 
 def _curl(digit: str) -> AnglePath:
@@ -54,17 +54,17 @@ def _curl(digit: str) -> AnglePath:
     }
 
 
-def _lean(digit: str, together: float, apart: float) -> AnglePath:
+def _abduction(digit: str, together: float, apart: float) -> AnglePath:
     return {(CHAIN_JOINTS[digit][0], "abduction"): (together, 0.0, apart)}
 
 
 DIGIT_PATHS: dict[tuple[SliderKind, str], AnglePath] = {
     **{("curl", digit): _curl(digit) for digit in DIGITS},
     ("spread", _THUMB): {(_CMC, "abduction"): (-22, 0, 0), (_CMC, "flexion"): (30, 0, -20)},
-    ("spread", _INDEX): _lean(_INDEX, -6, 13),
-    ("spread", _MIDDLE): _lean(_MIDDLE, -10, 10),
-    ("spread", _RING): _lean(_RING, 5, -12),
-    ("spread", _PINKY): _lean(_PINKY, 11, -20),
+    ("spread", _INDEX): _abduction(_INDEX, -6, 13),
+    ("spread", _MIDDLE): _abduction(_MIDDLE, -10, 10),
+    ("spread", _RING): _abduction(_RING, 5, -12),
+    ("spread", _PINKY): _abduction(_PINKY, 11, -20),
     ("tip", _THUMB): {(_IP, "flexion"): (-25, 0, 70)},
     **{("tip", digit): {(CHAIN_JOINTS[digit][2], "flexion"): (-15, 0, 70)} for digit in DIGITS[1:]},
     ("oppose", _THUMB): {
@@ -90,8 +90,8 @@ CUP_PATHS: tuple[tuple[AnglePath, Movement], ...] = (
     ),
 )
 """Angles that cup a palm: the metacarpals of ring and little finger or, if the palm is rigid, their knuckles, which
-flex and twist towards the thumb. With each path, the movement from which the value is read: curl flexes a knuckle too,
-but only cup twists it."""
+flex and twist towards the thumb. Each path comes with the movement from which the value is read: curl flexes a knuckle,
+too, but only cup twists it."""
 
 ARCH: AngleLimits = {joint: (low, high) for joint, (low, _, high) in CUP_PATHS[0][0].items()}
 """Limits of the metacarpals that cup the palm, for `MeasuredHand(limits=ARCH)`."""
@@ -147,10 +147,11 @@ class Sliders:
         return self._follow(angles, result, end, path.dofs.tolist())
 
     def _follow(self, before: Floats, after: Floats, end: Floats, dofs: Collection[int]) -> Floats:
-        """Return angles `after` (D,) rad with each DIP joint coupled to its PIP joint again, if that is among `dofs`.
+        """Return angles `after` (D,) rad with each DIP joint coupled to its PIP joint again, if the PIP joint is among
+        `dofs`.
 
-        A DIP joint that was elsewhere does not jump: it comes back by as much as its PIP joint moves, or faster if it
-        would otherwise not have arrived at `end` (D,) rad, the end of the slider's path.
+        A DIP joint that was elsewhere does not jump: it returns by as much as its PIP joint moves, or faster if it
+        would otherwise not arrive at `end` (D,) rad, the end of the slider's path.
         """
         result = after.copy()
         for dip, (pip, slope) in self._followers.items():
@@ -199,10 +200,10 @@ class Sliders:
         knots = np.stack([np.where(span > 0, *limits.T), *ends, np.where(span > 0, *limits.T[::-1])])[:, moving]
         digits = [self.hand.joints[self.hand.axis_joint[dof]].split("-")[0] for dof in dofs]
         squared_spans = np.array([np.sum(span[[other == digit for other in digits]] ** 2) for digit in digits])
-        # The slider of all digits is about their mean: a digit with larger angles does not count more.
+        # The slider of all digits reads their mean: a digit with larger angles does not count more.
         weights = np.where(is_read, span / np.maximum(squared_spans, MIN_RISE), 0.0)[moving]
         rises = np.diff(knots @ weights) > MIN_RISE
-        # Knots beyond the rig's limits are left out; zero always stays.
+        # Leave out knots beyond the rig's limits, but keep zero.
         used = np.array([*rises[:2], True, *rises[2:]])
         return _HandPath(dofs[moving], VALUES[used], knots[used], weights)
 
@@ -227,12 +228,12 @@ class _HandPath:
     def moved(self, angles: Floats, value: float) -> Floats:
         """Return angles (N,) rad moved along the path to a value."""
         offset, goal = angles - self.at(self.value(angles)), self.at(value)
-        # The present angles are allowed even if they are outside the range.
+        # The current angles are allowed even if they are outside the range.
         ends = np.vstack([self.knots[np.abs(self.values) <= 1.0], angles])
         room = np.maximum(np.where(offset > 0, ends.max(axis=0) - goal, goal - ends.min(axis=0)), 0.0)
-        apart = np.abs(offset) > 1e-12
-        share = np.min(room[apart] / np.abs(offset[apart]), initial=1.0)
-        moved: Floats = goal + share * offset
+        is_off_path = np.abs(offset) > 1e-12
+        fraction = np.min(room[is_off_path] / np.abs(offset[is_off_path]), initial=1.0)
+        moved: Floats = goal + fraction * offset
         return moved
 
     def value(self, angles: Floats) -> float:
@@ -243,7 +244,7 @@ class _HandPath:
 def _candidate_paths(slider: Slider) -> tuple[tuple[AnglePath, Movement | None], ...]:
     """Return a slider's paths; a hand uses the first that it can move along.
 
-    With each, the movement from which the value is read; None for all.
+    Each comes with the movement from which the value is read; None for all.
     """
     if slider.kind == "cup":
         return CUP_PATHS

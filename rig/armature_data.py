@@ -36,9 +36,9 @@ the arm is in FK."""
 
 
 def expect_current_pose(armature: "Object") -> None:
-    """Let Blender give new bones their pose, where a script has made them since the last evaluation.
+    """Let Blender compute the pose of bones that a script has made since the last evaluation.
 
-    Raises RigError if Blender does not, since it does not evaluate the armature.
+    Raises RigError if Blender does not evaluate the armature.
     """
     if _pose_is_current(armature):
         return

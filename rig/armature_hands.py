@@ -28,7 +28,7 @@ class FoundHand:
     bones: dict[str, str]
     """joint -> the bone to key"""
     family: str | None = None
-    """The name of the family of rigs whose bone names it has."""
+    """The name of the family of rigs that uses its bone names."""
     confidence: dict[str, float] = field(default_factory=dict)
     """digit -> 0..1 (`detection/hand_search.py` has the formula); 1 if the user mapped it."""
     side_confidence: float = 1.0

@@ -90,7 +90,7 @@ def joint_points(armature: "Object", bones: Mapping[str, str]) -> Floats:
 
 
 def posed_frames(armature: "Object", binding: RigBinding) -> Floats:
-    """Return T_armature_joint = T_armature_bone · T_bone_joint (J, 4, 4) in the present pose, NaN for unmapped joints.
+    """Return T_armature_joint = T_armature_bone · T_bone_joint (J, 4, 4) in the current pose, NaN for unmapped joints.
 
     A tip without a bone has the rotation of its digit's last bone and is at its end.
     """

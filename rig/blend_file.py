@@ -1,4 +1,4 @@
-"""A take in a file of its own, for the shell: keyed hands, markers, camera and light in a new scene or a rig's file."""
+"""A take in a new file, for the shell: keyed hands, markers, camera and light in a new scene or a rig's file."""
 
 import os
 import sys

@@ -9,7 +9,7 @@ MIN_DEPTH = 1e-6
 """Points nearer to the eye than this fraction of the farthest depth count as behind it."""
 PIXEL_TOLERANCE = 1.5
 """pixels; of bones whose distances from the mouse differ by less than this, the one in front is picked."""
-COINCIDENT = 0.15
+COINCIDENCE_TOLERANCE = 0.15
 """Bones coincide if they are nearer to the front bone than this fraction of its length."""
 
 
@@ -20,8 +20,8 @@ def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, w
     """
     bone_ends = bones @ view[:, :3].T + view[:, 3]
     depth = bone_ends[..., 3]
-    least = MIN_DEPTH * max(float(depth.max(initial=0.0)), 1e-12)
-    bone_ends, in_front = _clipped_to_front(bone_ends, least)
+    minimum = MIN_DEPTH * max(float(depth.max(initial=0.0)), 1e-12)
+    bone_ends, in_front = _clipped_to_front(bone_ends, minimum)
     pixels = (bone_ends[..., :2] / bone_ends[..., 3:] + 1) / 2 * np.array(size)
     distances, fractions = _distances_to_segments(pixels[0], pixels[1], mouse)
     distances[~in_front] = np.inf
@@ -36,19 +36,19 @@ def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, w
     lengths = np.linalg.norm(bone_ends[1] - bone_ends[0], axis=1)
     front = int(np.argmin(points[:, 2] / points[:, 3]))
     # A control of a whole finger lies on the finger's bones: of coincident bones the shortest is the most specific.
-    coincident = np.linalg.norm(points - points[front], axis=1) <= COINCIDENT * lengths[front]
+    coincident = np.linalg.norm(points - points[front], axis=1) <= COINCIDENCE_TOLERANCE * lengths[front]
     return int(nearest[np.argmin(np.where(coincident, lengths, np.inf))])
 
 
-def _clipped_to_front(bone_ends: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:
+def _clipped_to_front(bone_ends: Floats, minimum: float) -> tuple[Floats, NDArray[np.bool_]]:
     """Return both ends (2, B, 4), clipped to the front of the eye, and (B,) which bones are in front at all."""
     w = bone_ends[..., 3]
-    behind = w < least
+    behind = w < minimum
     in_front = ~np.all(behind, axis=0)
     span = w[1] - w[0]
-    fraction = np.clip((least - w[0]) / np.where(span == 0, 1.0, span), 0.0, 1.0)
+    fraction = np.clip((minimum - w[0]) / np.where(span == 0, 1.0, span), 0.0, 1.0)
     cut = bone_ends[0] + fraction[:, None] * (bone_ends[1] - bone_ends[0])
-    cut[:, 3] = least
+    cut[:, 3] = minimum
     clipped = np.where(behind[..., None], cut, bone_ends)
     clipped[:, ~in_front] = (0.0, 0.0, 0.0, 1.0)
     return clipped, in_front

@@ -1,4 +1,4 @@
-"""A found hand, bound with all that is known of it: the only path from `armature_hands.find_hands` to a binding."""
+"""Bind a found hand with all its data: the only path from `armature_hands.find_hands` to a binding."""
 
 from typing import TYPE_CHECKING
 

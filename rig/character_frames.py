@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 def hand_to_align(armature: "Object", side: Side, align: AlignChoice) -> FoundHand | None:
-    """Return a rig's hand to which one is aligned, None without it. Raises RigError without a forearm to align by."""
+    """Return the rig's hand to align to; None if it has none. Raises RigError if there is no forearm to align by."""
     found = next((hand for hand in find_hands(armature, [side]) if hand.side == side), None)
     if found is not None and align == "forearms":
         _arm(armature, found)
@@ -35,7 +35,7 @@ def hand_to_align(armature: "Object", side: Side, align: AlignChoice) -> FoundHa
 
 
 def wrist_frame(armature: "Object", solved: SolvedHand, *, at_rest: bool) -> Frames:
-    """Return T_scene_wrist (4, 4) of a rig's hand, at rest or as evaluated on the scene's frame; empty without it."""
+    """Return T_scene_wrist (4, 4) of a rig's hand, at rest or as evaluated on the scene's frame."""
     frame = _resting if at_rest else _posed
     return {binding.side: frame(armature, binding) for _, binding in _bound(armature, solved)}
 
@@ -67,16 +67,19 @@ def between_points(hands: Sequence[SolvedHand], names: Sequence[str]) -> Frames:
 
 
 def positions_of(names: Sequence[str], hands: int) -> tuple[Floats, Floats]:
-    """Return where (3,) two objects are, to which so many hands are aligned. Raises RigError as between_points does."""
+    """Return the positions (3,) of two objects to which a number of hands are aligned.
+
+    Raises RigError as between_points does.
+    """
     if hands > 1:
-        raise RigError("two hands are captured, two points align one: choose the hand")
-    first, last = (_place(name) for name in names)
+        raise RigError("two points align one hand, but two are captured: choose the hand")
+    first, last = (_object_position(name) for name in names)
     if np.linalg.norm(last - first) < 1e-6:
         raise RigError(f"'{names[0]}' and '{names[1]}' are in the same place, expected two points apart")
     return first, last
 
 
-def _place(name: str) -> Floats:
+def _object_position(name: str) -> Floats:
     obj: Object | None = bpy.context.scene.objects.get(name)
     if obj is None:
         raise RigError(f"there is no object '{name}' in scene '{bpy.context.scene.name}' to align to")
@@ -94,7 +97,7 @@ def _resting(armature: "Object", binding: RigBinding) -> Floats:
 
 def _posed(armature: "Object", binding: RigBinding) -> Floats:
     frame = _evaluated(armature, binding.carrier or str(binding.bones[0]))
-    # The carrier has the wrist's motion from rest, but axes of its own.
+    # The carrier moves as the wrist does, but has its own axes.
     rest = np.array(armature.data.bones[binding.carrier or str(binding.bones[0])].matrix_local)
     moved: Floats = frame @ np.linalg.inv(rest) @ binding.rest[0]
     moved[:3, :3] = rot.orthonormal(moved[:3, :3])

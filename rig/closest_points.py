@@ -41,11 +41,11 @@ def closest_points(points: Floats, triangles: Floats) -> Floats:
 def _on_edges(points: Floats, triangles: Floats) -> Floats:
     """Return the point (N, 3) of each triangle's edges that is closest to a point (N, 3)."""
     edges = np.roll(triangles, -1, axis=1) - triangles
-    away = points[:, None] - triangles
-    parts = np.clip((away * edges).sum(axis=-1) / np.maximum((edges * edges).sum(axis=-1), 1e-300), 0.0, 1.0)
-    feet = triangles + parts[..., None] * edges
-    nearest = ((points[:, None] - feet) ** 2).sum(axis=-1).argmin(axis=1)
-    return np.asarray(feet[np.arange(len(points)), nearest])
+    offsets = points[:, None] - triangles
+    parts = np.clip((offsets * edges).sum(axis=-1) / np.maximum((edges * edges).sum(axis=-1), 1e-300), 0.0, 1.0)
+    projections = triangles + parts[..., None] * edges
+    nearest = ((points[:, None] - projections) ** 2).sum(axis=-1).argmin(axis=1)
+    return np.asarray(projections[np.arange(len(points)), nearest])
 
 
 def _dots(a: Floats, b: Floats) -> Floats:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 CACHE_SIZE = 16
-"""Armatures whose hands are kept, the most recently used ones."""
+"""Maximum number of armatures whose hands are kept; the least recently used ones are dropped."""
 STRETCH_TOLERANCE = 0.05
-"""Relative change of an armature's proportions by its world matrix that is ignored. Without a tolerance, an animated
-non-uniform scale would need detection in every frame."""
+"""Relative change of an armature's proportions through its world matrix that needs no new detection. Without it, an
+animated non-uniform scale would need detection in every frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class DetectedHands:
     hands: Mapping[Side, FoundHand] = field(default_factory=dict)
     """The hands that were detected or picked. A hand with a problem has the bones picked so far."""
     bindings: Mapping[Side, RigBinding] = field(default_factory=dict)
-    """Bindings of a mean hand to each of them."""
+    """Bindings of a mean adult's hand to each hand."""
     problem: str = ""
     """A sentence that says why neither hand can be keyed; empty if there is no such reason."""
     problems: Mapping[Side, str] = field(default_factory=dict)
@@ -178,7 +178,7 @@ def _cache_key(armature: "Object") -> Hashable:
 
 
 def _stretch(armature: "Object") -> Hashable:
-    """Return a key of how the world matrix stretches and mirrors an armature.
+    """Return a key for the stretch and the mirroring of an armature by its world matrix.
 
     It does not depend on location, rotation and uniform scale.
     """

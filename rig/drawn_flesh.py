@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand import rotations as rot
-from ..hand.flesh import ENDS, PALM_SHARE, STARTS, usual_radii
+from ..hand.flesh import ENDS, PALM_FLESH_RATIO, STARTS, usual_radii
 from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, PARENTS
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _radii(joints: Floats) -> Floats:
     seen = (chain[np.isfinite(chain).all(axis=1)] for chain in chains)
     along = usual_radii(max(float(np.linalg.norm(np.diff(chain, axis=0), axis=1).sum()) for chain in seen))
     digits = np.stack([along[:, :-1], along[:, 1:]], axis=2).reshape(3 * len(DIGITS), 2)
-    return np.concatenate([digits, PALM_SHARE * np.repeat(along[1:, :1], 2, axis=1)])
+    return np.concatenate([digits, PALM_FLESH_RATIO * np.repeat(along[1:, :1], 2, axis=1)])
 
 
 def _rings(first: Floats, last: Floats, radii: Floats) -> Floats:

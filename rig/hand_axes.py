@@ -33,7 +33,7 @@ class DigitAxes:
     hinges: Floats
     """(H, 2, 3) both ends of the flexion axis of each joint that flexes."""
     tip_path: Floats
-    """(S, 3) path of its tip from the present position to CURL_FLEXION in each joint; empty if no joint flexes."""
+    """(S, 3) path of its tip from the current position to CURL_FLEXION in each joint; empty if no joint flexes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
-"""Unmapped bones between two bones of a hand: a driver, a constraint or a person may have turned them.
+"""Unmapped bones between two bones of a hand: a driver, a constraint or a person may have rotated them.
 
-Rigify turns such bones where its person bends a finger by one control for all of it.
+Rigify rotates such bones when a finger is bent by its single control for the whole finger.
 """
 
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def bones_between(armature: "Object", binding: RigBinding) -> dict[int, tuple[str, str]]:
-    """joint -> the first bone below the one that holds it and its own bone, where these are not the same."""
+    """Return joint -> the first bone below the nearest mapped ancestor of its bone, and its bone, if these differ."""
     own = {name for name in (*binding.bones, binding.carrier) if name}
     found = {}
     for joint in binding.mapped:

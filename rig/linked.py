@@ -1,4 +1,4 @@
-"""Armatures linked from another file: a library override, which can be keyed, replaces them in the scene."""
+"""Armatures linked from another file: they cannot be keyed, so library overrides replace them in the scene."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -42,7 +42,7 @@ def library_of(obj: "Object") -> str | None:
 
 
 def is_in_scene(armature: "Object", scene: "Scene") -> bool:
-    """Return whether an armature is in a scene, as an object of its own or in a collection instance."""
+    """Return whether an armature is in a scene, as an object or in a collection instance."""
     return _is_scene_object(armature, scene) or bool(_instances_of(armature, scene))
 
 
@@ -72,7 +72,7 @@ def editable(armature: "Object", scene: "Scene", layer: "ViewLayer") -> "Iterato
 
     Its hierarchy is overridden as well, as by Object > Library Override > Make. A collection instance is replaced by
     its objects, as children of the empty, so that they stay in place. If the body raises, all of this is undone.
-    Raises RigError if Blender makes no override.
+    Raises RigError if Blender cannot make an override.
     """
     if armature.library is None:
         yield armature
@@ -107,8 +107,8 @@ def _scene_object(armature: "Object", scene: "Scene") -> "Object":
     active = [obj for obj in instances if obj == bpy.context.view_layer.objects.active]
     if len(instances) > 1 and not active:
         raise RigError(
-            f"armature '{armature.name}' of {library_of(armature)} is shown {len(instances)} times, by "
-            f"{' and '.join(repr(obj.name) for obj in instances)}: make the one to drive the active object"
+            f"armature '{armature.name}' of {library_of(armature)} has {len(instances)} instances, "
+            f"{' and '.join(repr(obj.name) for obj in instances)}: make the instance to drive the active object"
         )
     if not instances:
         raise RigError(f"armature '{armature.name}' of {library_of(armature)} is not in this scene, choose another")
@@ -116,10 +116,10 @@ def _scene_object(armature: "Object", scene: "Scene") -> "Object":
 
 
 def _override(armature: "Object", scene: "Scene", layer: "ViewLayer", undo: ExitStack) -> "Object":
-    """Make the override and replace the linked objects by it; register on `undo` how to undo that."""
+    """Make the override and replace the linked objects by it; push the steps that undo this onto `undo`."""
     scene_object = _scene_object(armature, scene)
-    instanced = scene_object.instance_collection if scene_object != armature else None
-    root = instanced or _linked_collection(armature, scene) or armature
+    instance_collection = scene_object.instance_collection if scene_object != armature else None
+    root = instance_collection or _linked_collection(armature, scene) or armature
     undo.callback(_restore_selection, layer, layer.objects.active, list(layer.objects.selected))
     before = set(bpy.data.user_map())
     root.override_hierarchy_create(scene, layer)
@@ -129,11 +129,11 @@ def _override(armature: "Object", scene: "Scene", layer: "ViewLayer", undo: Exit
     override: Object | None = overrides.get(armature)
     if override is None:
         raise RigError(
-            f"armature '{armature.name}' of {library_of(armature)}: Blender makes no library override of it, append it "
-            "instead of linking it"
+            f"armature '{armature.name}' of {library_of(armature)}: Blender cannot make a library override of it, "
+            "append it instead of linking it"
         )
     override.override_library.is_system_override = False
-    if instanced is not None:
+    if instance_collection is not None:
         _parent_to(scene_object, [block for block in new_blocks if isinstance(block, bpy.types.Object)], undo)
     else:
         _replace_in_collections(overrides, scene, layer, undo)
@@ -156,13 +156,13 @@ def _linked_collection(armature: "Object", scene: "Scene") -> "Collection | None
 
 
 def _parent_to(empty: "Object", objects: "list[Object]", undo: ExitStack) -> None:
-    instanced = empty.instance_collection
-    offset = Matrix.Translation(-instanced.instance_offset)
+    instance_collection = empty.instance_collection
+    offset = Matrix.Translation(-instance_collection.instance_offset)
     for obj in objects:
         if obj.parent is None:
             obj.parent = empty
             obj.matrix_parent_inverse = offset
-    undo.callback(setattr, empty, "instance_collection", instanced)
+    undo.callback(setattr, empty, "instance_collection", instance_collection)
     undo.callback(setattr, empty, "instance_type", empty.instance_type)
     empty.instance_collection = None
     empty.instance_type = "NONE"
@@ -175,17 +175,17 @@ def _replace_in_collections(overrides: "dict[ID, Any]", scene: "Scene", layer: "
         collection for collection in (scene.collection, *scene.collection.children_recursive) if collection.is_editable
     ]
     for linked, override in overrides.items():
-        part = "objects" if isinstance(linked, bpy.types.Object) else "children"
+        kind = "objects" if isinstance(linked, bpy.types.Object) else "children"
         if not isinstance(linked, bpy.types.Object | bpy.types.Collection):
             continue
-        for holder in [
-            collection for collection in collections if any(item == linked for item in getattr(collection, part))
+        for parent in [
+            collection for collection in collections if any(item == linked for item in getattr(collection, kind))
         ]:
-            links = getattr(holder, part)
-            if not any(item == override for item in links):
-                links.link(override)
-            links.unlink(linked)
-            undo.callback(links.link, linked)
+            items = getattr(parent, kind)
+            if not any(item == override for item in items):
+                items.link(override)
+            items.unlink(linked)
+            undo.callback(items.link, linked)
     if active in overrides:
         layer.objects.active = overrides[active]
         overrides[active].select_set(True, view_layer=layer)

@@ -38,7 +38,7 @@ class LiveTake:
     rig_hands: Mapping[str, RigHand]
     """Hand -> the rig's hand that it drove."""
     predicted: Mapping[str, Bools] = field(default_factory=dict)
-    """Hand -> the frames (F,) in which it was not seen, if that is known."""
+    """Hand -> (F,) whether it was not seen in a frame, if known."""
     forearms: Mapping[str, WristForearm] = field(default_factory=dict)
     """Hand -> the performer's forearm in the F frames, if the device sent it."""
     timecode: str = ""
@@ -48,8 +48,8 @@ class LiveTake:
 def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
     """Key a live take piece by piece, one action for each armature; its first frame falls on scene frame `start`.
 
-    Of a device that is faster than the scene there is one key on each scene frame; else each of its frames has one.
-    An armature whose keys are not complete when this is closed stays as it was. Raises RigError as key_hands does.
+    If the device is faster than the scene, each scene frame has a key; else each of the device's frames. If the
+    generator is closed early, armatures with incomplete keys are left unchanged. Raises RigError as key_hands does.
     """
     times = np.maximum.accumulate(take.times)
     recorded = scene_frames(times, float(times[0]), start, scene_rate(scene))

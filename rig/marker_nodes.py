@@ -72,7 +72,7 @@ def marker_nodes() -> "GeometryNodeTree":
 
 
 def shows_markers(tree: "NodeTree") -> bool:
-    """Return whether a node group has the inputs of this one, so that a person has not changed it beyond use."""
+    """Return whether a node group has the inputs of this one: the user has not changed it beyond use."""
     return {name for name, *_ in INPUTS} | set(MATERIALS) <= input_identifiers(tree).keys()
 
 
@@ -107,7 +107,7 @@ def _current_row(b: _Builder, rows: Any, count: Any, start: Any, per_frame: Any)
     last = b.whole("SUBTRACT", b.whole("DIVIDE", size, b.whole("MAXIMUM", count, 1)), 1)
     frame = b.node("GeometryNodeInputSceneTime")[1]
     row = b.math("MULTIPLY", b.math("SUBTRACT", frame, start), per_frame)
-    # Frames on a row may miss it by a rounding error; a thousandth of a row corrects that.
+    # A frame on a row may miss it by a rounding error; adding a thousandth of a row corrects that.
     lower = b.math("FLOOR", b.math("ADD", row, 0.001))
     fraction = b.math("MAXIMUM", b.math("SUBTRACT", row, lower), 0.0)
     second_nearer = b.math("GREATER_THAN", fraction, 0.5)

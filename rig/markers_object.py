@@ -101,7 +101,7 @@ def set_transform(obj: "Object", transform: CaptureTransform, *, mirror: bool) -
 
 
 def transform_in_scene(obj: "Object") -> CaptureTransform:
-    """Return where a markers object is on the scene's frame. Raises RecipeError if it is scaled unevenly."""
+    """Return the transform of a markers object on the scene's frame. Raises RecipeError if it is scaled unevenly."""
     # Objects moved since the last redraw, by a script or an operator, are not evaluated yet.
     bpy.context.view_layer.update()
     matrix = np.array(obj.matrix_world, float)
@@ -111,8 +111,8 @@ def transform_in_scene(obj: "Object") -> CaptureTransform:
 
 
 def is_markers(obj: "Object | None") -> bool:
-    """Whether an object shows the markers of a capture: its description, points and modifier are as add_markers left
-    them.
+    """Return whether an object shows the markers of a capture, with description, points and modifier as add_markers
+    made them.
     """
     if obj is None or obj.type != "MESH" or "state" not in obj.data.attributes or _modifier(obj) is None:
         return False
@@ -123,8 +123,8 @@ def is_markers(obj: "Object | None") -> bool:
 def show_solved(obj: "Object", markers: Markers) -> None:
     """Show the markers that cleaning filled in as predicted, in the rows that were solved.
 
-    Rows outside the solved range do not change, nor does an object that is being edited, or whose labels or points are
-    not those of `markers`.
+    Rows outside the solved range do not change. Nothing changes if the object is being edited, or if its labels or
+    points are not those of `markers`.
     """
     if obj.data.is_editmode:
         return
@@ -153,7 +153,8 @@ def _read(obj: "Object", count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def positions_at(obj: "Object", frame: float) -> Floats:
-    """Return where an object that is_markers shows them on a frame: (M, 3) m in the world, NaN where it shows none.
+    """Return the positions (M, 3) m in the world of the markers that an object shows on a frame, NaN for markers not
+    shown.
 
     All are NaN while it is being edited: attributes of its mesh are empty then.
     """
@@ -164,7 +165,7 @@ def positions_at(obj: "Object", frame: float) -> Floats:
     row = (frame - get_input(obj, "Start")) * get_input(obj, "Rows per Frame")
     if not -0.001 <= row <= last + 0.001:
         return np.full((count, 3), np.nan)
-    # As the node group: between two rows that both have the marker, else at the nearer one.
+    # As in the node group: interpolate between two rows that both have the marker, else use the nearer row.
     lower = min(max(int(row + 0.001), 0), last)
     before, after = (_row(obj, index, count) for index in (lower, min(lower + 1, last)))
     fraction = max(row - lower, 0.0)

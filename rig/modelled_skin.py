@@ -1,4 +1,4 @@
-"""The skin of a rig's hand as it is modelled, at rest, with its weights, so that its bones decide where it is."""
+"""The skin of a rig's hand as modelled, at rest, with its weights for the hand's joints."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The objects above an object."""
+"""The parents of an object, of its parent, and so on."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

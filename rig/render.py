@@ -138,9 +138,9 @@ def take_video(path: Path, take: Take, picture: RenderSettings, seconds: float =
     extent = np.ptp(points @ rotation[:, 0], axis=1).max()
     offset = rotation[:, 0] * 1.2 * extent
     for markers in [obj for obj in scene.objects if is_markers(obj)]:
-        beside = markers.copy()
-        beside.location = offset
-        scene.collection.objects.link(beside)
+        displaced = markers.copy()
+        displaced.location = offset
+        scene.collection.objects.link(displaced)
     scene.render.resolution_x, scene.render.resolution_y = picture.width, picture.height
     both = np.concatenate([points, points + offset], axis=1)
     add_camera(scene, scene.collection, both, rotation, times=take.times[in_video], frames=frames[in_video])
@@ -183,7 +183,7 @@ def pose_pictures(
 @contextmanager
 def _render_settings(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
     """Set the render settings of a picture; afterwards, restore the scene's settings, frame range and frame."""
-    wanted: list[tuple[Any, str, Any]] = [
+    settings: list[tuple[Any, str, Any]] = [
         (scene.render, "engine", picture.engine),
         (scene.render, "resolution_x", picture.width),
         (scene.render, "resolution_y", picture.height),
@@ -203,16 +203,16 @@ def _render_settings(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
         (scene.display.shading, "show_specular_highlight", False),
     ]
     # Pictures hold nothing about the machine, such as the file's path.
-    wanted += [(scene.render, name, False) for name in dir(scene.render) if name.startswith("use_stamp")]
+    settings += [(scene.render, name, False) for name in dir(scene.render) if name.startswith("use_stamp")]
     if picture.engine == "CYCLES":
-        wanted += [(scene.cycles, "samples", picture.samples), (scene.cycles, "device", "CPU")]
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in wanted]
+        settings += [(scene.cycles, "samples", picture.samples), (scene.cycles, "device", "CPU")]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in settings]
     # The valid formats depend on the media type and the valid codecs on the format, so they are restored in this order.
     before += [*_writable_settings(scene.render.image_settings), *_writable_settings(scene.render.ffmpeg)]
     frames = scene.frame_start, scene.frame_end
     current, part = scene.frame_current, scene.frame_subframe
     try:
-        for owner, name, value in wanted:
+        for owner, name, value in settings:
             setattr(owner, name, value)
         yield
     finally:

@@ -81,8 +81,8 @@ def smallest_eulers(matrices: Floats, order: str) -> Floats:
     """Return Euler angles (F, 3) rad in −pi..pi: of each rotation (F, 3, 3) the smaller triple, as Blender chooses."""
     both = _triples(matrices, order)
     wrapped = both - 2 * np.pi * np.round(both / (2 * np.pi))
-    least = np.argmin(np.abs(wrapped).sum(axis=-1), axis=-1)
-    smallest: Floats = wrapped[np.arange(len(wrapped)), least]
+    index = np.argmin(np.abs(wrapped).sum(axis=-1), axis=-1)
+    smallest: Floats = wrapped[np.arange(len(wrapped)), index]
     return smallest
 
 

@@ -64,8 +64,8 @@ def _moved_most(mesh: "Object", rows: list[int], moves: dict[int, int]) -> Ints:
     """Return the joint (V,) that moves each of some vertices most, -1 for none; moves: vertex group -> joint."""
     vertices, joints = mesh.data.vertices, np.full(len(rows), -1)
     for number, row in enumerate(rows):
-        greatest = max(vertices[row].groups, key=lambda group: group.weight, default=None)
-        joints[number] = -1 if greatest is None else moves.get(greatest.group, -1)
+        heaviest = max(vertices[row].groups, key=lambda group: group.weight, default=None)
+        joints[number] = -1 if heaviest is None else moves.get(heaviest.group, -1)
     return joints
 
 
@@ -100,16 +100,16 @@ def weights_in_hand(obj: "Object", mesh: Any, bones: dict[str, int]) -> tuple[In
     bones: as joints_of_bones returns them.
     """
     joints = [bones.get(group.name, -1) for group in obj.vertex_groups]
-    rows, columns, shares = [], [], []
+    rows, columns, values = [], [], []
     for row, vertex in enumerate(mesh.vertices):
         for group in vertex.groups:
             if group.group < len(joints) and group.weight > 0:
                 rows.append(row)
                 columns.append(joints[group.group])
-                shares.append(group.weight)
+                values.append(group.weight)
     weights = np.zeros((len(mesh.vertices), len(JOINTS) + 1))
     # The last column is for bones that are not the hand's.
-    np.add.at(weights, (np.array(rows, int), np.array(columns, int)), np.array(shares))
+    np.add.at(weights, (np.array(rows, int), np.array(columns, int)), np.array(values))
     total = weights.sum(axis=1)
     vertices = np.flatnonzero(weights[:, :-1].sum(axis=1) > MOSTLY * np.maximum(total, 1e-9))
     own = weights[vertices, :-1]
@@ -144,8 +144,8 @@ def joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:
         middle = 0.5 * (np.array(bone.head_local) + np.array(bone.tail_local))
         if (middle - wrist) @ ahead < -BEHIND * size * 0.5:
             continue
-        away, joint = min((_beside(middle, start, end), joint) for joint, start, end in segments)
-        if away < 0.12 * size:
+        distance, joint = min((_beside(middle, start, end), joint) for joint, start, end in segments)
+        if distance < 0.12 * size:
             result[bone.name] = joint
     return result
 

@@ -25,7 +25,7 @@ single precision, for small triangles too."""
 
 TOUCHING = 1e-6
 """m from a surface, below which the direction out of it is that of its faces."""
-ACROSS = 0.9
+MIN_FACING_COSINE = 0.9
 """Minimum cosine between the direction to an open surface and its normal: beside its edge nothing is inside it."""
 MAX_SHELLS = 8
 """Maximum number of separate shells; further pieces of a surface count as one."""
@@ -51,19 +51,19 @@ class MeshShell:
 
     def nearest(self, points: Floats) -> tuple[Floats, Ints, Floats]:
         """Return the surface points (N, 3) m nearest to points (N, 3), their triangles (N,) and distances (N,) m."""
-        find, away = self.tree.find_nearest, points - self.middle
-        rows = np.array([find(point)[2] for point in away.tolist()], int)
+        find, offsets = self.tree.find_nearest, points - self.middle
+        rows = np.array([find(point)[2] for point in offsets.tolist()], int)
         # Only which triangle is taken from it: numbers of single precision one by one would take most of the time.
-        feet = closest_points(away, self.vertices[self.triangles[rows]] - self.middle)
-        return feet + self.middle, rows, np.linalg.norm(away - feet, axis=1)
+        nearest_points = closest_points(offsets, self.vertices[self.triangles[rows]] - self.middle)
+        return nearest_points + self.middle, rows, np.linalg.norm(offsets - nearest_points, axis=1)
 
     def distance(self, points: Floats) -> Floats:
         """Return signed distances (N,) m of points (N, 3), negative inside. An open surface has no inside."""
-        feet, rows, far = self.nearest(points)
+        nearest_points, rows, distances = self.nearest(points)
         if not self.closed:
-            return far
-        inside = np.einsum("ni,ni->n", points - feet, self._facing(feet, rows)) < 0
-        return np.where(inside, -far, far)
+            return distances
+        inside = np.einsum("ni,ni->n", points - nearest_points, self._facing(nearest_points, rows)) < 0
+        return np.where(inside, -distances, distances)
 
     def nearest_facing(self, points: Floats, outside: Floats) -> tuple[Floats, Floats, Floats]:
         """Return surface points (N, 3) m nearest to points (N, 3), directions out of the surface there (N, 3), and
@@ -71,28 +71,30 @@ class MeshShell:
 
         outside: (3,) a point beside an open surface, on the side that is out of it. Beside its edge is out of it, too.
         """
-        feet, rows, far = self.nearest(points)
-        normals, away = self._facing(feet, rows), points - feet
+        nearest_points, rows, distances = self.nearest(points)
+        normals, offsets = self._facing(nearest_points, rows), points - nearest_points
         if not self.closed:
-            foot, row, _ = self.nearest(outside[None])
-            normals = normals * (1.0 if (outside - foot[0]) @ self._facing(foot, row)[0] >= 0 else -1.0)
-        along = np.einsum("ni,ni->n", away, normals)
-        inside = along < 0 if self.closed else along < -ACROSS * far
-        signed = np.where(inside, -far, far)
-        outwards = np.where(far[:, None] > TOUCHING, away / np.where(signed == 0.0, 1.0, signed)[:, None], normals)
-        return feet, outwards / np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-12), signed
+            point, row, _ = self.nearest(outside[None])
+            normals = normals * (1.0 if (outside - point[0]) @ self._facing(point, row)[0] >= 0 else -1.0)
+        along = np.einsum("ni,ni->n", offsets, normals)
+        inside = along < 0 if self.closed else along < -MIN_FACING_COSINE * distances
+        signed = np.where(inside, -distances, distances)
+        outwards = np.where(
+            distances[:, None] > TOUCHING, offsets / np.where(signed == 0.0, 1.0, signed)[:, None], normals
+        )
+        return nearest_points, outwards / np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-12), signed
 
-    def _facing(self, feet: Floats, rows: Ints) -> Floats:
+    def _facing(self, nearest_points: Floats, rows: Ints) -> Floats:
         """Return the pseudonormals (N, 3) at surface points (N, 3) on triangles (N,)."""
         a, b, c = np.moveaxis(self.vertices[self.triangles[rows]], 1, 0)
         whole = np.cross(b - a, c - a)
         size = np.maximum((whole * whole).sum(axis=1), 1e-300)
-        shares = np.stack(
-            [(np.cross(q - p, feet - p) * whole).sum(axis=1) / size for p, q in ((b, c), (c, a), (a, b))], -1
+        fractions = np.stack(
+            [(np.cross(q - p, nearest_points - p) * whole).sum(axis=1) / size for p, q in ((b, c), (c, a), (a, b))], -1
         )
-        near = shares < ON_EDGE
+        near = fractions < ON_EDGE
         count = near.sum(axis=1)
-        which = np.where(count == 0, 0, np.where(count == 1, 1 + near.argmax(axis=1), 4 + shares.argmax(axis=1)))
+        which = np.where(count == 0, 0, np.where(count == 1, 1 + near.argmax(axis=1), 4 + fractions.argmax(axis=1)))
         return self.normals[which, rows]
 
 
@@ -116,16 +118,16 @@ class Solid:
 
     def distance(self, points: Floats) -> Floats:
         """Return signed distances (N,) m of points (N, 3), negative inside, where the true depth may be larger."""
-        least: Floats = np.min([shell.distance(points) for shell in self.shells], axis=0)
-        return least
+        min_distances: Floats = np.min([shell.distance(points) for shell in self.shells], axis=0)
+        return min_distances
 
     def nearest_facing(self, points: Floats, outside: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the same of the shell that each point is deepest in, or nearest to; see MeshShell."""
         found = [shell.nearest_facing(points, outside) for shell in self.shells]
         deepest = np.argmin([signed for _, _, signed in found], axis=0)
         rows = np.arange(len(points))
-        feet, outwards, signed = (np.stack(rows_of)[deepest, rows] for rows_of in zip(*found, strict=True))
-        return feet, outwards, signed
+        nearest_points, outwards, signed = (np.stack(rows_of)[deepest, rows] for rows_of in zip(*found, strict=True))
+        return nearest_points, outwards, signed
 
     def nearest(self, point: Floats) -> Floats:
         """Return the surface point (3,) m nearest to a point (3,)."""
@@ -187,12 +189,12 @@ def _pieces(triangles: Ints, count: int) -> Ints:
     """Return labels (T,) of connected triangles; count: number of vertices."""
     label = np.arange(count)
     while True:
-        least = label.copy()
-        np.minimum.at(least, triangles.reshape(-1), np.repeat(label[triangles].min(axis=1), 3))
-        least = least[least]
-        if np.array_equal(least, label):
+        min_label = label.copy()
+        np.minimum.at(min_label, triangles.reshape(-1), np.repeat(label[triangles].min(axis=1), 3))
+        min_label = min_label[min_label]
+        if np.array_equal(min_label, label):
             return label[triangles[:, 0]]
-        label = least
+        label = min_label
 
 
 def _is_hollow_in(vertices: Floats, inner: Ints, outer: Ints) -> bool:

@@ -1,8 +1,8 @@
 """Filter the joint angles of a performer over time, forwards and in both directions.
 
-The angles follow an Ornstein-Uhlenbeck process: they wander together as the performer's joints do, and drift towards
-the mean pose, so slowly that a hidden finger stays what it was to its neighbours. Their stationary distribution is the
-pose prior, wider in what changes fast. Each frame measures them by its markers.
+The angles follow an Ornstein-Uhlenbeck process: a random walk, correlated as the performer's joints are, with a drift
+towards the mean pose so slow that a hidden finger keeps its relation to its neighbours. Its stationary distribution is
+the pose prior, widened in modes that change fast. Each frame's markers measure the angles.
 """
 
 from dataclasses import dataclass
@@ -17,28 +17,29 @@ from ..hand.calibration.skin_markers.skin_fit import PosePrior
 Floats = NDArray[np.float64]
 
 RANDOM_WALK_FACTOR = 2.0
-"""Factor on the random walk's variance, because joints tend to keep their velocity."""
+"""Factor on the random walk's variance. It exceeds 1 because joints tend to keep their velocity."""
 MAX_INTERVAL = 0.5
-"""s, a longer interval between two frames counts as this."""
+"""s, maximum interval between two frames; longer ones count as this."""
 MAX_RATE = 0.3
-"""1/s, bound of a mode's rate: it drifts towards the mean pose RANDOM_WALK_FACTOR times as fast. Joints that move fast
-rest in between: a fist that is hidden for half a second is a fist afterwards, and does not open to the mean pose."""
+"""1/s, maximum rate of a mode, which drifts towards the mean pose RANDOM_WALK_FACTOR times as fast. Joints that move
+fast also rest in between: a fist that is hidden for half a second is still a fist afterwards, and does not open to the
+mean pose."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AngleMeasurement:
-    """The angles as the markers of F frames measure them, linearised about the angles of each frame."""
+    """Measurements of the angles by the markers of F frames, linearised about the angles of each frame."""
 
     angles: Floats
-    """(F, D) rad, about which it is linearised."""
+    """(F, D) rad, the angles about which it is linearised."""
     information: Floats
     """(F, D, D) 1/rad²"""
     gradient: Floats
     """(F, D) 1/rad, of the log-likelihood at `angles`."""
 
-    def weighted(self, share: float) -> "AngleMeasurement":
+    def weighted(self, fraction: float) -> "AngleMeasurement":
         """Return the measurement with a fraction of its information."""
-        return AngleMeasurement(self.angles, share * self.information, share * self.gradient)
+        return AngleMeasurement(self.angles, fraction * self.information, fraction * self.gradient)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ class AngleState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Process:
-    """The process in modes: coordinates that wander independently of each other, each with the variance 1."""
+    """The process in modes: independent coordinates with a stationary variance of 1 each."""
 
     mean: Floats
     """(D,) rad"""
@@ -76,7 +77,7 @@ class _Process:
         return decays
 
     def in_modes(self, state: AngleState) -> tuple[Floats, Floats]:
-        """Mean (D,) and covariance (D, D) of a state in coordinates."""
+        """Return the mean (D,) and covariance (D, D) of a state in coordinates."""
         return self.inverse @ (state.mean - self.mean), self.inverse @ state.covariance @ self.inverse.T
 
 
@@ -84,8 +85,8 @@ class _Process:
 def _process_of(prior: PosePrior) -> _Process:
     """Return the modes in which both the covariance and its change per second are diagonal.
 
-    A mode whose rate is above MAX_RATE gets a greater stationary variance instead: it wanders as far in a
-    frame, and keeps what it was for longer.
+    A mode whose rate is above MAX_RATE gets a larger stationary variance instead: it changes as much in a frame, but
+    decays more slowly.
     """
     lower = np.linalg.cholesky(prior.covariance).astype(float, copy=False)
     change = solve(lower, solve(lower, prior.change).T)
@@ -156,7 +157,8 @@ def _measured_in_modes(process: _Process, measured: AngleMeasurement) -> tuple[F
 
 
 def predict_angles(prior: PosePrior, state: AngleState, time: float) -> tuple[Floats, Floats]:
-    """Mean (D,) rad and covariance (D, D) rad² of the angles at a time in s, by the state of the filter before it."""
+    """Return the mean (D,) rad and covariance (D, D) rad² of the angles at a time in s, by the state of the filter
+    before it."""
     process = _process_of(prior)
     decay = process.modes * process.decays(np.array([time - state.time])) @ process.inverse
     stationary = process.modes @ process.modes.T
@@ -165,7 +167,7 @@ def predict_angles(prior: PosePrior, state: AngleState, time: float) -> tuple[Fl
 
 
 def smooth_backwards(forward: FilteredAngles) -> Floats:
-    """(F, D) rad: the angles of each frame by all frames of the take (Rauch, Tung and Striebel 1965)."""
+    """Return (F, D) rad: the angles of each frame by all frames of the take (Rauch, Tung and Striebel 1965)."""
     means = forward.means.copy()
     propagated = forward.decays[1:, :, None] * forward.covariances[:-1]
     gains = solve(forward.predicted_covariances[1:], propagated).swapaxes(1, 2)

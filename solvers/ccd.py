@@ -17,7 +17,10 @@ from .solver import State
 
 @dataclass(frozen=True, slots=True)
 class Ccd:
-    """Joints rotate one after another to where the end is nearest to its target. A take can be solved in any pieces."""
+    """Rotates one joint after another to bring the end as near as possible to its target.
+
+    A take can be solved in any pieces.
+    """
 
     mode: str = ccd_mode_setting()
     tolerance: float = tolerance_setting()

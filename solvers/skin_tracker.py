@@ -1,12 +1,12 @@
-"""Follow a hand with markers on its skin frame by frame, as it is recorded.
+"""Follow a hand with markers on its skin frame by frame, while it is recorded.
 
-Each frame is solved for its likeliest pose, given its markers and what the frames before predict: an extended Kalman
-filter, iterated within the limits (Bell and Cathey 1993). A frame starts from the prediction, so that one or two steps
-are enough where SkinSolver, which solves each frame by itself first, needs ten.
+Each frame is solved for its likeliest pose, given its markers and the prediction from previous frames: an extended
+Kalman filter, iterated within the limits (Bell and Cathey 1993). A frame starts from the prediction, so that one or two
+steps are enough where SkinSolver, which solves each frame separately first, needs ten.
 
-A prediction also keeps a digit in a wrong valley: a fist's little finger that is taken for straight looks as if its tip
-had slipped. A digit of which a marker counts little for some frames is therefore searched from every start, as if it
-had not been seen before.
+A prediction can also keep a digit in a wrong local minimum: a fist's little finger that is taken for straight looks as
+if its tip marker had slipped. So if a marker of a digit has little weight for some frames, the digit is searched from
+every start, as if it had not been seen before.
 """
 
 from dataclasses import dataclass, replace
@@ -100,7 +100,7 @@ class SkinTracker:
     ) -> tuple[SkinPoses, TrackerState]:
         """Solve one frame.
 
-        The wrist stays where it was while fewer than three markers are seen.
+        The wrist does not move while fewer than three markers are seen.
 
         Args:
             time: s.
@@ -133,7 +133,7 @@ class SkinTracker:
         return poses, TrackerState(angles, pose.rotations[0], pose.positions[0], doubts)
 
     def _doubts(self, pose: Poses, seen: VisibleMarkers, state: TrackerState | None) -> Ints:
-        """Return (5,) of TrackerState; no digit is in doubt where most markers are, as where labels are swapped."""
+        """Return `doubts` (5,) of TrackerState. No digit is in doubt if most markers are, as after a swap of labels."""
         slipped = marker_squares(self._model, pose, seen)[:, 0] > CAUCHY_THRESHOLD_SQUARED
         slipped &= 2 * np.count_nonzero(slipped) <= np.count_nonzero(seen.visible)
         digits = np.arange(len(DIGITS))

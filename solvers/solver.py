@@ -27,7 +27,7 @@ class State:
 
 @runtime_checkable
 class StateOfPose(Protocol):
-    """A state whose next poses depend on the last pose alone; what else it holds is figures of the last piece."""
+    """A state whose next poses depend on the last pose alone; its other fields are figures of the last piece."""
 
     def before(self, frame: int, pose: Pose) -> State:
         """Return the state before a frame, from 1, of the solved poses (F) that led to this state."""
@@ -72,7 +72,7 @@ def initial_state(solver: Solver[S], measured: MeasuredHand) -> State | None:
 
 
 def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
-    """Distance from each target to its site, by forward kinematics.
+    """Return the distance from each target to its site, by forward kinematics.
 
     Returns:
         (F, T) m, NaN where the target is missing.
@@ -82,7 +82,7 @@ def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
 
 
 def limit_excess(hand: HandModel, angles: Floats) -> Floats:
-    """Return by how much each angle exceeds its limits.
+    """Return how far each angle exceeds its limits.
 
     Args:
         hand: the hand model of D degrees of freedom.

@@ -63,8 +63,8 @@ def _estimate(pose: Pose, finger: int, visible: list[int], dof: int) -> Floats:
         assert nearest is not None
         rest = float(hand.neutral[dof])
         return rest + FOLLOWED_MOTION * (angle_of(nearest) - rest)
-    share = (finger - inner) / (outer - inner)
-    return (1 - share) * angle_of(inner) + share * angle_of(outer)
+    fraction = (finger - inner) / (outer - inner)
+    return (1 - fraction) * angle_of(inner) + fraction * angle_of(outer)
 
 
 def _coupled(hand: HandModel, angles: Floats, unseen: list[int]) -> Floats:

@@ -60,12 +60,12 @@ def palm_targets(hand: HandModel, sites: list[int]) -> PalmTargets:
 def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, length_per_radian: float) -> Floats:
     """Fit the wrist to the targets on the palm by weighted least squares.
 
-    Whatever the targets of a frame do not determine stays as in the frame before.
+    What the targets of a frame do not determine stays as in the previous frame.
 
     Args:
         palm: the targets on the palm.
         targets: F frames.
-        last: (4, 4) T_world_wrist of the frame before the first.
+        last: (4, 4) T_world_wrist of the frame before the first one.
         length_per_radian: m, the position error that an error of one radian counts as.
 
     Returns:
@@ -83,17 +83,17 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, length_per_radi
         (position_weights[..., None] * positions).sum(1) / total,
         position_weights @ palm.markers.rest_positions / total,
     )
-    spread = np.einsum(
+    covariance = np.einsum(
         "fp,fpi,fpj->fij",
         position_weights,
         positions - centroid[:, None],
         palm.markers.rest_positions - rest_centroid[:, None],
     )
     # Positions cost a constant minus 2 tr(Rᵀ B), rotations a constant minus tr(Rᵀ M) with M = R_i R_restᵀ.
-    spread = spread + length_per_radian**2 / 2 * np.einsum(
+    covariance = covariance + length_per_radian**2 / 2 * np.einsum(
         "fr,frij,rkj->fik", rotation_weights, rotations, palm.rest_rotations
     )
-    attitudes, determined = attitude(ARRAY, [[spread[:, i, j] for j in range(3)] for i in range(3)])
+    attitudes, determined = attitude(ARRAY, [[covariance[:, i, j] for j in range(3)] for i in range(3)])
     has_rotation: Any = determined & np.any(rotation_weights > 0, axis=1)
     roots = palm.markers.roots(targets, last)
     roots = np.broadcast_to(roots, (len(targets), 4, 4)).copy()

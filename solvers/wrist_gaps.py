@@ -1,4 +1,4 @@
-"""Carry the wrist through the frames in which too few markers locate it, from both ends of the gap."""
+"""Fill gaps in which too few markers locate the wrist, continuing its motion from both ends."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -41,11 +41,11 @@ def fill_wrist_gaps(orientations: Floats, positions: Floats, times: Floats, loca
     wrist = _Wrist(rot.from_matrix(orientations), positions.copy(), times, located)
     for start, end in pairwise(known.tolist()):
         gap = slice(start + 1, end)
-        share = smoothstep(times[gap], times[start], times[end])[:, None]
+        fraction = smoothstep(times[gap], times[start], times[end])[:, None]
         rotation, position = wrist.extrapolate(start, -1, gap)
         rotation_back, position_back = wrist.extrapolate(end, 1, gap)
-        orientations[gap] = rot.to_matrix(rot.slerp(rotation, rotation_back, share))
-        positions[gap] = (1 - share) * position + share * position_back
+        orientations[gap] = rot.to_matrix(rot.slerp(rotation, rotation_back, fraction))
+        positions[gap] = (1 - fraction) * position + fraction * position_back
     return orientations, positions
 
 

@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def read_rooms(root: Path) -> dict[str, Room]:
-    """All rooms of a checkout by name."""
+    """Return all rooms of a checkout by name."""
     folders = sorted(init.parent for init in root.glob("*/__init__.py") if init.parent.name not in EXCLUDED)
     return {folder.name: read_room(root, folder, {each.name for each in folders}) for folder in folders}
 
@@ -130,13 +130,13 @@ def drawn_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
 
 def drawing(rooms: Mapping[str, Room], rows: list[list[str]]) -> str:
     """Draw the rooms as SVG."""
-    places: dict[str, tuple[float, float]] = {}
+    positions: dict[str, tuple[float, float]] = {}
     for number, row in enumerate(rows):
         left = (WIDTH - len(row) * BOX - (len(row) - 1) * GAP) / 2
-        places |= {name: (left + k * (BOX + GAP), number * (HEIGHT + RISE) + 1) for k, name in enumerate(row)}
+        positions |= {name: (left + k * (BOX + GAP), number * (HEIGHT + RISE) + 1) for k, name in enumerate(row)}
     height = len(rows) * (HEIGHT + RISE) - RISE + 2
-    marks = [arrow(places[first], places[second]) for first, second in drawn_arrows(rooms)]
-    marks += [box(rooms[name], *place) for name, place in places.items()]
+    marks = [arrow(positions[first], positions[second]) for first, second in drawn_arrows(rooms)]
+    marks += [box(rooms[name], *position) for name, position in positions.items()]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">'
         f"<style>{STYLE}</style>"
@@ -150,7 +150,7 @@ def arrow(first: tuple[float, float], second: tuple[float, float]) -> str:
     """Return an arrow from the bottom of a box to the top of another."""
     x, y = first[0] + BOX / 2, first[1] + HEIGHT
     to_x, to_y = second[0] + BOX / 2, second[1]
-    # Around the boxes of a row between them.
+    # An arrow over several rows passes beside the boxes of the rows between.
     aside = 0.0 if to_y - y <= RISE else (BOX / 2 + 2 * GAP if x == to_x else 0.0)
     middle = (y + to_y) / 2
     if aside:

@@ -46,7 +46,7 @@ Armatures that cannot be keyed. In a shell the sentence begins with the file's p
 
 
 def main() -> None:
-    """Reads every bad file, solves onto every bad rig, and writes the tables."""
+    """Read every bad file, solve onto every bad rig, and write the tables."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, make, _ in BAD:
@@ -74,7 +74,7 @@ def rig_message(folder: Path, make: Callable[[], object], options: tuple[str, ..
         bpy.ops.wm.read_factory_settings(use_empty=True)
         make()
         bpy.ops.wm.save_as_mainfile(filepath=str(file))
-    # The command reconfigures its streams, as a process's can be.
+    # The command calls reconfigure() on its streams, which StringIO lacks.
     with io.TextIOWrapper(written, "utf-8", write_through=True) as messages, contextlib.redirect_stderr(messages):
         knuckle(
             ["solve", str(DEMO_CAPTURE), "--rig", str(file), "--out", str(folder / "out.blend"), "--end", "5", *options]

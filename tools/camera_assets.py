@@ -1,6 +1,6 @@
-"""Brings what the camera page needs of other people's work into build/camera, unmodified: tools/camera_assets.json.
+"""Fetches the third-party files of the camera page into build/camera, unmodified: tools/camera_assets.json.
 
-    python tools/camera_assets.py            brings what is missing
+    python tools/camera_assets.py            fetches what is missing
     python tools/camera_assets.py --renew    accepts the packages as they are now, and writes their hashes
 
 npm fetches the packages; each is refused unless its SHA-512 is the one that is written down.
@@ -22,13 +22,13 @@ ASSETS = ROOT / "build" / "camera"
 
 
 def main() -> None:
-    """Bring the files, or renew the hashes."""
+    """Fetch the files, or renew the hashes."""
     bring(renew="--renew" in sys.argv[1:])
     print(f"{ASSETS.relative_to(ROOT)}: {sum(path.stat().st_size for path in ASSETS.iterdir()) / 2**20:.1f} MiB")
 
 
 def bring(renew: bool = False) -> None:
-    """Make build/camera hold exactly the files of the list. Exits if a package is not the one that is written down."""
+    """Make build/camera hold exactly the files of the list. Exits if a package's hash differs from the listed one."""
     packages = json.loads(LIST.read_text())
     stamp = ASSETS / "list.sha512"
     if not renew and stamp.is_file() and stamp.read_text() == _list_hash():
@@ -49,11 +49,11 @@ def bring(renew: bool = False) -> None:
         shutil.rmtree(ASSETS, ignore_errors=True)
         ASSETS.parent.mkdir(exist_ok=True)
         shutil.copytree(staged, ASSETS)
-        stamp.write_text(_list_hash())  # last, so that half a copy is not taken for a whole one
+        stamp.write_text(_list_hash())  # last, so that an incomplete copy is not taken for a complete one
 
 
 def stage_assets(folder: Path) -> None:
-    """Copy the files into a folder, bringing them first where they are missing."""
+    """Copy the files into a folder, after fetching missing ones."""
     bring()
     shutil.copytree(ASSETS, folder, ignore=shutil.ignore_patterns("list.sha512"))
 
@@ -63,7 +63,7 @@ def _list_hash() -> str:
 
 
 def _pack(name: str, version: str, folder: Path) -> Path:
-    """Fetch a package with npm, which is installed where it is missing; return the tarball."""
+    """Fetch a package with npm, which is installed if it is missing; return the tarball."""
     if shutil.which("npm") is None:
         subprocess.run([ROOT / "tools" / "setup.sh", "npm"], check=True)
     command = ["npm", "pack", "--silent", "--pack-destination", str(folder), f"{name}@{version}"]

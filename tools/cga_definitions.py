@@ -87,20 +87,20 @@ def _meets() -> list[Function]:
 
 
 def _versors() -> list[Function]:
-    made = []
+    functions = []
     for versor in ("Rotor", "Translator", "Motor"):
         for x in (*(("Vector",) if versor == "Rotor" else ()), *STANDARD):
             doc = f"b as the unit {versor.lower()} a moves it. FABRIK-CGA (3.9)."
-            made.append(Function(f"{versor.lower()}_{_snake(x)}", f"{versor} {x}", x, "a * b * rev(a)", doc))
+            functions.append(Function(f"{versor.lower()}_{_snake(x)}", f"{versor} {x}", x, "a * b * rev(a)", doc))
     for x in STANDARD:
         # A dilator changes the weight of a sphere.
         result = "WeightedSphere" if x == "Sphere" else x
         doc = "b as the unit dilator a scales it. CGA-arm (5.3)."
-        made.append(Function(f"dilator_{_snake(x)}", f"Dilator {x}", result, "a * b * rev(a)", doc))
+        functions.append(Function(f"dilator_{_snake(x)}", f"Dilator {x}", result, "a * b * rev(a)", doc))
         doc = "b in the mirror of the unit plane a, its orientation kept. FABRIK-CGA (3.16)."
         sign = "-" if x in ("Sphere", "Plane", "Pair") else ""
-        made.append(Function(f"mirror_{_snake(x)}", f"Plane {x}", x, f"{sign}(a * b * a)", doc))
-    return made
+        functions.append(Function(f"mirror_{_snake(x)}", f"Plane {x}", x, f"{sign}(a * b * a)", doc))
+    return functions
 
 
 FUNCTIONS = [

@@ -49,7 +49,7 @@ MARKERS = (KNUCKLES[0], KNUCKLES[3], "wrist", *TIPS)
 
 
 def spheres() -> str:
-    """Return the palm's plane from above, with each case of the intersection as the solver handles it."""
+    """Draw the palm's plane from above, with each case of the intersection as the solver handles it."""
     parts: list[str] = []
     for column, (caption, lengths, before) in enumerate(CASES):
         left = CELL * (column + 0.5) * 1.3

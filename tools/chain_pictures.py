@@ -35,7 +35,7 @@ CELL = 180
 
 
 def passes() -> str:
-    """Return one pass over a chain in a plane: before, inwards from the goal, outwards from the root."""
+    """Draw a pass over a chain in a plane: before, inwards from the goal, outwards from the root."""
     before = np.array([[0.0, 0.0], [0.2, 0.8], [0.9, 1.2], [1.7, 1.1]])
     goal = np.array([2.3, 0.2])
     lengths = np.linalg.norm(np.diff(before, axis=0), axis=1)
@@ -48,11 +48,15 @@ def passes() -> str:
     )
     parts = []
     for column, (words, points, last) in enumerate(panels):
-        place = _placer(column, 68.0, (1.15, 0.55))
+        to_picture = _placer(column, 68.0, (1.15, 0.55))
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
         if last is not None:
-            parts.append(svg.path(place(last), svg.INK, 3, 0.4))
-        parts += [svg.path(place(points), BLUE, 5), *_dots(place(points), BLUE), *_dots(place(goal[None]), RED, 5)]
+            parts.append(svg.path(to_picture(last), svg.INK, 3, 0.4))
+        parts += [
+            svg.path(to_picture(points), BLUE, 5),
+            *_dots(to_picture(points), BLUE),
+            *_dots(to_picture(goal[None]), RED, 5),
+        ]
     drawing: str = svg.page("A pass of FABRIK, inwards and outwards", parts, 3 * CELL, CELL)
     return drawing
 
@@ -67,7 +71,7 @@ def _laid(points: Floats, lengths: Floats, first: Floats) -> Floats:
 
 
 def trees() -> str:
-    """Four problems as the solver solves them, from the front: the rest pose grey, goals red."""
+    """Draw four solved problems from the front: the rest pose grey, goals red."""
     up = np.stack([np.zeros(9), np.arange(9.0), np.zeros(9)], -1) / 4
     tail = chain("tail", up, cone(0.5, 0.5, 0.35, 0.35, (-0.1, 0.1)))
     free = chain("free", up[:5] * 1.5)
@@ -99,15 +103,15 @@ def trees() -> str:
     )
     parts = []
     for column, (words, skeleton, goals) in enumerate(panels):
-        place = _placer(column, 70.0, (0.1, 0.95))
+        to_picture = _placer(column, 70.0, (0.1, 0.95))
         named = {name: np.array([goal]) for name, goal in goals.items()}
         pose, _ = solve(skeleton, goals_by_name(skeleton, named), settings=TreeSettings(follow=False))
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
-        parts += [svg.path(place(bone), svg.INK, 3, 0.4) for bone in _bones(skeleton, _rest(skeleton))]
-        parts += [svg.path(place(bone), BLUE, 5) for bone in _bones(skeleton, pose.positions[0])]
-        parts += _dots(place(pose.positions[0, :, :2]), BLUE)
+        parts += [svg.path(to_picture(bone), svg.INK, 3, 0.4) for bone in _bones(skeleton, _rest(skeleton))]
+        parts += [svg.path(to_picture(bone), BLUE, 5) for bone in _bones(skeleton, pose.positions[0])]
+        parts += _dots(to_picture(pose.positions[0, :, :2]), BLUE)
         for goal in named.values():
-            parts += _dots(place(goal[:, :2]), RED, 5)
+            parts += _dots(to_picture(goal[:, :2]), RED, 5)
     drawing: str = svg.page("Chains and trees that were solved", parts, len(panels) * CELL, CELL)
     return drawing
 
@@ -120,32 +124,36 @@ def _rest(skeleton: Skeleton) -> Floats:
 
 
 def _bones(skeleton: Skeleton, points: Floats) -> list[Floats]:
-    """Each bone's ends (2, 2), seen from the front."""
+    """Return each bone's ends (2, 2), seen from the front."""
     return [points[[parent, joint], :2] for joint, parent in enumerate(skeleton.parents) if parent >= 0]
 
 
 def cones() -> str:
-    """Return an irregular cone in the angles of the swing: four quarter ellipses, and swings outside clamped to it."""
+    """Draw an irregular cone in the angles of the swing: four quarter ellipses, and swings outside clamped to it."""
     widths = np.deg2rad([90.0, 30.0, 25.0, 55.0])
     around = np.linspace(0, 2 * np.pi, 181)
     edge = np.stack([np.cos(around), np.sin(around)], -1)
     edge = edge * np.where(edge >= 0, widths[:2], widths[2:])
     outside = np.deg2rad([[100.0, 40.0], [60.0, -70.0], [-60.0, -40.0], [-50.0, 30.0], [30.0, 60.0]])
     inside = swing_twist_limits.clamp_swing(widths, outside)
-    place = _placer(0, 60.0, (-0.55, 0.0))
+    to_picture = _placer(0, 60.0, (-0.55, 0.0))
     axes = (np.array([[-1.2, 0.0], [2.1, 0.0]]), np.array([[0.0, -1.3], [0.0, 1.3]]))
-    parts = [svg.path(place(ends), svg.INK, 1) for ends in axes]
-    parts.append(svg.path(place(edge), BLUE, 3))
+    parts = [svg.path(to_picture(ends), svg.INK, 1) for ends in axes]
+    parts.append(svg.path(to_picture(edge), BLUE, 3))
     for angle, at in ((90, (1.8, -0.16)), (30, (-0.25, 0.6)), (25, (-0.7, 0.1)), (55, (-0.25, -1.12))):
-        parts.append(svg.text(*place(np.array([at]))[0], f"{angle}°"))
+        parts.append(svg.text(*to_picture(np.array([at]))[0], f"{angle}°"))
     for pair in np.stack([outside, inside], 1):
-        parts += [svg.path(place(pair), svg.INK, 1.5), *_dots(place(pair[:1]), svg.INK), *_dots(place(pair[1:]), RED)]
+        parts += [
+            svg.path(to_picture(pair), svg.INK, 1.5),
+            *_dots(to_picture(pair[:1]), svg.INK),
+            *_dots(to_picture(pair[1:]), RED),
+        ]
     drawing: str = svg.page("An irregular cone, in the angles of the swing", parts, 1.7 * CELL, CELL)
     return drawing
 
 
 def swivel() -> str:
-    """Return an arm with a fixed wrist: the circle of its elbow, and the arm at some swivels, from two sides."""
+    """Draw an arm with a fixed wrist: the circle of its elbow, and the arm at some swivels, from two sides."""
     arm = arms.Arm(0.30, 0.25)
     wrist = np.tile(np.eye(4), (61, 1, 1))
     wrist[:, :3, 3] = [0.05, 0.3, 0.25]
@@ -158,22 +166,22 @@ def swivel() -> str:
     points = arms.frames(arm, pose, np.zeros(3))[..., :3, 3]
     parts = []
     for column, (words, across) in enumerate((("From the side", 2), ("From before", 0))):
-        place = _placer(column, 270.0, (0.12 if across == 2 else 0.02, -0.17))
+        to_picture = _placer(column, 270.0, (0.12 if across == 2 else 0.02, -0.17))
         seen = points[..., [across, 1]] * [1, -1]
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
-        parts.append(svg.path(place(seen[:, 1]), svg.INK, 1.5))
-        parts += [svg.path(place(seen[k]), svg.INK, 2.5, 0.4) for k in range(0, 60, 10)]
+        parts.append(svg.path(to_picture(seen[:, 1]), svg.INK, 1.5))
+        parts += [svg.path(to_picture(seen[k]), svg.INK, 2.5, 0.4) for k in range(0, 60, 10)]
         parts += [
-            svg.path(place(seen[30]), BLUE, 5),
-            *_dots(place(seen[30, :2]), BLUE),
-            *_dots(place(seen[30, 2:]), RED),
+            svg.path(to_picture(seen[30]), BLUE, 5),
+            *_dots(to_picture(seen[30, :2]), BLUE),
+            *_dots(to_picture(seen[30, 2:]), RED),
         ]
     drawing: str = svg.page("An arm's elbow on its circle", parts, 2 * CELL, CELL)
     return drawing
 
 
 def _placer(column: int, scale: float, middle: tuple[float, float]) -> Placer:
-    """Map positions (N, 2), y up, to the picture, with `middle` in the middle of the column."""
+    """Return a function that maps positions (N, 2), y up, to the picture, with `middle` in the middle of the column."""
     left, top = CELL * (column + 0.5), CELL * 0.5 + 8
 
     def placed(points: Floats) -> list[tuple[float, float]]:

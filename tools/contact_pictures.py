@@ -1,5 +1,5 @@
-"""Makes the picture of docs/how-to/contacts.md: a pinch in itself and kept apart, and one that a larger hand with a
-long thumb leaves open and holds.
+"""Makes the picture of docs/how-to/contacts.md: a pinch with digits that intersect and kept apart, and one that a
+larger hand with a long thumb leaves open and holds.
 
     python tools/contact_pictures.py
 """
@@ -64,7 +64,9 @@ def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:
     armature = add_hand(measures, "Hand", scene.collection)
     hand_pictures.pose_hand(armature, pose.rotations[len(pose) // 2])
     points = hand_pictures.skin_points(armature.children[0])
-    return np.concatenate([hand_pictures.shoot(scene, points, view, PIXELS, np.eye(3)) for view in ("thumb", "tips")])
+    return np.concatenate(
+        [hand_pictures.render_view(scene, points, view, PIXELS, np.eye(3)) for view in ("thumb", "tips")]
+    )
 
 
 if __name__ == "__main__":

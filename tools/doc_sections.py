@@ -1,4 +1,4 @@
-"""Parts of the documentation's pages that scripts write, between the markers <!-- name --> and <!-- /name -->."""
+"""Sections of documentation pages that scripts fill, between the markers <!-- name --> and <!-- /name -->."""
 
 import re
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ SECTION = re.compile(r"<!-- ([\w -]+) -->\n(.*?)<!-- /\1 -->", re.DOTALL)
 
 
 def sections_of(page: Path) -> dict[str, str]:
-    """Return the text of each part of a page by its name."""
+    """Return the text of each section of a page by its name."""
     return dict(SECTION.findall(page.read_text(encoding="utf-8")))
 
 
 def fill(page: Path, sections: Mapping[str, str]) -> None:
-    """Replace the text of parts of a page. Exits where the page has no such part."""
+    """Replace the text of sections of a page. Exits if the page lacks one of them."""
     missing = sections.keys() - sections_of(page)
     if missing:
         raise SystemExit(f"{page}: there is no marker <!-- {min(missing)} -->")

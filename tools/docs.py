@@ -1,4 +1,4 @@
-"""Builds the documentation site into build/site, with every warning an error: `make docs`.
+"""Builds the documentation site into build/site, and fails on any warning: `make docs`.
 
 Writes the pages that follow from the code, collects docs/ with CONTRIBUTING.md and CHANGELOG.md in
 build/docs, puts the package's sources where mkdocstrings reads them, and runs zensical. zensical checks links and
@@ -25,7 +25,7 @@ COLLECTED = {
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changelog.md",
 }
-"""Pages outside of docs/ -> their place in the site."""
+"""Pages outside docs/ -> their path in the site."""
 NOT_IN_PACKAGE = ("tests/", "tools/", "docs/")
 
 

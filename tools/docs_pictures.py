@@ -34,7 +34,7 @@ FRAMES = (1, 22, 40, 58)
 
 
 def take() -> None:
-    """Four frames of the bundled recording, side by side."""
+    """Render four frames of the bundled recording, side by side."""
     hand_pictures.load_package()
     from knuckle.cli.commands import DEMO_CAPTURE
     from knuckle.pipeline import job
@@ -47,7 +47,7 @@ def take() -> None:
         paths = [Path(folder) / f"{frame}.png" for frame in FRAMES]
         for frame, path in zip(FRAMES, paths, strict=True):
             render.render_still(path, picture, frame)
-        # The camera frames the whole take's motion; each picture needs the middle only.
+        # The camera's view includes the whole take's motion; each picture needs its middle only.
         row = np.concatenate([hand_pictures.read_picture(str(path))[150:590, 210:510] for path in paths], axis=1)
     hand_pictures.write_picture(PICTURES / "take.png", row)
 

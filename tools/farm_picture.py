@@ -10,7 +10,7 @@ SIZE = (1360, 900)
 
 
 def main() -> None:
-    """Take it."""
+    """Take the picture."""
     with opened(PAGE.as_uri()) as page:
         page.wait_for("document.querySelector('.takes.sorts') !== null")
         page.call("Emulation.setEmulatedMedia", media="", features=[{"name": "prefers-color-scheme", "value": "light"}])

@@ -1,4 +1,4 @@
-"""Made-up takes for trying a farm: performers of several sizes move from pose to pose, with noise, gaps and faults.
+"""Simulated takes for testing a farm: performers of several sizes move from pose to pose, with noise, gaps and faults.
 
     python tools/farm_takes.py build/farm-demo --takes 60
 
@@ -30,8 +30,8 @@ POSE_SECONDS = 0.8
 NOISE_M = (0.0002, 0.0012)
 FAULTS = ("none", "none", "gap", "leap", "swap", "many")
 FAULTS_OF_MANY = 12
-SHORTEST, LONGEST = 150, 3000
-"""Frames of a take."""
+MIN_FRAMES, MAX_FRAMES = 150, 3000
+"""Minimum and maximum frames of a take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class MadeTake:
 
 
 def made_takes(count: int, frames: int | None, seed: int = 18) -> list[MadeTake]:
-    """Return takes of varied lengths; frames: of them all together, about, None for what comes."""
+    """Return takes of varied lengths. frames: approximate total, None for no particular total."""
     rng = np.random.default_rng(seed)
-    lengths = np.exp(rng.uniform(np.log(SHORTEST), np.log(LONGEST), count))
+    lengths = np.exp(rng.uniform(np.log(MIN_FRAMES), np.log(MAX_FRAMES), count))
     if frames is not None:
         lengths *= frames / lengths.sum()
     found = []
@@ -92,21 +92,21 @@ def write_take(folder: Path, made: MadeTake) -> Path:
 
 
 def _motion(rng: np.random.Generator, hand: HandModel, frames: int) -> Floats:
-    """Angles (F, D) that go from pose to pose, and wait a little in each."""
+    """Return angles (F, D) that go from pose to pose, and wait a little in each."""
     step = int(POSE_SECONDS * RATE)
     stops = frames // step + 2
     chosen = [angles(hand, str(name)) for name in rng.choice([*POSES], stops)]
     at = np.arange(frames) / step
-    share = np.clip(1.4 * (at % 1.0) - 0.2, 0.0, 1.0)
-    share = (share * share * (3 - 2 * share))[:, None]
+    fraction = np.clip(1.4 * (at % 1.0) - 0.2, 0.0, 1.0)
+    fraction = (fraction * fraction * (3 - 2 * fraction))[:, None]
     before = at.astype(int)
     poses = np.array(chosen)
-    found: Floats = (1 - share) * poses[before] + share * poses[before + 1]
+    found: Floats = (1 - fraction) * poses[before] + fraction * poses[before + 1]
     return found
 
 
 def _path(rng: np.random.Generator, frames: int, side: Side) -> Floats:
-    """Wrists (F, 4, 4) that sway before the body."""
+    """Return poses (F, 4, 4) of a wrist that sways in front of the body."""
     root = np.broadcast_to(np.eye(4), (frames, 4, 4)).copy()
     time = np.arange(frames)[:, None] / RATE
     sway = 0.05 * np.sin(time * rng.uniform(0.5, 2.0, 3) + rng.uniform(0, 6, 3))
@@ -115,7 +115,7 @@ def _path(rng: np.random.Generator, frames: int, side: Side) -> Floats:
 
 
 def _spoil(rng: np.random.Generator, positions: Floats, fault: str) -> None:
-    """Put a fault somewhere into positions (F, M, 3)."""
+    """Add a fault to positions (F, M, 3), in place."""
     kind = str(rng.choice(["gap", "leap", "swap"])) if fault == "many" else fault
     length = int(rng.integers(2, 20))
     first = int(rng.integers(1, max(len(positions) - length, 2)))
@@ -130,7 +130,7 @@ def _spoil(rng: np.random.Generator, positions: Floats, fault: str) -> None:
 
 
 def write_all(folder: Path, takes: list[MadeTake]) -> Path:
-    """Write takes and their list, one of them cut short; return the list's path."""
+    """Write takes, one of them truncated, and their list; return the list's path."""
     lines = ["capture,name,performer"]
     for made in takes:
         path = write_take(folder / "captures", made)

@@ -1,4 +1,4 @@
-"""Work in a fork of this process, which changes nothing here and may fail, hang or use up its time."""
+"""Work in a fork of this process, which does not change this process and may fail, hang or use up its time."""
 
 import json
 import os
@@ -16,9 +16,9 @@ MEMORY = 6 << 30
 
 
 def forked(work: Callable[[], Any], seconds: float, wait: float, quiet: bool = True) -> Any:
-    """Return the work's result, as JSON stores it; None if it crashes or takes too long.
+    """Return the work's result after a round trip through JSON; None if it crashes or takes too long.
 
-    seconds: of the processor; wait: s on the clock; quiet: what it prints is lost.
+    seconds: of the processor; wait: s on the clock; quiet: its output is discarded.
     """
     reading, writing = os.pipe()
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Feeds mutated captures to the shell command, and reports what ends in anything but a result or a sentence.
+"""Feeds mutated captures to the shell command, and reports runs that end without a result or an error message.
 
     python tools/fuzz_files.py --seconds 3600             # or: make fuzz OF=files FOR=3600
     python tools/fuzz_files.py --seed 4711 [--number 12]  # the same files again, or one of them
@@ -29,7 +29,7 @@ from knuckle.tools.fuzzing import Fuzzing, Result, main
 from knuckle.tools.mutations import mutated
 
 COUNTS = [1, 1, 2, 4, 16]
-"""Mutations of a file, each as likely."""
+"""Numbers of mutations of a file, equally likely."""
 EXTREME_CELLS = [
     "",
     "0",
@@ -52,7 +52,7 @@ HAND_SIZE_MM, RATE = (100.0, 260.0), (1.0, 2000.0)
 
 @cache
 def captures() -> dict[str, bytes]:
-    """Small captures of every format."""
+    """Return small captures of every format."""
     labelled = [f"{side}_{joint}" for side in ("left", "right") for joint in JOINTS]
     frames = moments(12)
     points = np.stack([np.concatenate([frame.hands[side][:, :3, 3] for side in ("left", "right")]) for frame in frames])
@@ -143,21 +143,23 @@ def command(dice: random.Random, capture: Path) -> list[str]:
 
 
 def attempt(arguments: list[str], folder: Path) -> tuple[int, str]:
-    """Return the exit status, and what is wrong with how the command ended, empty if nothing."""
+    """Return the exit status, and a problem with how the command ended, empty if there is none."""
     printed, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
             status = knuckle(arguments)
     except Exception:
         return -1, traceback.format_exc()
-    told, said = (read_back(stream) for stream in (errors, printed))
-    if status == 1 and (told.count("\n") != 1 or not told.startswith("knuckle: ") or "suffice" in told):
-        return status, f"exit status 1 with {told!r}"
+    error_text, output = (read_back(stream) for stream in (errors, printed))
+    if status == 1 and (
+        error_text.count("\n") != 1 or not error_text.startswith("knuckle: ") or "suffice" in error_text
+    ):
+        return status, f"exit status 1 with {error_text!r}"
     if status == 1 and any(folder.glob("*.blend")):
         return status, "exit status 1, but a .blend file is there"
     if status not in (0, 1):
-        return status, f"exit status {status}: {told!r}"
-    return status, implausible(folder, said) if status == 0 and arguments[0] == "solve" else ""
+        return status, f"exit status {status}: {error_text!r}"
+    return status, implausible(folder, output) if status == 0 and arguments[0] == "solve" else ""
 
 
 def read_back(stream: io.TextIOWrapper) -> str:
@@ -168,14 +170,14 @@ def read_back(stream: io.TextIOWrapper) -> str:
     return buffer.getvalue().decode()
 
 
-def implausible(folder: Path, said: str) -> str:
-    """Return what is implausible about a result and was not reported."""
+def implausible(folder: Path, output: str) -> str:
+    """Return what is implausible in a result and was not reported."""
     report = json.loads((folder / "r.json").read_text())
     with np.load(folder / "j.npz") as joints:
         for name, values in joints.items():
             if values.dtype.kind == "f" and not np.isfinite(values).all():
                 return f"{name} is not finite"
-    if "note" in said:
+    if "note" in output:
         return ""
     for side, hand in report["hands"].items():
         size = hand["hand_length_mm"]

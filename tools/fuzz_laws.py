@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PASSED, FAILED = 0, 1
 """pytest's exit statuses where all tests passed, and where some failed."""
 PRINTED = ("FAILED", "ERROR", "E   ", "Falsifying", "@reproduce", "    @")
-"""Beginnings of the lines of pytest's output that are printed."""
-GRACE = 60.0
-"""s that pytest may take to report what had failed when it is interrupted."""
+"""Prefixes of the lines of pytest's output that are printed."""
+REPORT_SECONDS = 60.0
+"""s that pytest may take to report failures after it is interrupted."""
 
 
 class Outcome(Enum):
@@ -40,7 +40,7 @@ def pytest(tests: list[str], *options: str) -> list[str]:
 
 
 def files(tests: list[str]) -> list[str]:
-    """Return the files among tests that have laws; tests that are named one by one stay as they are."""
+    """Return the files among tests that contain laws, and individually named tests unchanged."""
     if any("::" in test for test in tests):
         return tests
     done = subprocess.run(pytest(tests, "--collect-only"), cwd=ROOT, check=False, capture_output=True, text=True)
@@ -55,7 +55,7 @@ def run(command: list[str], seconds: float) -> tuple[Outcome, str]:
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
             try:
-                printed, _ = process.communicate(timeout=GRACE)
+                printed, _ = process.communicate(timeout=REPORT_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 printed, _ = process.communicate()
@@ -69,7 +69,7 @@ def main() -> int:
     """See above. Returns how many runs found something, 1 where pytest itself could not run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--seed", type=int, help="every file once, with this seed")
+    parser.add_argument("--seed", type=int, help="run every file once, with this seed")
     parser.add_argument("tests", nargs="*", default=["tests/pure"])
     options = parser.parse_args()
     end, outcomes = time.monotonic() + options.seconds, []

@@ -32,11 +32,11 @@ from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tools.mutations import mutated
 
 MAX_POINTS = 4096
-"""Largest number of points in a frame."""
+"""Maximum number of points in a frame."""
 COUNTS = [0, 1, 1, 1, 2, 4]
-"""Mutations of a packet, each as likely."""
-WARM = 0.2
-"""Share of the packets after which a parser has filled its tables, so that memory should no longer grow."""
+"""Numbers of mutations of a packet, equally likely."""
+WARM_UP_FRACTION = 0.2
+"""Fraction of the packets after which a parser has filled its tables, so that memory should no longer grow."""
 
 
 @dataclass(slots=True)
@@ -47,14 +47,14 @@ class Tally:
     frames: int = 0
     refused: int = 0
     slowest: float = 0.0
-    """s, of one packet."""
+    """s, maximum for one packet."""
     spent: float = 0.0
-    """s, in the parser."""
+    """s in the parser."""
     faults: Counter[str] = field(default_factory=Counter)
 
 
 def damaged(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
-    """Mutated packets, in runs as sent or in random order; some are intact, so that parsers keep valid state."""
+    """Yield mutated packets, in runs as sent or in random order; some are intact, so that parsers keep valid state."""
     while True:
         start = dice.randrange(len(seeds))
         for number in range(dice.choice([1, 4, 16])):
@@ -83,7 +83,7 @@ def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
     stream = damaged(random.Random(seed), seeds)
     before = 0
     for number in range(packets):
-        if number == int(packets * WARM):
+        if number == int(packets * WARM_UP_FRACTION):
             before = memory()
         packet = next(stream)
         started = time.process_time()
@@ -112,22 +112,22 @@ def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
     print(
         f"{device}: {packets} packets, {tally.packets / max(tally.spent, 1e-9):.0f} a second, {tally.frames} frames, "
         f"{tally.refused} refused, {sum(tally.faults.values())} faults; {1000 * tally.slowest:.1f} ms the slowest, "
-        f"{grown:+.1f} MiB after the first {WARM:.0%}",
+        f"{grown:+.1f} MiB after the first {WARM_UP_FRACTION:.0%}",
         flush=True,
     )
     return tally
 
 
 def memory() -> int:
-    """Resident memory of this process in bytes."""
+    """Return the resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * 4096
 
 
 def seeds_of(device: str, takes: list[Path]) -> list[bytes]:
-    """Packets from the device's own sender and from raw takes of the device."""
+    """Return packets from the device's own sender and from raw takes of the device."""
     sender = DEVICES[device].sender(Address())
-    # Datagrams, or messages of a WebSocket.
+    # Datagrams, or messages of a WebSocket
     say = getattr(sender, "packets", None) or getattr(sender, "messages", None)
     said = [packet for moment in moments(8) for packet in say(moment)] if say else []
     found = [packet.encode() if isinstance(packet, str) else bytes(packet) for packet in said]
@@ -146,7 +146,7 @@ def main() -> int:
     options.add_argument("devices", nargs="*", metavar="DEVICE", help=", ".join(DEVICES))
     options.add_argument("--packets", type=int, default=100_000)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--seconds", type=float, default=0.0, help="go on with further seeds for as long")
+    options.add_argument("--seconds", type=float, default=0.0, help="continue with further seeds for this time")
     options.add_argument("--takes", type=Path, nargs="*", default=[])
     chosen = options.parse_args()
     packets = {device: seeds_of(device, chosen.takes) for device in chosen.devices or DEVICES}

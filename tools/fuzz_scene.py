@@ -1,4 +1,5 @@
-"""Runs random operators of Knuckle between hostile edits of the scene, and reports what ends in more than a sentence.
+"""Runs random operators of Knuckle between hostile edits of the scene, and reports what raises anything but an error
+message.
 
     python tools/fuzz_scene.py --seconds 3600             # or: make fuzz OF=scene FOR=3600
     python tools/fuzz_scene.py --seed 4711 [--number 12]  # the same runs again, or one of them
@@ -50,7 +51,7 @@ class Run:
     tell: Callable[[str], None]
 
     def step(self) -> str:
-        """Do one thing; returns what is wrong afterwards, empty if nothing."""
+        """Take one step; return a problem that follows, empty if there is none."""
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(errors):
             wrong = self._operator() if self.dice.random() < 0.5 else self._edit()
@@ -100,7 +101,7 @@ class Run:
 
 
 def _of_extension(file: Path) -> bool:
-    """Return whether a file is Knuckle's own, and neither one of these tools nor of an environment in the checkout."""
+    """Return whether a file belongs to the extension, and not to these tools or an environment in the checkout."""
     return file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] not in ("tools", "tests", ".venv")
 
 
@@ -110,7 +111,7 @@ def counts() -> dict[str, int]:
 
 
 def begin(dice: random.Random) -> str:
-    """Open an empty file with something of Knuckle's, or a rig."""
+    """Open an empty file, and add a hand of Knuckle's or a rig."""
     bpy.ops.wm.read_factory_settings(use_empty=dice.random() < 0.7)
     shutil.copy(CAPTURE, capture())
     kind = dice.choice(["hand", "solved", "rig", "own rig", "empty"])
@@ -131,7 +132,7 @@ def begin(dice: random.Random) -> str:
 
 
 def try_scene(dice: random.Random, folder: Path, tell: Callable[[str], None]) -> Result:
-    """Open something and take steps."""
+    """Open a scene and take random steps."""
     tempfile.tempdir = str(folder)
     register()
     with contextlib.redirect_stdout(io.StringIO()):
@@ -147,7 +148,7 @@ def try_scene(dice: random.Random, folder: Path, tell: Callable[[str], None]) ->
 
 @cache
 def register() -> None:
-    """Register the extension, once in a process."""
+    """Register the extension once per process."""
     knuckle.register()
 
 

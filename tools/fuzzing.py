@@ -1,6 +1,6 @@
-"""The main loop of the fuzz tools whose runs may end the process that they are in: by their memory, time or a crash.
+"""Main loop of the fuzz tools whose runs may end their process: by memory, time or a crash.
 
-Runs have a seed and a number, which repeat them. Batches of runs are tried in a process each; its standard output has a
+A run is reproducible from its seed and number. Batches of runs are tried in a process each; its standard output has a
 line of JSON for whatever a run does, before it is done, and one for how the run ended.
 """
 
@@ -34,23 +34,23 @@ class Result:
     wrong: str
     """A problem that was found; empty if none was."""
     outcome: str
-    """Name under which runs are counted."""
+    """Name under which the run is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fuzzing:
-    """A target of fuzzing, and its bounds."""
+    """A target of fuzzing, and its limits."""
 
     runs: str
     """Name of the runs."""
     attempt: Callable[[random.Random, Path, Callable[[str], None]], Result]
-    """Runs once, with given random numbers, in an empty folder; logs each step before it takes it."""
+    """Runs once with the given random numbers, in an empty folder; logs each step before it is taken."""
     batch: int
-    """Runs of one process."""
+    """Number of runs in a process."""
     seconds: int
-    """Processor time of a run."""
+    """Maximum s of processor time of a run."""
     memory: int
-    """Bytes of address space of the process."""
+    """Maximum bytes of address space of the process."""
 
 
 @dataclass(slots=True)
@@ -60,11 +60,11 @@ class Tally:
     tried: int = 0
     found: int = 0
     slowest: float = 0.0
-    """s of processor time, of one run."""
+    """s, maximum processor time of a run."""
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def summary(self, runs: str, seed: int) -> str:
-        """Return the last line that is printed."""
+        """Return the final line of output."""
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes.items()))
         return (
             f"fuzz: {self.tried} {runs} with seed {seed}: {counts}, {self.found} found something; "
@@ -73,7 +73,7 @@ class Tally:
 
 
 def main(tool: str, about: str, fuzzing: Fuzzing) -> int:
-    """Try runs for as long as the command line says. tool: the script. Returns 1 if a run found something."""
+    """Try runs for the time on the command line. tool: the script. Returns 1 if a run found something."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=random.randrange(2**31))
@@ -88,7 +88,7 @@ def main(tool: str, about: str, fuzzing: Fuzzing) -> int:
     size = fuzzing.batch if chosen.number is None else 1
     try:
         while not tally.tried or time.monotonic() < end:
-            # What ended the process is not tried again.
+            # A run that ended the process is not tried again.
             start = first + tally.tried
             _try_batch(tool, chosen.seed, range(start, start + size), tally)
     except KeyboardInterrupt:
@@ -97,7 +97,7 @@ def main(tool: str, about: str, fuzzing: Fuzzing) -> int:
     return 1 if tally.found else 0
 
 
-def _work(fuzzing: Fuzzing, seed: int, numbers: range, told: TextIO) -> None:
+def _work(fuzzing: Fuzzing, seed: int, numbers: range, log: TextIO) -> None:
     """Try runs; prints lines of JSON. A run that is over its processor time is killed."""
     resource.setrlimit(resource.RLIMIT_AS, (fuzzing.memory, fuzzing.memory))
     scratch = Path(tempfile.gettempdir())
@@ -108,11 +108,11 @@ def _work(fuzzing: Fuzzing, seed: int, numbers: range, told: TextIO) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(started) + fuzzing.seconds, resource.RLIM_INFINITY))
 
         def tell(what: str, number: int = number) -> None:
-            print(json.dumps([number, what]), file=told, flush=True)
+            print(json.dumps([number, what]), file=log, flush=True)
 
         result = fuzzing.attempt(random.Random(f"{seed} {number}"), folder, tell)
         spent = time.process_time() - started
-        print(json.dumps([number, result.wrong, result.outcome, spent]), file=told, flush=True)
+        print(json.dumps([number, result.wrong, result.outcome, spent]), file=log, flush=True)
         if not result.wrong:
             shutil.rmtree(folder)
 
@@ -122,10 +122,10 @@ def _folder(scratch: Path, number: int) -> Path:
 
 
 def _try_batch(tool: str, seed: int, numbers: range, tally: Tally) -> None:
-    """Try runs in a process of their own, and keep the files of those that find something."""
+    """Try runs in a separate process, and keep the files of those that find something."""
     command = [sys.executable, tool, "--seed", str(seed), "--numbers", str(numbers.start), str(numbers.stop)]
     with tempfile.TemporaryDirectory(prefix="knuckle-fuzz-") as scratch:
-        # What is saved for the user, as poses and presets are, is found in no other run.
+        # What is saved for the user, such as poses and presets, must not be visible to other runs.
         environment = os.environ | {"TMPDIR": scratch, "BLENDER_USER_RESOURCES": f"{scratch}/user"}
         done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
@@ -144,9 +144,9 @@ def _try_batch(tool: str, seed: int, numbers: range, tally: Tally) -> None:
                 _keep(_folder(Path(scratch), number), FOUND / f"{seed}_{number}")
 
 
-def _keep(folder: Path, kept: Path) -> None:
+def _keep(folder: Path, target: Path) -> None:
     if folder.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.move(folder, kept)
-        print(f"  kept in {kept}", flush=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.move(folder, target)
+        print(f"  kept in {target}", flush=True)

@@ -2,8 +2,8 @@
 
     python tools/generate_cga.py [FILE]
 
-What is generated stands in cga_definitions.py. Kingdon evaluates each formula symbolically in the orthonormal basis
-e1, e2, e3, e+, e-; here its answer is brought to the null basis and written as plain arithmetic. Needs the extra `dev`.
+cga_definitions.py defines what is generated. Kingdon evaluates each formula symbolically in the orthonormal basis e1,
+e2, e3, e+, e-; here its answer is brought to the null basis and written as plain arithmetic. Needs the extra `dev`.
 """
 
 import ast
@@ -59,7 +59,7 @@ def blade(name: str) -> MultiVector:
 
 @cache
 def to_null() -> dict[int, list[tuple[str, sympy.Rational]]]:
-    """Each blade of the orthonormal basis as a combination of blades of the null basis."""
+    """Return each blade of the orthonormal basis as a combination of blades of the null basis."""
     names = blades()
     columns = [dict(blade(name).items()) for name in names]
     inverse = sympy.Matrix(32, 32, lambda row, column: columns[column].get(row, 0)).inv()
@@ -92,13 +92,13 @@ def up(x: MultiVector) -> MultiVector:
 
 
 def space(a: MultiVector) -> MultiVector:
-    """Its part in e1, e2 and e3."""
+    """Return its part in e1, e2 and e3."""
     held = dict(a.items())
     return ALGEBRA.multivector(keys=(1, 2, 4), values=[held.get(key, sympy.Integer(0)) for key in (1, 2, 4)])
 
 
 def size(a: MultiVector) -> MultiVector:
-    """Each coefficient with all its terms' signs dropped."""
+    """Return each coefficient with all its terms' signs dropped."""
     return a.map(lambda value: sympy.Add(*map(abs, sympy.expand(value).as_ordered_terms())))
 
 
@@ -117,7 +117,7 @@ NAMES = {
 }
 
 BLADES = {"e1": E1, "e2": E2, "e3": E3}
-# How an object of a type is made of others, where any coefficients will not do.
+# Constructions of objects whose coefficients are not independent.
 SAMPLES = {
     "Plane": ("T", "over(2 * e1 - 3 * e2 + 6 * e3, 7) + x * inf"),
     "Circle": ("Sphere Sphere", "x ^ y"),
@@ -133,7 +133,8 @@ def evaluate(function: Function) -> list[sympy.Expr]:
     """Return the result's coefficients. Those that its type does not store must be 0, or 1 for a type of weight 1."""
     found = null_coefficients(function, {letter: argument(letter, kind) for letter, kind in lettered(function)})
     kept = [found.pop(field) for field in fields(function.result)]
-    # Symbolically the others need not vanish, as no symbol knows that a circle is a blade or that a motor has length 1.
+    # Symbolically the others need not vanish, because symbols do not express that a circle is a blade or a motor has
+    # length 1.
     example = null_coefficients(function, {letter: sample(letter, kind) for letter, kind in lettered(function)})
     for field in found:
         if example[field] != (field == ONES.get(function.result)):
@@ -145,8 +146,8 @@ def null_coefficients(function: Function, arguments: dict[str, MultiVector]) -> 
     """Return the value of a formula, by blade of the null basis."""
     found = dict.fromkeys(blades(), sympy.Integer(0))
     for key, coefficient in eval(function.formula, {**NAMES, **arguments}).items():
-        for name, share in to_null()[key]:
-            found[name] += share * coefficient
+        for name, fraction in to_null()[key]:
+            found[name] += fraction * coefficient
     return {name: sympy.expand(coefficient) for name, coefficient in found.items()}
 
 
@@ -166,7 +167,7 @@ def lettered(function: Function) -> list[tuple[str, str]]:
 
 
 class Arithmetic(StrPrinter):
-    """Prints powers as products, which are faster for plain floats."""
+    """Prints powers as products, which are faster for floats."""
 
     def _print_Pow(self, expr: sympy.Pow, rational: bool = False) -> str:  # noqa: N802 (sympy's way)
         base, power = expr.args
@@ -220,8 +221,9 @@ def assigned(name: str, expression: sympy.Expr) -> Iterator[str]:
 
 
 def returned(kind: str, results: list[sympy.Expr], zero: str) -> Iterator[str]:
-    """The return of an object, on one line if it fits, else a line for each coefficient or each term of a long one."""
-    # A constant has the shape of the other coefficients.
+    """Yield the return statement of an object, on one line if it fits, else with a line for each coefficient or
+    term."""
+    # A constant must have the shape of the other coefficients.
     texts = [written(e) if e.free_symbols else (f"{float(e)} + {zero}" if e else zero) for e in results]
     line = f"    return {kind}({', '.join(texts)})"
     if len(line) <= WIDTH:

@@ -48,14 +48,14 @@ VIEWS = {
 }
 """Direction to the camera and up vector, in the frame of a right hand's wrist."""
 BODY = ((-0.5, -1.0, 0.25), (0.0, 0.0, 1.0))
-"""The same in the world."""
+"""The same in the world's axes."""
 BEFORE = (-0.1, -0.62, -0.35)
 """Position of an object in front of a person, from the right shoulder, in arm lengths."""
 TURNED = {"mug": (0.0, 0.0, -2.2), "pen": (0.5, 0.2, 0.0), "ball": (0.0, 0.0, 0.0)}
 
 
 def own_hand(thing: str) -> tuple[Grasped, bpy.types.Object]:
-    """Knuckle's own right hand, which grasps an object beside it."""
+    """Return Knuckle's own right hand grasping an object."""
     scene = hand_pictures.empty_scene()
     measures = proportions.adult("right")
     armature, _ = new_hand(measures, proportions.build(measures), scene.collection)
@@ -64,7 +64,7 @@ def own_hand(thing: str) -> tuple[Grasped, bpy.types.Object]:
 
 
 def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]:
-    """MakeHuman's rig with an object in front of it."""
+    """Return MakeHuman's rig grasping an object in front of it."""
     armature, _ = RIGS["MakeHuman"]()
     hand_pictures.set_up(bpy.context.scene)
     for obj in bpy.context.scene.objects:
@@ -97,7 +97,8 @@ def _grasped(armature: bpy.types.Object, side: Side, thing: bpy.types.Object) ->
 
 
 def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: float = 1.1) -> Floats:
-    """(pixels, pixels, 3) points (V, 3) seen from a direction (3,), with an up vector (3,); occluders are clipped."""
+    """Return (pixels, pixels, 3) points (V, 3) seen from a direction (3,), with an up vector (3,); occluders are
+    clipped."""
     scene = bpy.context.scene
     back, up = view
     back = back / np.linalg.norm(back)
@@ -121,7 +122,7 @@ def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: fl
 
 
 def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixels: int) -> list[Floats]:
-    """Views of the hand and the object that it holds, in the hand's frame."""
+    """Return views of the hand and the object that it holds, in the hand's frame."""
     held = done.hand_arm.rig_hand
     armature = bpy.data.objects[held.binding.armature]
     found = next(found for found in find_hands(armature) if found.side == held.hand.side)
@@ -129,8 +130,10 @@ def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixe
     skin = flesh_of(armature, found, held).posed(hand_frames(done, seen.root, seen.angles))[0]
     points = np.concatenate([skin, things.evaluated(thing)[0]])
     mirror = np.diag([1.0 if held.hand.side == "right" else -1.0, 1.0, 1.0])
-    turn = seen.root[0, :3, :3] @ mirror
-    return [tile(points, (turn @ np.array(back), turn @ np.array(up)), pixels) for back, up in map(VIEWS.get, names)]
+    rotation = seen.root[0, :3, :3] @ mirror
+    return [
+        tile(points, (rotation @ np.array(back), rotation @ np.array(up)), pixels) for back, up in map(VIEWS.get, names)
+    ]
 
 
 def hand_frames(done: Grasped, root: Doubles, angles: Doubles) -> Doubles:
@@ -140,7 +143,7 @@ def hand_frames(done: Grasped, root: Doubles, angles: Doubles) -> Doubles:
 
 
 def main() -> None:
-    """Writes grasp.png."""
+    """Write grasp.png."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
     parser.add_argument("--pixels", type=int, default=240)

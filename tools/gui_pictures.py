@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).parents[1]
 GUI, DOCS = ROOT / "build" / "gui", ROOT / "docs" / "pictures"
 
-SHOWN = ("fabrik", "cga", "table", "dynamical")
+SHOWN_SOLVERS = ("fabrik", "cga", "table", "dynamical")
 """The solvers whose settings are shown side by side."""
 DEVICES = ("vmc", "rokoko", "landmarks", "leap", "natnet", "qualisys", "xsens", "quest", "quest-tcp", "webxr")
 """Devices in the order of docs/how-to/live.md."""
@@ -43,38 +43,39 @@ def main() -> None:
     write_png(DOCS / "keys.png", np.vstack(keys))
     (DOCS / "camera-page.png").write_bytes((GUI / "camera_page.png").read_bytes())
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
-    columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
+    columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN_SOLVERS]
     write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))
 
 
 def ten_mends() -> None:
-    """The last of ten places that were mended, and the corrections after a new solve, without the other editors."""
+    """Write the last of ten corrections, and the corrections after a new solve, without the other editors."""
     for number, picture in ((11, "10"), (12, "13_corrections")):
         shown = read_png(GUI / f"ten_mends_tsv_{picture}.png")[:, :1066]
         write_png(DOCS / f"mend-a-take-{number}.png", fewer(shown))
 
 
 def rig_hands() -> None:
-    """A hand of a rig with its axes, beside its panel."""
+    """Write a hand of a rig with its axes, beside its panel."""
     left, top, width, height = json.loads((GUI / "rig_hands.json").read_text())["result"]["sidebar"]
     seen = read_png(GUI / "rig_hands_makehuman.png")
     write_png(DOCS / "rig-hands.png", seen[top : top + height, left - 560 : left + width])
 
 
 def glove() -> None:
-    """The menu that Blender shows where an FBX is dropped, beside the panel."""
+    """Write the menu that Blender shows where an FBX is dropped, beside the panel."""
     write_png(DOCS / "glove.png", read_png(GUI / "glove_drop.png")[:905, :1320])
 
 
 def video() -> None:
-    """A frame of a video, a new hand before it through the same camera, and MakeHuman's hand from its back."""
+    """Write a frame of a video, a new hand in front of it through the same camera, and MakeHuman's hand from its
+    back."""
     lefts = {"video": 130, "hand": 130, "body": 190}
     seen = [read_png(GUI / f"video_drop_{name}_6.png")[170:826, x : x + 560] for name, x in lefts.items()]
     write_png(DOCS / "camera-video.png", np.hstack([smaller(picture, 2) for picture in seen]))
 
 
 def live() -> None:
-    """Hands driven by every device: new hands above, MakeHuman's below."""
+    """Write hands driven by every device: new hands above, MakeHuman's below."""
     rows = []
     for rig, (top, bottom) in {"new": (235, 805), "makehuman": (250, 670)}.items():
         for devices in (DEVICES[:5], DEVICES[5:]):
@@ -92,14 +93,14 @@ def smaller(picture: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
 
 
 def sliders() -> None:
-    """A hand posed with a slider, beside its sliders."""
+    """Write a hand posed with a slider, beside its sliders."""
     left, top, width, _ = json.loads((GUI / "posing_sliders.json").read_text())["result"]["sidebar"]
     seen = read_png(GUI / "posing_sliders_own_oppose.png")
     write_png(DOCS / "sliders-panel.png", seen[top : top + 520, max(left - 620, 0) : left + width])
 
 
 def algebra() -> None:
-    """Steps of the solver over the default hand, and a body's arm, in two rows, without the views' edges."""
+    """Write steps of the solver over the default hand, and a body's arm, in two rows, without the views' edges."""
     left, top, width, height = json.loads((GUI / "algebra.json").read_text())["result"]["view"]
     middle, edge = left + width // 2, height // 10
     seen = [
@@ -110,7 +111,7 @@ def algebra() -> None:
 
 
 def touch_and_follow() -> None:
-    """A body's hand before and after it touches the 3D cursor, and following a ball."""
+    """Write a body's hand before and after it touches the 3D cursor, and following a ball."""
     left, top, width, height = json.loads((GUI / "touch_and_follow.json").read_text())["result"]["view"]
     middle, edge = left + width // 2, height // 10
     seen = [
@@ -121,13 +122,13 @@ def touch_and_follow() -> None:
 
 
 def dragged() -> None:
-    """A hand with the tool's rings: a dragged fingertip, and pinned fingertips under a dragged palm."""
+    """Write a hand with the tool's rings: a dragged fingertip, and pinned fingertips under a dragged palm."""
     for name, scene in (("drag", "makehuman_tip"), ("pin", "makehuman_right_palm")):
         write_png(DOCS / f"{name}.png", read_png(GUI / f"drag_{scene}.png")[28:646, :820])
 
 
 def tutorial(name: str) -> None:
-    """The steps of docs/tutorials/NAME.md, each with a frame around the buttons to press."""
+    """Write the steps of docs/tutorials/NAME.md, each with a frame around the buttons to press."""
     scenario = name.replace("-", "_")
     steps = json.loads((GUI / f"{scenario}.json").read_text())["result"]
     for number, step in ((int(number), step) for number, step in steps.items() if number.isdigit()):

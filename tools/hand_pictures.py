@@ -75,7 +75,7 @@ def set_up(scene: bpy.types.Scene) -> None:
 
 
 def pose_hand(armature: bpy.types.Object, rotations: Floats) -> None:
-    """Pose the bones, which are named after the joints, by the rotations (25, 4) of one frame of a Pose."""
+    """Pose the bones, which are named after the joints, by rotations (25, 4) of a frame of a Pose."""
     from knuckle.hand.joints import JOINTS
 
     for name, rotation in zip(JOINTS, rotations, strict=True):
@@ -89,15 +89,15 @@ def skin_points(mesh: bpy.types.Object) -> Floats:
     points = np.empty((len(evaluated.data.vertices), 3), np.float32)
     evaluated.data.vertices.foreach_get("co", points.ravel())
     world = np.array(mesh.matrix_world)
-    moved: Floats = points @ world[:3, :3].T + world[:3, 3]
-    return moved
+    world_points: Floats = points @ world[:3, :3].T + world[:3, 3]
+    return world_points
 
 
-def shoot(scene: bpy.types.Scene, points: Floats, view: str, pixels: int, frame: Floats) -> Floats:
-    """(pixels, pixels, 3) one view of the points; `frame` (3, 3) are the wrist's axes."""
-    back, up = (frame @ np.array(axis, float) for axis in VIEWS[view])
-    side = np.cross(up, back)
-    axes = np.stack([side, up, back])
+def render_view(scene: bpy.types.Scene, points: Floats, view: str, pixels: int, wrist_axes: Floats) -> Floats:
+    """Render one view of the points, (pixels, pixels, 3); wrist_axes: (3, 3), as columns."""
+    to_camera, up = (wrist_axes @ np.array(axis, float) for axis in VIEWS[view])
+    right = np.cross(up, to_camera)
+    axes = np.stack([right, up, to_camera])
     low, high = (points @ axes.T).min(0), (points @ axes.T).max(0)
     camera = scene.camera
     camera.data.ortho_scale = float(1.08 * (high - low)[:2].max())
@@ -113,7 +113,7 @@ def shoot(scene: bpy.types.Scene, points: Floats, view: str, pixels: int, frame:
 
 
 def read_picture(path: str) -> Floats:
-    """(H, W, 3) a picture's pixels, top row first."""
+    """Return the pixels (H, W, 3) of a picture, top row first."""
     image = bpy.data.images.load(path)
     width, height = image.size
     pixels = np.empty(width * height * 4, np.float32)
@@ -127,31 +127,31 @@ def write_picture(path: Path, pixels: Floats) -> None:
     """Save (H, W, 3) as a PNG, or (H, W, 4) with transparency."""
     height, width, channels = pixels.shape
     image = bpy.data.images.new(path.stem, width, height, alpha=channels == 4)
-    whole = pixels if channels == 4 else np.dstack([pixels, np.ones((height, width))])
+    rgba = pixels if channels == 4 else np.dstack([pixels, np.ones((height, width))])
     stored: Any = image.pixels
-    stored.foreach_set(np.ascontiguousarray(whole[::-1], np.float32).ravel())
+    stored.foreach_set(np.ascontiguousarray(rgba[::-1], np.float32).ravel())
     image.filepath_raw, image.file_format = str(path), "PNG"
     path.parent.mkdir(parents=True, exist_ok=True)
     image.save()
     bpy.data.images.remove(image)
 
 
-def sheet(scene: bpy.types.Scene, mesh: bpy.types.Object, pixels: int, axes: Floats) -> Floats:
-    """(pixels, 4·pixels, 3) a mesh from every view, side by side; `axes` (3, 3) are the wrist's, as columns."""
+def view_sheet(scene: bpy.types.Scene, mesh: bpy.types.Object, pixels: int, wrist_axes: Floats) -> Floats:
+    """Render a mesh from every view, side by side: (pixels, 4·pixels, 3). wrist_axes: (3, 3), as columns."""
     points = skin_points(mesh)
-    return np.concatenate([shoot(scene, points, view, pixels, axes) for view in VIEWS], axis=1)
+    return np.concatenate([render_view(scene, points, view, pixels, wrist_axes) for view in VIEWS], axis=1)
 
 
 def arguments() -> argparse.Namespace:
     """Parse the command line, after `--` when Blender itself runs this file."""
-    given = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:]
+    args = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
     parser.add_argument("--side", choices=("left", "right"), default="right")
     parser.add_argument("--size", type=float, default=0.185, help="m, from the wrist to the middle finger's tip")
     parser.add_argument("--pixels", type=int, default=420)
-    parser.add_argument("poses", nargs="*", help="the everyday ones when none is named")
-    return parser.parse_args(given)
+    parser.add_argument("poses", nargs="*", help="names of poses; by default the everyday ones")
+    return parser.parse_args(args)
 
 
 def main() -> None:
@@ -164,13 +164,13 @@ def main() -> None:
 
     options = arguments()
     scene = empty_scene()
-    measures = adult(options.side, options.size)
-    armature = add_hand(measures, "Hand", scene.collection)
-    hand = build(measures)
+    proportions = adult(options.side, options.size)
+    armature = add_hand(proportions, "Hand", scene.collection)
+    hand = build(proportions)
     axes = np.diag([-1.0 if options.side == "left" else 1.0, 1, 1])
     for name in options.poses or names_in_group("everyday"):
         pose_hand(armature, joint_rotations(hand, angles(hand, name)[None])[0])
-        write_picture(options.out / f"hand-{name}.png", sheet(scene, armature.children[0], options.pixels, axes))
+        write_picture(options.out / f"hand-{name}.png", view_sheet(scene, armature.children[0], options.pixels, axes))
 
 
 if __name__ == "__main__":

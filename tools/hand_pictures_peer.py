@@ -26,7 +26,7 @@ FINGERS = {
 
 
 def peer_hand(path: Path, scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """MakeHuman's armature and its body, cut down to the right hand and a little of the forearm."""
+    """Return MakeHuman's armature, and its body reduced to the right hand and a part of the forearm."""
     libraries: Any = bpy.data.libraries
     with libraries.load(str(path)) as (source, target):
         target.objects = source.objects
@@ -46,13 +46,13 @@ def peer_hand(path: Path, scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy
 
 
 def cut_out(body: bpy.types.Object, kept: set[int]) -> bpy.types.Object:
-    """Copy the faces whose vertices are all kept, with their weights, in Knuckle's skin material."""
+    """Return a copy of the faces whose vertices are all kept, with their weights, in Knuckle's skin material."""
     whole: Any = body.data
     faces = [list(face.vertices) for face in whole.polygons if kept.issuperset(face.vertices)]
     used = sorted({vertex for face in faces for vertex in face})
-    place = {old: new for new, old in enumerate(used)}
+    new_index = {old: new for new, old in enumerate(used)}
     mesh = bpy.data.meshes.new("Peer")
-    mesh.from_pydata([whole.vertices[old].co for old in used], [], [[place[v] for v in face] for face in faces])
+    mesh.from_pydata([whole.vertices[old].co for old in used], [], [[new_index[v] for v in face] for face in faces])
     mesh.shade_smooth()
     mesh.materials.append(bpy.data.materials["Knuckle Skin"])
     cut = bpy.data.objects.new("Peer", mesh)
@@ -60,7 +60,7 @@ def cut_out(body: bpy.types.Object, kept: set[int]) -> bpy.types.Object:
         cut.vertex_groups.new(name=group.name)
     for old in used:
         for member in whole.vertices[old].groups:
-            cut.vertex_groups[member.group].add([place[old]], member.weight, "REPLACE")
+            cut.vertex_groups[member.group].add([new_index[old]], member.weight, "REPLACE")
     return cut
 
 
@@ -96,12 +96,12 @@ def bend(armature: bpy.types.Object, frame: hand_pictures.Floats, degrees: dict[
         for name, angle, a, b in zip(names, angles, before, along, strict=True):
             flat = [v - axis * (v @ axis) for v in (a, b)]
             now = np.degrees(np.arctan2(np.cross(flat[0], flat[1]) @ axis, flat[0] @ flat[1]))
-            turn = np.deg2rad(angle - abs(now) * np.sign(now if abs(now) > 1 else 1))
+            rotation = np.deg2rad(angle - abs(now) * np.sign(now if abs(now) > 1 else 1))
             bone = armature.pose.bones[name]
             rest = bone.bone.matrix_local.to_3x3()
             local = rest.transposed() @ Vector(axis.tolist())
             bone.rotation_mode = "QUATERNION"
-            bone.rotation_quaternion = Matrix.Rotation(float(turn), 3, local).to_quaternion()
+            bone.rotation_quaternion = Matrix.Rotation(float(rotation), 3, local).to_quaternion()
     bpy.context.view_layer.update()
 
 
@@ -137,7 +137,7 @@ def main() -> None:
         for mesh, axes in ((ours.children[0], np.eye(3)), (cut, frame)):
             for other in (ours.children[0], cut):
                 other.hide_render = other is not mesh
-            rows.append(hand_pictures.sheet(scene, mesh, options.pixels, axes))
+            rows.append(hand_pictures.view_sheet(scene, mesh, options.pixels, axes))
         hand_pictures.write_picture(root / f"build/pictures/peer-{name}.png", np.concatenate(rows))
 
 

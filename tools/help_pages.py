@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 WITH_PICTURES = ("tutorials", "how-to")
 WIDEST = 900
-"""Pixels, the most that a picture is wide."""
+"""Maximum width of a picture in pixels."""
 QUALITY = 50
 EXTENSIONS = ["tables", "fenced_code", "attr_list", "toc", "sane_lists", "admonition"]
 STYLE = """

@@ -35,26 +35,26 @@ LIMIT = 1e-3, 300.0
 
 
 def finger(hand: HandModel, degrees: Floats) -> Floats:
-    """(F, D) rad of hands whose index finger has an abduction and three flexions, (F, 4) degrees."""
-    turns = [hand.dof(FINGER[0], "abduction"), *(hand.dof(joint, "flexion") for joint in FINGER[:3])]
+    """Return (F, D) rad of hands whose index finger has an abduction and three flexions, (F, 4) degrees."""
+    rotations = [hand.dof(FINGER[0], "abduction"), *(hand.dof(joint, "flexion") for joint in FINGER[:3])]
     angles = np.tile(hand.neutral, (len(degrees), 1))
-    angles[:, turns] = np.deg2rad(degrees)
+    angles[:, rotations] = np.deg2rad(degrees)
     return angles
 
 
 def far(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """(F, D) start angles of neutral fingers, and (F, 3) goals: the tips of bent fingers."""
+    """Return (F, D) start angles of neutral fingers, and (F, 3) goals: the tips of bent fingers."""
     pip = rng.uniform(30, 80, COUNT)
-    bent = np.stack([rng.uniform(-10, 10, COUNT), rng.uniform(10, 60, COUNT), pip, 2 / 3 * pip], axis=1)
-    return np.tile(hand.neutral, (COUNT, 1)), tips(hand, finger(hand, bent))
+    flexions = np.stack([rng.uniform(-10, 10, COUNT), rng.uniform(10, 60, COUNT), pip, 2 / 3 * pip], axis=1)
+    return np.tile(hand.neutral, (COUNT, 1)), tips(hand, finger(hand, flexions))
 
 
 def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """(F, D) start angles of nearly straight fingers, and (F, 3) goals 2 to 8 mm nearer to the knuckle."""
-    begin = finger(hand, np.stack([rng.uniform(-10, 10, COUNT), *rng.uniform(0.1, 1.0, (3, COUNT))], axis=1))
-    at, knuckle = tips(hand, begin), tips(hand, begin, FINGER[0])
+    """Return (F, D) start angles of nearly straight fingers, and (F, 3) goals 2 to 8 mm nearer to the knuckle."""
+    start = finger(hand, np.stack([rng.uniform(-10, 10, COUNT), *rng.uniform(0.1, 1.0, (3, COUNT))], axis=1))
+    at, knuckle = tips(hand, start), tips(hand, start, FINGER[0])
     along = (at - knuckle) / np.linalg.norm(at - knuckle, axis=1, keepdims=True)
-    return begin, at - along * rng.uniform(0.002, 0.008, (COUNT, 1))
+    return start, at - along * rng.uniform(0.002, 0.008, (COUNT, 1))
 
 
 def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
@@ -67,16 +67,16 @@ def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> PartsProblem:
     """Return the problem of the index finger with goals (F, 3) m for its tip."""
     sites = np.array([hand.site_index(FINGER[3])])
     targets = Targets(np.arange(float(COUNT)), sites, goals[:, None], np.ones((COUNT, 1)))
-    wanted = RelativeTargets.of(hand, targets, np.tile(np.eye(4), (COUNT, 1, 1)))
-    (parts,) = split(hand, wanted.targeted_sites((True,), (False,)), "digits")
-    return PartsProblem(hand, parts, wanted, solver.weights, floating=False)
+    goal_targets = RelativeTargets.of(hand, targets, np.tile(np.eye(4), (COUNT, 1, 1)))
+    (parts,) = split(hand, goal_targets.targeted_sites((True,), (False,)), "digits")
+    return PartsProblem(hand, parts, goal_targets, solver.weights, floating=False)
 
 
-def path(hand: HandModel, method: str, begin: Floats, goals: Floats) -> list[Floats]:
+def path(hand: HandModel, method: str, start: Floats, goals: Floats) -> list[Floats]:
     """Return the angles (F, D) before the first step and after each."""
     solver, root = Jacobian(method=method), np.tile(np.eye(4), (COUNT, 1, 1))
     task = task_of(hand, goals, solver)
-    result = [np.append(begin, np.zeros((COUNT, 1)), axis=1)]
+    result = [np.append(start, np.zeros((COUNT, 1)), axis=1)]
     for step in range(1, STEPS + 1):
         if method == LEVENBERG_MARQUARDT:
             limited = Jacobian(method=method, iterations=step).step_method
@@ -101,16 +101,16 @@ def main() -> None:
         (far, "A finger at ease, targets of bent ones"),
         (near, "A straight finger, targets nearer in"),
     ):
-        begin, goals = case(hand, np.random.default_rng(1))
+        start, goals = case(hand, np.random.default_rng(1))
         curves = []
         for method in METHODS:
-            angles = path(hand, method, begin, goals)
-            off = np.array([1000 * np.linalg.norm(tips(hand, each) - goals, axis=1) for each in angles])
-            turns = np.array([np.rad2deg(np.abs(b - a).max(axis=1)) for a, b in pairwise(angles)]).max(axis=0)
-            middle = np.log10(np.clip(np.median(off, axis=1), *LIMIT))
+            angles = path(hand, method, start, goals)
+            errors = np.array([1000 * np.linalg.norm(tips(hand, each) - goals, axis=1) for each in angles])
+            rotations = np.array([np.rad2deg(np.abs(b - a).max(axis=1)) for a, b in pairwise(angles)]).max(axis=0)
+            middle = np.log10(np.clip(np.median(errors, axis=1), *LIMIT))
             curves.append(svg.Series(method, range(STEPS + 1), middle.tolist()))
-            cells = [f"{np.median(off[count]):.2g}" for count in (5, 20)]
-            cells += [f"{np.median(turns):.0f}", f"{100 * np.mean(off[-1] < 0.1):.0f}"]
+            cells = [f"{np.median(errors[count]):.2g}" for count in (5, 20)]
+            cells += [f"{np.median(rotations):.0f}", f"{100 * np.mean(errors[-1] < 0.1):.0f}"]
             print(f"| {case.__name__} | {method} | {' | '.join(cells)} |")
         svg.write(PICTURES / f"jacobian-{case.__name__}.svg", svg.lines(title, x, y, curves))
 

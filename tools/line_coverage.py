@@ -1,4 +1,4 @@
-"""Which test runs which lines: measured once, each test in a fork of its own, kept until a file that it runs changes.
+"""Which test runs which lines: measured once in a fork for each test, and stored until a file that it runs changes.
 
 A fork has empty caches, so a line that runs once for all tests counts for each test that needs it. The cases of a test
 are one test here. Needs Python 3.12.
@@ -22,9 +22,9 @@ from _pytest.runner import runtestprotocol
 from knuckle.tools.forks import forked
 from knuckle.tools.mutants import ROOT
 
-KEPT = ROOT / "build" / "mutants" / "lines.json"
-LONGEST = 300.0
-"""s that a test may take."""
+COVERAGE_FILE = ROOT / "build" / "mutants" / "lines.json"
+MAX_TEST_SECONDS = 300.0
+"""Maximum s of a test."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Coverage:
 
 
 def families(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
-    """Test -> its cases."""
+    """Return test -> its cases."""
     found: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         found[item.nodeid.partition("[")[0]].append(item)
@@ -53,26 +53,26 @@ def families(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
 
 
 def measured(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
-    """Test -> what it runs.
+    """Return test -> its coverage.
 
-    Raises ValueError where a test fails, since it fails with a break and without.
+    Raises ValueError if a test fails, because it would fail with or without a mutant.
     """
     kept = {}
-    if KEPT.is_file():
-        kept = {name: Coverage(**row) for name, row in json.loads(KEPT.read_text()).items()}
+    if COVERAGE_FILE.is_file():
+        kept = {name: Coverage(**row) for name, row in json.loads(COVERAGE_FILE.read_text()).items()}
     found = {}
     for number, (name, cases) in enumerate(tests.items(), 1):
         known = kept.get(name)
         if known is None or known.digest != digest(known.lines):
             print(f"\rmutate: measuring test {number} of {len(tests)}", end="", file=sys.stderr, flush=True)
-            row = forked(lambda cases=cases: _measure(cases), LONGEST, LONGEST * 4)
+            row = forked(lambda cases=cases: _measure(cases), MAX_TEST_SECONDS, MAX_TEST_SECONDS * 4)
             if row is None:
                 raise ValueError(f"{name} fails with nothing broken")
             known = Coverage(**row)
         found[name] = known
         if number % 50 == 0 or number == len(tests):
-            KEPT.parent.mkdir(parents=True, exist_ok=True)
-            KEPT.write_text(json.dumps({name: asdict(row) for name, row in (kept | found).items()}))
+            COVERAGE_FILE.parent.mkdir(parents=True, exist_ok=True)
+            COVERAGE_FILE.write_text(json.dumps({name: asdict(row) for name, row in (kept | found).items()}))
     return found
 
 
@@ -98,7 +98,7 @@ def _measure(cases: list[pytest.Item]) -> dict[str, object]:
 
 @contextmanager
 def noted_lines() -> Iterator[dict[str, int]]:
-    """Notes which lines of the extension and its tests run: file -> a bit for each line."""
+    """Record which lines of the extension and its tests run: file -> a bit for each line."""
     lines: dict[str, int] = defaultdict(int)
     root, monitoring = f"{ROOT}/", vars(sys)["monitoring"]
 
@@ -119,7 +119,7 @@ def noted_lines() -> Iterator[dict[str, int]]:
 
 
 def digest(files: dict[str, int]) -> str:
-    """Return a digest that changes where one of the files does."""
+    """Return a digest that changes with the content of the files."""
     return hashlib.sha256("".join(_digest(ROOT / file) for file in sorted(files)).encode()).hexdigest()
 
 

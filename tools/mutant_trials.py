@@ -1,6 +1,6 @@
-"""Tries mutants in forks of a process that has collected the tests: each runs the tests that reach its lines.
+"""Tries mutants in forks of a process that has collected the tests; each runs the tests that reach its lines.
 
-A break that is in force only while modules are imported needs a process that imports them again. Blender's module is
+A mutant that takes effect only while modules are imported needs a process that imports them again. Blender's module is
 imported with the tests, too: nothing is computed by it before the forks, which have none of its threads.
 """
 
@@ -22,10 +22,10 @@ from knuckle.tools.forks import forked
 from knuckle.tools.line_coverage import Coverage, families, first_failure, measured, noted_lines
 from knuckle.tools.mutants import Mutant
 
-SLACK, PATIENCE = 20.0, 5.0
+EXTRA_SECONDS, TIMEOUT_FACTOR = 20.0, 5.0
 """Processor seconds, and multiples of what the tests take without the break, after which a break does not end."""
 SILENT = 900.0
-"""s after which a mutant that does not use the processor counts as hanging."""
+"""s without use of the processor after which a mutant counts as hanging."""
 OPTIONS = (
     *("-q", "-s", "--no-header", "--no-summary", "-p", "no:xdist", "-p", "no:cacheprovider"),
     *("--tb=native", "--assert=plain", "--hypothesis-profile", "mutants"),
@@ -41,19 +41,19 @@ class Tests:
 
     folders: tuple[str, ...]
     chosen: str
-    """Which of them, as pytest's -m says it."""
+    """Selection among them, as an expression for pytest's -m."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The test that noticed a mutant, if any did."""
+    """The test that noticed a mutant, if any."""
 
     noticed: str | None
     """The test that failed, ENDLESS, or None."""
     tests: int
     """Number of mutants chosen."""
     early: bool
-    """Whether what is broken runs while modules are imported."""
+    """Whether the mutated code runs while modules are imported."""
 
 
 Report = Callable[[Mutant, Verdict], None]
@@ -61,7 +61,7 @@ Report = Callable[[Mutant, Verdict], None]
 
 @dataclass
 class Trials:
-    """A plugin of pytest that tries mutants in place of running the tests.
+    """A pytest plugin that tries mutants instead of running the tests.
 
     It stops at `end`, by time.monotonic(). `each`: s that the tests of one mutant may take; the cheapest are tried.
     """
@@ -81,11 +81,11 @@ class Trials:
     """File -> a bit for each line that runs while modules are imported."""
 
     def pytest_sessionstart(self) -> None:
-        """Notes what runs while tests are collected."""
+        """Record what runs while tests are collected."""
         self.imported = self.imports.enter_context(noted_lines())
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """All is imported; measures the tests."""
+        """Measure the tests, after everything is imported."""
         for mutant in self.mutants:
             importlib.import_module("knuckle." + mutant.module.removesuffix(".py").replace("/", "."))
         self.imports.close()
@@ -93,7 +93,7 @@ class Trials:
         self.runs = measured(self.tests)
 
     def pytest_runtestloop(self) -> bool:
-        """Tries the mutants."""
+        """Try the mutants."""
         functions = _functions()
         gc.freeze()
         for mutant in self.mutants:
@@ -112,7 +112,7 @@ class Trials:
                 function.__code__ = code
             return first_failure(cases)
 
-        failed = forked(work, SLACK + PATIENCE * seconds, SILENT) if cases else -1
+        failed = forked(work, EXTRA_SECONDS + TIMEOUT_FACTOR * seconds, SILENT) if cases else -1
         noticed = ENDLESS if failed is None else cases[failed].nodeid if failed >= 0 else None
         if failed is not None and failed >= 0:
             self.kills[mutant.module][noticed.partition("[")[0]] += 1
@@ -122,7 +122,8 @@ class Trials:
         self.report(mutant, self.verdicts[-1])
 
     def _reaching(self, mutant: Mutant) -> tuple[list[str], float]:
-        """The tests that reach a mutant, first those that noticed others of its module, then the cheapest; their s."""
+        """Return the tests that reach a mutant, first those that noticed others of its module, then the cheapest; their
+        s."""
         kills = self.kills[mutant.module]
         reaching = [name for name, run in self.runs.items() if run.reaches(mutant.module, mutant.lines)]
         reaching.sort(key=lambda name: (-kills[name], self.runs[name].seconds))
@@ -135,7 +136,7 @@ class Trials:
 
 
 def try_warm(mutants: list[Mutant], tests: Tests, end: float, each: float, report: Report) -> list[Verdict]:
-    """Tries mutants by the tests that reach them; the verdicts of those that were tried before the end."""
+    """Try mutants by the tests that reach them; return the verdicts of those that were tried before the end."""
     if not mutants:
         return []
 
@@ -148,7 +149,8 @@ def try_warm(mutants: list[Mutant], tests: Tests, end: float, each: float, repor
 
 
 def try_cold(mutant: Mutant, stages: Iterable[str], chosen: str, seconds: float) -> str | None:
-    """The first stage of tests that fails where all is imported with the break: files and folders with blanks between.
+    """Return the first stage of tests that fails where all is imported with the break: files and folders with blanks
+    between.
 
     chosen: see Tests; seconds: of the processor, for each stage; ENDLESS where they are used up.
     """
@@ -172,7 +174,7 @@ def _run_broken(mutant: Mutant, tests: list[str]) -> int:
 
 
 def _functions() -> dict[str, list[FunctionType]]:
-    """File -> all functions that are made of it."""
+    """Return file -> all functions defined in it."""
     found: dict[str, list[FunctionType]] = defaultdict(list)
     for each in gc.get_objects():
         if isinstance(each, FunctionType):
@@ -181,7 +183,7 @@ def _functions() -> dict[str, list[FunctionType]]:
 
 
 def _changes(mutant: Mutant, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
-    """Return the functions of a module that a break changes, and the code that they have with it.
+    """Return the functions of a module that a mutant changes, and their mutated code.
 
     Raises ValueError if there are none.
     """

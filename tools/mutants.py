@@ -1,6 +1,6 @@
-"""Mutants: one operator of a function broken at a time, and those that are known to compute the same.
+"""Mutants: one operator of a function changed at a time, and those that are known to be equivalent.
 
-A break turns an operator around: a sum, a product, a comparison, an `and`, a `not`, a minus sign, the two sides of a
+A mutant inverts an operator: a sum, a product, a comparison, an `and`, a `not`, a minus sign, the two sides of a
 conditional expression.
 """
 
@@ -15,7 +15,7 @@ from types import CodeType
 
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.tsv")
-"""Mutants that compute the same: module, function, what is broken, reason; blanks and tabs as in the first line."""
+"""Equivalent mutants: module, function, mutated expression, reason; blanks and tabs as in the first line."""
 
 OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
@@ -37,14 +37,14 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 
 Key = tuple[str, str, str]
-"""Module, function and broken expression: what names a mutant however the lines above it change."""
+"""Module, function and mutated expression: identifies a mutant independently of line numbers."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One break of one module.
+    """A change of one operator in a module.
 
-    `lines` are the first and the last line of what is broken, `span` its bytes in the file.
+    `lines` are the first and last line of the mutated expression, `span` its bytes in the file.
     """
 
     module: str
@@ -68,7 +68,7 @@ class Mutant:
         return ROOT / self.module
 
     def code(self) -> CodeType:
-        """Return the broken module, compiled; what follows the break keeps its line numbers."""
+        """Return the compiled mutated module; line numbers after the change stay the same."""
         source, (start, end) = source_of(self.path), self.span
         missing = source[start:end].count(b"\n")
         new = self.new[:-1] + "\n" * missing + self.new[-1]
@@ -77,12 +77,12 @@ class Mutant:
 
 @cache
 def source_of(module: Path) -> bytes:
-    """Return a module's source as it was when it was first read, whatever is edited while mutants are tried."""
+    """Return a module's source as first read, regardless of edits while mutants are tried."""
     return module.read_bytes()
 
 
 def mutants_of(module: Path) -> list[Mutant]:
-    """All mutants of a module. Equal expressions in a function are numbered from the second on: `a - b #2`."""
+    """Return all mutants of a module. Equal expressions in a function are numbered from the second on: `a - b #2`."""
     source = source_of(module)
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -100,7 +100,7 @@ def mutants_of(module: Path) -> list[Mutant]:
 
 
 def text_mutant(module: str, old: str, new: str) -> Mutant:
-    """Return the mutant that has `new` in place of the text `old`, which the module must have once.
+    """Return the mutant with `new` instead of the text `old`, which must occur once in the module.
 
     Raises ValueError if it has not.
     """
@@ -116,7 +116,7 @@ def text_mutant(module: str, old: str, new: str) -> Mutant:
 
 
 def _expressions(tree: ast.Module) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
-    """(name of the function or method, expression or statement) of all that runs when functions are called."""
+    """Yield (name of function or method, expression or statement) of all code that runs when functions are called."""
     holders: list[tuple[str, ast.AST]] = [("", tree)]
     while holders:
         name, holder = holders.pop(0)
@@ -131,7 +131,7 @@ def _expressions(tree: ast.Module) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
 
 
 def broken(node: ast.AST) -> Iterator[str]:
-    """Yield the sources of an expression or an assignment with one of its operators turned around."""
+    """Yield the sources of an expression or an assignment with one of its operators inverted."""
     for other in _inverted(node):
         text = ast.unparse(other)
         yield text if isinstance(other, ast.stmt) else f"({text})"
@@ -161,7 +161,7 @@ def _with(node: ast.AST, **fields: ast.AST) -> ast.AST:
 
 
 def equivalent() -> dict[Key, str]:
-    """Mutants that compute the same -> why.
+    """Return equivalent mutants -> reason.
 
     Raises ValueError for a line that is not module, function, expression and reason, or names one twice.
     """

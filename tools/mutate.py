@@ -1,4 +1,4 @@
-"""Mutation testing: breaks the code one operator at a time, and prints the mutants that no test notices.
+"""Mutation testing: changes the code one operator at a time, and prints the mutants that no test notices.
 
     python tools/mutate.py [--seconds 1800] [--seed 0] [--count N] [MODULE ...]   # the named breaks, then a sample
     python tools/mutate.py --named                                                # the named breaks alone
@@ -26,7 +26,7 @@ from knuckle.tools.mutants import EQUIVALENT, ROOT, Key, Mutant, equivalent, mut
 
 SURVIVORS = ROOT / "build" / "mutants" / "survivors.json"
 COLD = 300.0
-"""Processor seconds that the tests of a mutant may take where everything is imported again."""
+"""Maximum processor seconds of the tests of a mutant if everything is imported again."""
 
 NAMED = (
     (
@@ -60,19 +60,19 @@ NAMED = (
         "return along, up",
     ),
 )
-"""Breaks that no test noticed in the past: the passes of FABRIK, and the joint between two known joints."""
+"""Mutants that no test noticed in the past: of the passes of FABRIK, and of the joint between two known joints."""
 
 MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/**/*.py")
 GENERATED = ROOT / "solvers" / "cga" / "generated.py"
-"""Left out: a test compares every byte of it with what its generator writes."""
+"""Left out: a test compares every byte of it with its generator's output."""
 TESTS = {"rig": Tests(("tests/blender", "tests/pure/rig"), "not spare")}
-"""Room -> the tests that try its modules: the quick ones of Blender leave much to the others."""
+"""Room -> the tests for its modules: the quick Blender tests cover only a part."""
 PURE = Tests(("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing"), "not slow")
-"""Those of all other rooms."""
+"""Tests for all other rooms."""
 
 
 def tests_of(module: str) -> Tests:
-    """Return the tests that try a module."""
+    """Return the tests for a module."""
     return TESTS.get(module.partition("/")[0], PURE)
 
 
@@ -90,8 +90,8 @@ def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
 
     Raises ValueError if equivalent_mutants.tsv names one that does not exist.
     """
-    given = [path.resolve() for path in options.modules]
-    modules = given or sorted(path for pattern in MODULES for path in ROOT.glob(pattern) if path != GENERATED)
+    paths = [path.resolve() for path in options.modules]
+    modules = paths or sorted(path for pattern in MODULES for path in ROOT.glob(pattern) if path != GENERATED)
     found = [mutant for module in modules for mutant in mutants_of(module)]
     keys, names = {mutant.key for mutant in found}, {str(module.relative_to(ROOT)) for module in modules}
     missing = [key for key in known if key[0] in names and key not in keys]
@@ -105,7 +105,7 @@ def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
 
 
 def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant, Verdict]]:
-    """Return the mutants that were tried before the end, and what noticed each."""
+    """Return the mutants that were tried before the end, and the verdict on each."""
     counts = [0, 0]
 
     def report(mutant: Mutant, verdict: Verdict) -> None:
@@ -131,7 +131,7 @@ def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant
 
 
 def table(results: list[tuple[Mutant, Verdict]], same: list[Mutant]) -> str:
-    """Return the numbers of mutants of each room that were tried, noticed, equivalent and left."""
+    """Return a table of the numbers of mutants tried, noticed, equivalent and surviving in each room."""
     rooms: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     outcomes = [(mutant, 1 if verdict.noticed else 3) for mutant, verdict in results] + [(mutant, 2) for mutant in same]
     for mutant, column in outcomes:
@@ -149,7 +149,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1800.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int)
-    parser.add_argument("--each", type=float, default=20.0, help="s that the tests of one mutant may take")
+    parser.add_argument("--each", type=float, default=20.0, help="maximum s of the tests of a mutant")
     parser.add_argument("--named", action="store_true")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("modules", nargs="*", type=Path)

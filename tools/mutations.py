@@ -1,11 +1,11 @@
-"""Mutations of bytes: what transmission errors, crashed programs and attackers make of packets and files."""
+"""Mutations of bytes, as caused by transmission errors, crashed programs and attackers."""
 
 import random
 import re
 from collections.abc import Callable
 
 MAX_REPEATED = 65_536
-"""Maximum bytes that a repetition adds."""
+"""Maximum number of bytes that a repetition adds."""
 EXTREMES = [0, 1, 2, 3, 4, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF]
 FLOATS = [0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x00000001, 0x47C35000]
 """Bit patterns of ±infinity, NaN, the largest and the smallest number, and 100000."""
@@ -68,18 +68,18 @@ def extreme(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
     """Overwrite 1 to 8 bytes, usually aligned, with an extreme number of either byte order."""
     size = dice.choice([1, 2, 4, 4, 4, 8])
     value = dice.choice(FLOATS if size == 4 and dice.random() < 0.3 else EXTREMES) & ((1 << 8 * size) - 1)
-    place = dice.randrange(len(packet)) // size * size if dice.random() < 0.8 else dice.randrange(len(packet))
-    packet[place : place + size] = value.to_bytes(size, dice.choice(["little", "big"]))
+    position = dice.randrange(len(packet)) // size * size if dice.random() < 0.8 else dice.randrange(len(packet))
+    packet[position : position + size] = value.to_bytes(size, dice.choice(["little", "big"]))
 
 
 def word(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
     """Overwrite bytes with a malformed token."""
-    place = dice.randrange(len(packet))
-    packet[place : place + dice.choice([0, 1, 4, 9])] = dice.choice(WORDS)
+    position = dice.randrange(len(packet))
+    packet[position : position + dice.choice([0, 1, 4, 9])] = dice.choice(WORDS)
 
 
 def value(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Replace a number in text by another value, so that the text around it remains valid."""
+    """Replace a number in text by another value, and keep the text around it valid."""
     number = NUMBER.search(packet, dice.randrange(len(packet)))
     if number is not None:
         packet[number.start() : number.end()] = dice.choice(VALUES)
@@ -103,7 +103,7 @@ MUTATIONS: list[Mutation] = [flip, flip, cut, repeat, extreme, extreme, value, v
 
 
 def mutated(dice: random.Random, content: bytes, others: list[bytes], counts: list[int]) -> bytes:
-    """Return a copy with as many mutations as one of `counts`."""
+    """Return a copy with a number of mutations drawn from `counts`."""
     result = bytearray(content)
     for _ in range(dice.choice(counts)):
         if result:

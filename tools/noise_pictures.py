@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ROOT = Path(__file__).resolve().parents[1]
-SHOWN = slice(100, 240)
-"""Frames drawn of the path, which has 300 at 100 Hz."""
+SHOWN_FRAMES = slice(100, 240)
+"""Frames of the path to draw, which has 300 at 100 Hz."""
 OUTLIER = 170
 """The frame in which the marker jumps by 15 mm."""
 FINGER, LEAP = 4, slice(230, 350)
@@ -53,16 +53,16 @@ def paths() -> dict[str, Floats]:
     whole = smooth(times, values, seen, NoiseRules(POSITION_SCALE, 0.2)).values
     track, live = initial_history(1, 3, POSITION_SCALE), []
     for frame, time in enumerate(times):
-        track, place = filter_frame(
+        track, position = filter_frame(
             track, float(time), values[frame], seen[frame], PathFilter(1, 0.3, NoiseRules(POSITION_SCALE, 0.1))
         )
-        live.append(place.values)
+        live.append(position.values)
     drawn = {"marker": values, "live, as shown": np.array(live), "whole take": whole, "truth": truth}
-    return {name: 1000 * path[SHOWN, 0, 0] for name, path in drawn.items()}
+    return {name: 1000 * path[SHOWN_FRAMES, 0, 0] for name, path in drawn.items()}
 
 
 def angles() -> dict[str, Floats]:
-    """Abduction in degrees over frames, of a finger whose tip, with 1 mm of noise, passes below its knuckle."""
+    """Return abduction in degrees over frames, of a finger whose tip, with 1 mm of noise, passes below its knuckle."""
     sys.path[:0] = [str(ROOT.parent / "shared" / "bench"), str(ROOT / "tools" / "benchmarks")]
 
     noise = import_module("noise")
@@ -73,7 +73,7 @@ def angles() -> dict[str, Floats]:
 
 
 def chart(title: str, label: str, curves: dict[str, Floats], first: int) -> str:
-    """Curves over frames; the truth is dashed."""
+    """Return curves over frames; the truth is dashed."""
     frames = [float(first + frame) for frame in range(len(next(iter(curves.values()))))]
     series = [svg.Series(name, frames, [float(y) for y in path], name == "truth") for name, path in curves.items()]
     every = [value for each in series for value in each.y]
@@ -86,7 +86,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
     out: Path = parser.parse_args().out
-    svg.write(out / "noise.svg", chart("A fingertip: rest, a tap, a swing, one outlier", "mm", paths(), SHOWN.start))
+    svg.write(
+        out / "noise.svg", chart("A fingertip: rest, a tap, a swing, one outlier", "mm", paths(), SHOWN_FRAMES.start)
+    )
     if (ROOT.parent / "shared").is_dir():
         title = "Abduction of a finger that bends and stretches"
         svg.write(out / "noise-angle.svg", chart(title, "degrees", angles(), LEAP.start))

@@ -1,8 +1,8 @@
 """Builds build/knuckle-VERSION.zip, one extension for every platform and Python, with Blender's own build tool.
 
-What goes in: the files git tracks, without what the manifest's [build] excludes, the documentation as HTML, the
-wheels of tools/wheels.txt, and what the camera page needs of others, tools/camera_assets.json.
-The same sources give the same zip, byte for byte.
+Contents: the files that git tracks, without what the manifest's [build] excludes, the documentation as HTML, the wheels
+of tools/wheels.txt, and what the camera page needs of others, tools/camera_assets.json. The same sources give the same
+zip, byte for byte.
 """
 
 import shutil
@@ -22,7 +22,7 @@ STAGE = BUILD / "stage"
 
 
 def main() -> None:
-    """Stage, build, make repeatable, validate."""
+    """Stage, build, make reproducible and validate."""
     version = checked_version()
     shutil.rmtree(STAGE, ignore_errors=True)
     stage_sources()
@@ -70,7 +70,7 @@ def stage_wheels() -> list[str]:
 
 
 def list_wheels(names: list[str]) -> None:
-    """Enter the wheels into the staged manifest."""
+    """List the wheels in the staged manifest."""
     manifest = STAGE / "blender_manifest.toml"
     text = manifest.read_text()
     if "\nwheels = []\n" not in text:

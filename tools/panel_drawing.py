@@ -1,4 +1,4 @@
-"""Draws all of Knuckle's panels without a window: what they read must exist, and nothing they do may raise."""
+"""Draws all of Knuckle's panels without a window, to check that what they read exists and that nothing raises."""
 
 import traceback
 from collections.abc import Callable
@@ -11,23 +11,23 @@ from knuckle.registration import defined
 
 
 class Layout:
-    """A layout that draws nothing; what does not exist cannot be drawn on it either."""
+    """A layout that draws nothing, but raises for anything that does not exist."""
 
     def prop(self, data: Any, name: str, **_: Any) -> None:
-        """Note a property."""
+        """Check a property."""
         getattr(data, name)
 
     def prop_search(self, data: Any, name: str, others: Any, other: str, **_: Any) -> None:
-        """Note a property and its choices."""
+        """Check a property and its choices."""
         getattr(data, name), getattr(others, other)
 
     def operator(self, name: str, **_: Any) -> SimpleNamespace:
-        """Note an operator, whose arguments may then be set."""
+        """Check an operator, and return an object that accepts its arguments."""
         getattr(getattr(bpy.ops, name.partition(".")[0]), name.partition(".")[2]).get_rna_type()
         return SimpleNamespace()
 
     def template_list(self, _kind: str, _id: str, data: Any, name: str, active: Any, index: str, **_: Any) -> None:
-        """Note a list."""
+        """Check a list."""
         getattr(data, name), getattr(active, index)
 
     def panel(self, *_: Any, **__: Any) -> "tuple[Layout, Layout]":
@@ -39,7 +39,7 @@ class Layout:
 
 
 class Drawn:
-    """A panel that is drawn on a Layout: Blender alone makes objects of its classes."""
+    """A panel drawn on a Layout, because only Blender can make instances of panel classes."""
 
     def __init__(self, panel: Any) -> None:
         self._panel, self.layout = panel, Layout()
@@ -50,7 +50,7 @@ class Drawn:
 
 
 class DrawContext:
-    """Blender's context, with a sidebar, which the module has none of."""
+    """Blender's context with a sidebar, which the bpy module lacks."""
 
     preferences = SimpleNamespace(
         system=SimpleNamespace(ui_scale=1.0), ui_styles=[SimpleNamespace(widget=SimpleNamespace(points=11.0))]
@@ -63,7 +63,7 @@ class DrawContext:
 
 
 def draw_panels() -> str:
-    """Draw every panel that may be drawn; returns the traceback of the first that raises, empty if none does."""
+    """Draw every panel whose poll passes; return the traceback of the first that raises, empty if none does."""
     context = DrawContext()
     for panel in [one for one in defined("CLASSES") if issubclass(one, bpy.types.Panel | bpy.types.Menu)]:
         try:

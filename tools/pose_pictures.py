@@ -35,54 +35,54 @@ Floats = NDArray[np.floating[Any]]
 PREVIEW = 128
 """Pixels."""
 TILE = 230
-ACROSS = 6
-"""Poses in each row of a sheet."""
+COLUMNS = 6
+"""Number of poses in each row of a sheet."""
 hand_pictures.VIEWS |= {"preview": ((-0.5, 0.1, -0.85), (0, 1, 0)), "aside": ((-0.9, 0.0, -0.45), (0, 1, 0))}
 ON_A_RIG = ("fist", "ok", "victory", "letter-y", "grip-pen", "letter-e", "letter-b", "thumbs-up")
 RIGS = ("MakeHuman", "Rigify generated")
 
 
-def shots(view: str, pixels: int, names: tuple[str, ...]) -> list[Floats]:
-    """Return a picture of Knuckle's right hand in each pose, with the present scene settings."""
+def render_poses(view: str, pixels: int, names: tuple[str, ...]) -> list[Floats]:
+    """Return a picture of Knuckle's right hand in each pose, with the current scene settings."""
     scene = bpy.context.scene
     measures = adult("right")
     armature, hand = add_hand(measures, "Hand", scene.collection), build(measures)
-    taken = []
+    pictures = []
     for name in names:
         hand_pictures.pose_hand(armature, joint_rotations(hand, angles(hand, name)[None])[0])
         points = hand_pictures.skin_points(armature.children[0])
-        taken.append(hand_pictures.shoot(scene, points, view, pixels, np.eye(3)))
+        pictures.append(hand_pictures.render_view(scene, points, view, pixels, np.eye(3)))
     bpy.data.objects.remove(armature.children[0])
     bpy.data.objects.remove(armature)
-    return taken
+    return pictures
 
 
 def previews() -> None:
     """Render previews with transparency, from one picture on a black background and one on white."""
     scene = hand_pictures.empty_scene()
-    grounds = []
+    pictures = []
     for colour in ((0.0,) * 3, (1.0,) * 3):
         scene.world.color = colour
-        grounds.append(np.concatenate(shots("preview", PREVIEW, tuple(POSES))))
-    black, white = grounds
-    clear = np.clip((white - black).min(axis=-1) / (white - black).max(), 0.0, 1.0)
-    solid = 1.0 - clear
-    colours = np.clip(black / np.maximum(solid, 1e-3)[..., None], 0.0, 1.0)
-    hand_pictures.write_picture(PREVIEWS, np.dstack([colours, solid]))
+        pictures.append(np.concatenate(render_poses("preview", PREVIEW, tuple(POSES))))
+    black, white = pictures
+    transparency = np.clip((white - black).min(axis=-1) / (white - black).max(), 0.0, 1.0)
+    opacity = 1.0 - transparency
+    colours = np.clip(black / np.maximum(opacity, 1e-3)[..., None], 0.0, 1.0)
+    hand_pictures.write_picture(PREVIEWS, np.dstack([colours, opacity]))
 
 
 def grid(tiles: list[Floats]) -> Floats:
-    """Arrange pictures in rows of ACROSS; the last row is filled with background."""
-    ground = np.broadcast_to(tiles[0][0, 0], tiles[0].shape)
-    tiles = tiles + [ground] * (-len(tiles) % ACROSS)
-    rows = [np.concatenate(tiles[first : first + ACROSS], axis=1) for first in range(0, len(tiles), ACROSS)]
+    """Arrange pictures in rows of COLUMNS; the last row is filled with background."""
+    background = np.broadcast_to(tiles[0][0, 0], tiles[0].shape)
+    tiles = tiles + [background] * (-len(tiles) % COLUMNS)
+    rows = [np.concatenate(tiles[first : first + COLUMNS], axis=1) for first in range(0, len(tiles), COLUMNS)]
     return np.concatenate(rows)
 
 
 def sheets() -> None:
-    """All poses from the palm and from the thumb's side, in the order of POSES."""
+    """Render all poses from the palm and from the thumb's side, in the order of POSES."""
     hand_pictures.empty_scene()
-    both = zip(shots("palm", TILE, tuple(POSES)), shots("aside", TILE, tuple(POSES)), strict=True)
+    both = zip(render_poses("palm", TILE, tuple(POSES)), render_poses("aside", TILE, tuple(POSES)), strict=True)
     tiles = [np.concatenate(pair, axis=0) for pair in both]
     hand_pictures.write_picture(ROOT / "docs/pictures/poses.png", grid(tiles))
     if rig_pictures.CAPTURES.is_dir():
@@ -91,7 +91,7 @@ def sheets() -> None:
 
 
 def on_rig(name: str) -> Floats:
-    """Some poses on the right hand of a rig, from the palm and, below, from the thumb's side."""
+    """Render some poses on the right hand of a rig, from the palm and, below, from the thumb's side."""
     tiles = []
     for pose in ON_A_RIG:
         hand = next(hand for hand in rig_pictures.opened(name) if hand.side == "right")

@@ -47,7 +47,8 @@ def main() -> None:
 
 
 def picture() -> hand_pictures.Floats:
-    """(H, W, 3) the performer's pinch and a large hand's in three ways, from the thumb's side and from the tips."""
+    """Return a picture (H, W, 3) of the performer's pinch and a large hand's in three ways, from the thumb's side and
+    the tips."""
     measures = adult("right")
     performer = build(measures)
     pinch = Pose(performer, np.eye(4)[None], poses.angles(performer, "pinch")[None])
@@ -58,12 +59,14 @@ def picture() -> hand_pictures.Floats:
 
 
 def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:
-    """(2 · PIXELS, PIXELS, 3) a posed hand from two sides."""
+    """Return a picture (2 · PIXELS, PIXELS, 3) of a posed hand from two sides."""
     scene = hand_pictures.empty_scene()
     armature = add_hand(measures, "Hand", scene.collection)
     hand_pictures.pose_hand(armature, pose.rotations[0])
     points = hand_pictures.skin_points(armature.children[0])
-    return np.concatenate([hand_pictures.shoot(scene, points, view, PIXELS, np.eye(3)) for view in ("thumb", "tips")])
+    return np.concatenate(
+        [hand_pictures.render_view(scene, points, view, PIXELS, np.eye(3)) for view in ("thumb", "tips")]
+    )
 
 
 def row(name: str, recording: str, shared: Folder) -> str:
@@ -79,9 +82,9 @@ def row(name: str, recording: str, shared: Folder) -> str:
             path = shared.file(GLOVE) if recording == "glove" else readable(shared.file(POSES), Path(folder))
             take = baked(armature, Recipe(str(path), keep=what))
         every = max(1, len(take.times) // 60)
-        off, gaps = misses(armature, take, every)
+        errors, gaps = misses(armature, take, every)
         scales |= {f"{hand.retargeted.scale:.2f}" for hand in take.hands if hand.retargeted}
-        cells.append(", ".join(f"{np.nanmean(of):.1f} / {np.nanmax(of):.1f}" for of in (off, gaps)))
+        cells.append(", ".join(f"{np.nanmean(of):.1f} / {np.nanmax(of):.1f}" for of in (errors, gaps)))
     return f"| {name} | {recording} | {', '.join(sorted(scales))} | {' | '.join(cells)} |\n"
 
 

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def pages() -> dict[str, str]:
-    """File name -> text of each page."""
+    """Return file name -> text of each page."""
     return {"cli.md": command_page(), "recipe.md": recipe_page(), "solver-settings.md": settings_page()}
 
 

@@ -52,7 +52,7 @@ def release(root: Path, version: str, today: datetime.date, build: Callable[[], 
 
     Args:
         root: The checkout. Its work tree must be clean and its branch main.
-        version: The new version, at least the present one, without a tag so far.
+        version: The new version, at least the current one, without a tag so far.
         today: The date of the release.
         build: Writes build/knuckle-VERSION.zip, and the files that later versions must open.
         dry: Print what would change, and stop there.
@@ -109,7 +109,7 @@ def notes(log: str, version: str) -> str:
 
 
 def version_of(root: Path) -> str:
-    """Return the present version, as pyproject.toml states it."""
+    """Return the current version, as pyproject.toml states it."""
     found = re.search(r'^version = "(.+)"$', (root / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
         sys.exit("pyproject.toml: expected a line version = …")

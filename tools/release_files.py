@@ -34,7 +34,7 @@ def version() -> str:
 
 
 def write_raw_take(path: Path) -> None:
-    """The hands of `moments` as a headset sends them."""
+    """Write the hands of `moments` as a headset sends them."""
     sender, began = QuestSender(Address()), "2026-01-01T00:00:00Z"
     packets = [Packet(moment.time, each) for moment in moments(FRAMES, RATE) for each in sender.packets(moment)]
     content = b"".join(map(packet_bytes, packets))
@@ -42,7 +42,7 @@ def write_raw_take(path: Path) -> None:
 
 
 def write_scene(folder: Path) -> None:
-    """A solved take, a hand with a pin, a rig with corrections, and settings; the settings as a recipe, too."""
+    """Write a solved take, a hand with a pin, a rig with corrections, and settings; the settings as a recipe, too."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
     bpy.ops.knuckle.import_capture(filepath=str(folder / CAPTURE.name))
@@ -73,7 +73,7 @@ def main() -> None:
     knuckle.register()
     with tempfile.TemporaryDirectory(prefix="knuckle-") as name:
         folder = Path(name)
-        # Not the checkout's, whose path would be in the files.
+        # Not from the checkout, whose path would be in the files.
         capture = shutil.copy(CAPTURE, folder)
         write_raw_take(folder / "closing.rawtake")
         for command in (

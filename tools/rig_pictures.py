@@ -49,7 +49,7 @@ SHEETS: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "rigs-renamed": ("a hundredth, turned", ("WebXR, right", "MakeHuman", "Rigify metarig")),
     "rigs-mirrored": ("mirrored", ("WebXR, right", "MakeHuman", "Rigify metarig")),
 }
-"""Picture -> how its rigs are modified, and their names."""
+"""Picture -> modification of its rigs, and their names."""
 BAKED = ("MakeHuman", "Rigify metarig", "Rigify generated")
 BAKES = ("asl s", "pinch", "grab", "asl l")
 """Poses of the headset."""
@@ -68,7 +68,7 @@ class Hand:
         self.from_bone = np.linalg.inv(self.binding.rest_to_bone[wrist, :3, :3])
 
     def frame(self) -> Floats:
-        """Return the wrist's present axes (3, 3) in the world, X towards the little finger."""
+        """Return the wrist's current axes (3, 3) in the world, X towards the little finger."""
         pose = np.array(self._posed().pose.bones[self.found.bones["wrist"]].matrix)[:3, :3]
         axes = np.array(self._posed().matrix_world)[:3, :3] @ pose @ self.from_bone
         z, y = axes[:, 2] / np.linalg.norm(axes[:, 2]), axes[:, 1] / np.linalg.norm(axes[:, 1])
@@ -76,7 +76,7 @@ class Hand:
         return np.stack([x, y, z], axis=1)
 
     def segments(self) -> list[tuple[Floats, Floats]]:
-        """World head (3,) and tail (3,) of every bone of the digits and the palm that deforms the skin."""
+        """Return the world head (3,) and tail (3,) of every bone of the digits and the palm that deforms the skin."""
         posed = self._posed()
         world = np.array(posed.matrix_world)
         joined = []
@@ -132,7 +132,7 @@ def _is_skin(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
 
 
 def tile(hand: Hand, view: str, pixels: int) -> Floats:
-    """(pixels, pixels, 3) a hand in its present pose."""
+    """Return a picture (pixels, pixels, 3) of a hand in its current pose."""
     scene = bpy.context.scene
     segments = hand.segments()
     points = np.array(segments).reshape(-1, 3)
@@ -188,7 +188,7 @@ def _sticks(segments: Sequence[tuple[Floats, Floats]], thick: float) -> bpy.type
 
 
 def curled_row(name: str, pixels: int, *, odd: str | None = None) -> Floats:
-    """Each hand of a rig at rest and curled, from the palm and from the thumb's side; two hands side by side."""
+    """Return each hand of a rig at rest and curled, from the palm and from the thumb's side; two hands side by side."""
     rows = []
     for index in range(len(opened(name, odd=odd))):
         hand = opened(name, odd=odd)[index]
@@ -202,7 +202,7 @@ def curled_row(name: str, pixels: int, *, odd: str | None = None) -> Floats:
 
 
 def baked_row(name: str, pixels: int, folder: Path) -> Floats:
-    """Poses of a headset and a frame of the glove recording on a rig's right hand."""
+    """Return poses of a headset and a frame of the glove recording on a rig's right hand."""
     pictures = []
     poses = {pose["names"][0]: pose for pose in baking.headset_poses(CAPTURES / "webxr_poses_right.js")}
     for capture, frame in [*_alone(folder, poses), (CAPTURES / "two_hands_glove.c3d", GLOVE)]:

@@ -52,7 +52,7 @@ def baked(name: str, clip: Path, glove: Path) -> str:
     poses = bones_of(name, clip, POSES) if any(bone.side == "right" for bone in gloves) else []
     cells = [name, *angle_cells(gloves), *angle_cells(poses)]
     cells += [f"{max(bone.beyond for bone in gloves + poses):.2f}°", f"{max(b.changed for b in gloves + poses):.2f}°"]
-    odd = [bones_of(name, glove, GLOVES, place=place) for place in PLACES]
+    odd = [bones_of(name, glove, GLOVES, place=placement) for placement in PLACES]
     cells += [f"{max(bone.kept for bone in bones):.2f}°" for bones in odd]
     return "| " + " | ".join(cells) + " |\n"
 
@@ -82,12 +82,12 @@ def row(name: str) -> str:
     armature, truth = opened(name)
     found = find_hands(armature)
     confidence = min(value for hand in found for value in hand.confidence.values())
-    bent = [curl for hand in found for curl in curls(armature, hand)]
-    nearer = min(curl.nearer for curl in bent)
-    aside = max(curl.aside for curl in bent if not curl.joint.startswith("thumb"))
+    curl_values = [curl for hand in found for curl in curls(armature, hand)]
+    nearer = min(curl.nearer for curl in curl_values)
+    aside = max(curl.aside for curl in curl_values if not curl.joint.startswith("thumb"))
     whole = [curl for hand in found for curl in whole_curls(armature, hand)]
     cells = [name, str(len(armature.data.bones)), right(found, truth), f"{confidence:.2f}"]
-    cells += [found_when_strange(name, place) for place in PLACES]
+    cells += [found_when_strange(name, placement) for placement in PLACES]
     return "| " + " | ".join([*cells, f"{nearer:.2f}", f"{aside:.0f}°", *whole_curl_cells(whole)]) + " |\n"
 
 
@@ -103,24 +103,25 @@ def opened(name: str) -> tuple[bpy.types.Object, Truth]:
     return RIGS[name]()
 
 
-def found_when_strange(name: str, place: str) -> str:
-    """Correct digits with other bone names, other rolls and the armature on a parent placed like this."""
+def found_when_strange(name: str, placement: str) -> str:
+    """Return the number of correct digits with other bone names, other rolls and the armature on a parent placed like
+    this."""
     armature, truth = opened(name)
     truth = strange(armature, truth)
-    placed(armature, place)
+    placed(armature, placement)
     try:
-        return right(find_hands(armature), mirrored(truth) if place == "mirrored" else truth)
+        return right(find_hands(armature), mirrored(truth) if placement == "mirrored" else truth)
     except RigError:
         return "none"
 
 
 def right(found: tuple[FoundHand, ...], truth: Truth) -> str:
-    """Return how many digits have every bone correct, on the correct side."""
+    """Return the number of digits with all bones correct and on the correct side."""
     bones = {hand.side: hand.bones for hand in found}
     hits = []
-    for side, wanted in truth.items():
+    for side, expected in truth.items():
         for digit in ("thumb", "index", "middle", "ring", "pinky"):
-            own = {joint: bone for joint, bone in wanted.items() if joint.startswith(digit)}
+            own = {joint: bone for joint, bone in expected.items() if joint.startswith(digit)}
             hits.append(own == {j: bone for j, bone in bones.get(side, {}).items() if j.startswith(digit)})
     return f"{int(np.sum(hits))}/{len(hits)}"
 

@@ -22,12 +22,12 @@ def folder() -> Path:
 
 
 def capture() -> str:
-    """Return a copy of a capture, which operators may write over."""
+    """Return a copy of a capture, which operators may overwrite."""
     return str(folder() / "capture.json")
 
 
 def value_of(dice: random.Random, of: Any) -> Any:
-    """Return a value of a property of Blender's, in its range or not; None if it is not changed."""
+    """Return a random value for a property of Blender's, in its range or not; None to leave it unchanged."""
     if of.is_array if of.type in NUMBERS else False:
         return [dice.choice(NUMBERS[of.type]) for _ in range(of.array_length)]
     if of.type in NUMBERS:
@@ -54,7 +54,7 @@ def _texts(name: str, dice: random.Random) -> list[str]:
 
 
 def _some(dice: random.Random, things: Any) -> Any:
-    """Return one of a collection; raises IndexError if there is none."""
+    """Return a random item of a collection; raises IndexError if it is empty."""
     return dice.choice(list(things))
 
 
@@ -201,7 +201,7 @@ def _save_and_load(dice: random.Random) -> None:
 
 
 def _change_settings(dice: random.Random) -> None:
-    """Set settings of the scene to whatever Blender accepts."""
+    """Set settings of the scene to random values that Blender accepts."""
     groups = [getattr(bpy.context.scene, name) for name in dir(bpy.context.scene) if name.startswith("knuckle")]
     group = _some(dice, [one for one in groups if isinstance(one, bpy.types.PropertyGroup)])
     of = _some(dice, [one for one in group.bl_rna.properties if one.identifier != "rna_type" and not one.is_readonly])
@@ -214,7 +214,7 @@ def _change_settings(dice: random.Random) -> None:
 
 
 def _damage_settings(dice: random.Random) -> None:
-    """Overwrite what is stored under a name by something of another type, as a file from elsewhere may have it."""
+    """Overwrite a stored property with a value of another type, as a foreign file may contain."""
     owner = _some(dice, [bpy.context.scene, *bpy.data.objects, *bpy.data.actions])
     for name in [key for key in owner.keys() if key.startswith("knuckle")]:  # noqa: SIM118  # not a dictionary
         owner[name] = dice.choice([1, "", "{", "[]", [1.0, 2.0], {"a": 1}, "x" * 5000])

@@ -60,7 +60,7 @@ def own() -> list[rig_pictures.Hand]:
 
 
 def row(hand: rig_pictures.Hand, shown: Shown, size: int) -> Floats:
-    """(size, 6·size, 3) a slider on a hand with all other sliders at zero."""
+    """Return pictures (size, 6·size, 3) of a slider on a hand with all other sliders at zero."""
     slider, values, views = shown
     held = posable_hand(hand.armature, hand.side, detection_cache.detect(hand.armature))
     sliders, before = Sliders(held.hand), held.read()

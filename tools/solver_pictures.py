@@ -45,26 +45,26 @@ class Situation:
     frames: int = 1
 
 
-def _same(places: Floats) -> Floats:
-    return places
+def _same(positions: Floats) -> Floats:
+    return positions
 
 
-def _pulled(places: Floats) -> Floats:
+def _pulled(positions: Floats) -> Floats:
     """Return the tip 5 cm further out."""
-    away = places.copy()
-    away[:, -1, 1:] += [0.05, 0.02]
-    return away
+    pulled = positions.copy()
+    pulled[:, -1, 1:] += [0.05, 0.02]
+    return pulled
 
 
-def _lifted(places: Floats) -> Floats:
+def _lifted(positions: Floats) -> Floats:
     """Return the tip above the back of the hand."""
-    away = places.copy()
-    away[:, -1, 1:] += [-0.045, 0.06]
-    return away
+    lifted = positions.copy()
+    lifted[:, -1, 1:] += [-0.045, 0.06]
+    return lifted
 
 
-def _shaken(places: Floats) -> Floats:
-    return places + np.random.default_rng(3).normal(0.0, NOISE, places.shape)
+def _shaken(positions: Floats) -> Floats:
+    return positions + np.random.default_rng(3).normal(0.0, NOISE, positions.shape)
 
 
 SITUATIONS = (
@@ -78,7 +78,7 @@ SITUATIONS = (
 
 
 def drawn() -> str:
-    """One column for each situation and one row for each solver: truth grey, solution coloured, markers as circles."""
+    """Draw a column for each situation and a row for each solver: truth grey, solution coloured, markers as circles."""
     hand = build(adult("right"))
     left, top = 92, 44
     width, height = left + CELL * len(SITUATIONS), top + CELL * len(SOLVERS)
@@ -107,16 +107,16 @@ def _targets(hand: HandModel, situation: Situation) -> tuple[Pose, Targets]:
     frames = situation.frames
     pose = Pose(hand, np.tile(np.eye(4), (frames, 1, 1)), np.tile(angles, (frames, 1)))
     sites = np.array([hand.site_index(joint) for joint in (*PALM, *situation.joints)])
-    places = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, sites]
-    places[:, len(PALM) :] = situation.moved(places[:, len(PALM) :])
-    return pose, Targets(np.arange(frames) / 100, sites, places, np.ones(places.shape[:2]))
+    positions = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, sites]
+    positions[:, len(PALM) :] = situation.moved(positions[:, len(PALM) :])
+    return pose, Targets(np.arange(frames) / 100, sites, positions, np.ones(positions.shape[:2]))
 
 
 def _side(hand: HandModel, pose: Pose) -> Floats:
-    """(F, 4, 2) m of the finger's joints, along the hand and out of its back."""
+    """Return (F, 4, 2) m of the finger's joints, along the hand and out of its back."""
     joints = [hand.joints.index(joint) for joint in FINGER]
-    places: Floats = kinematics.joint_frames(hand, pose)[:, joints][:, :, 1:3, 3]
-    return places
+    positions: Floats = kinematics.joint_frames(hand, pose)[:, joints][:, :, 1:3, 3]
+    return positions
 
 
 def _cell(at: tuple[float, float], truth: Floats, solved: Floats, seen: Floats) -> Iterator[str]:

@@ -14,7 +14,7 @@ INK = "#8a8a8a"
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve: its name for the legend, and its points."""
+    """A curve: its name for the legend, and its points."""
 
     name: str
     x: Sequence[float]
@@ -31,17 +31,17 @@ class Axis:
     high: float
     ticks: Sequence[float]
     names: Sequence[str] = field(default=())
-    """Labels of the ticks; if empty, their numbers."""
+    """Labels of the ticks; if empty, their values."""
 
     def share(self, value: float) -> float:
         """Return a value's position along the axis, 0..1."""
         return (value - self.low) / (self.high - self.low)
 
 
-def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers between two values, at most `most`."""
-    size = 10.0 ** math.floor(math.log10((high - low) / most))
-    step = next(size * factor for factor in (1, 2, 5, 10) if (high - low) / (size * factor) <= most)
+def ticks(low: float, high: float, maximum: int = 6) -> list[float]:
+    """Round numbers between two values, at most `maximum`."""
+    size = 10.0 ** math.floor(math.log10((high - low) / maximum))
+    step = next(size * factor for factor in (1, 2, 5, 10) if (high - low) / (size * factor) <= maximum)
     return [round(k * step, 12) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
@@ -134,9 +134,9 @@ def _legend(names: Sequence[str]) -> list[str]:
 
 def path(points: Sequence[tuple[float, float]], colour: str, wide: float, opacity: float = 1.0) -> str:
     """Return a polyline with round ends."""
-    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    positions = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return (
-        f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{wide:g}" '
+        f'<polyline points="{positions}" fill="none" stroke="{colour}" stroke-width="{wide:g}" '
         f'stroke-opacity="{opacity:g}" stroke-linecap="round" stroke-linejoin="round"/>'
     )
 

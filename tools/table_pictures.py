@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/explanation/table.md: two bends for one distance, and a joint as a circle.
+"""Draws the pictures of docs/explanation/table.md: two flexions for one distance, and a joint as a circle.
 
 python tools/table_pictures.py [--out docs/pictures]
 """
@@ -61,7 +61,7 @@ def circle() -> str:
     ends = before - first, after + second * np.exp(1j * bend)
 
     def pair(*places: complex) -> list[tuple[float, float]]:
-        return [(place.real, place.imag) for place in places]
+        return [(position.real, position.imag) for position in places]
 
     parts = [svg.text(24, 20, "The circular joint: markers run along the back, the bone turns below it", "start")]
     parts.append(
@@ -71,8 +71,8 @@ def circle() -> str:
     parts += [svg.path(pair(ends[0], before), svg.COLOURS[0], 5), svg.path(pair(after, ends[1]), svg.COLOURS[0], 5)]
     parts.append(svg.path(pair(before, after), svg.COLOURS[3], 4))
     parts += [svg.path(pair(before, centre, after), svg.INK, 1.2)]
-    for place in (ends[0], before, after, ends[1], centre):
-        parts.append(f'<circle cx="{place.real:.1f}" cy="{place.imag:.1f}" r="4" fill="{svg.INK}"/>')
+    for position in (ends[0], before, after, ends[1], centre):
+        parts.append(f'<circle cx="{position.real:.1f}" cy="{position.imag:.1f}" r="4" fill="{svg.INK}"/>')
     middle = (before + after) / 2
     parts.append(svg.text(middle.real + 12, middle.imag - 8, "hidden link, 2 r sin(θ/2)", "start"))
     parts.append(svg.text(centre.real - 34, centre.imag - 14, "r"))

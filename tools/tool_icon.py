@@ -33,11 +33,11 @@ def fan(points: Floats) -> Floats:
     return np.stack([np.broadcast_to(points[0], points[2:].shape), points[1:-1], points[2:]], axis=1)
 
 
-def stroke(begin: tuple[float, float], end: tuple[float, float], half: float) -> Floats:
-    """(T, 3, 2) a line with round ends."""
-    first, last = np.array(begin, float), np.array(end, float)
+def stroke(start: tuple[float, float], end: tuple[float, float], half: float) -> Floats:
+    """Return the triangles (T, 3, 2) of a line with round ends."""
+    first, last = np.array(start, float), np.array(end, float)
     angle = np.arctan2(*(last - first)[::-1])
-    halves = [angle - np.pi / 2 + np.linspace(0, np.pi, ROUND) + turn for turn in (0.0, np.pi)]
+    halves = [angle - np.pi / 2 + np.linspace(0, np.pi, ROUND) + rotation for rotation in (0.0, np.pi)]
     rims = [
         centre + half * np.stack([np.cos(a), np.sin(a)], -1) for centre, a in zip((last, first), halves, strict=True)
     ]
@@ -53,7 +53,7 @@ def ring(centre: tuple[float, float], inner: float, outer: float) -> Floats:
 
 
 def triangles() -> tuple[Floats, NDArray[np.uint8]]:
-    """(T, 3, 2) the points and (T, 4) the colours."""
+    """Return the points (T, 3, 2) and the colours (T, 4)."""
     white = np.concatenate([fan(np.array(PALM, float)), *(stroke(*finger) for finger in FINGERS)])
     orange = ring(TIP, *RING)
     colours = np.array([WHITE] * len(white) + [ORANGE] * len(orange), np.uint8)

@@ -1,4 +1,4 @@
-"""A browser without a window: finding Chromium, Chrome or Edge, and running it with a profile of its own."""
+"""A browser without a window: finding Chromium, Chrome or Edge, and running it with its own profile."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ WINDOWS = (
     "Chromium/Application/chrome.exe",
     "Microsoft/Edge/Application/msedge.exe",
 )
-"""Below the folders of programs."""
+"""Paths below the folders of programs."""
 FLAGS = (
     "--headless=new",
     "--no-first-run",
@@ -43,11 +43,11 @@ FLAGS = (
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    # Where there is no graphics card, the processor draws.
+    # Without a graphics card, the processor draws.
     "--enable-unsafe-swiftshader",
 )
 END_S = 5.0
-"""s that a browser gets to end before it is killed."""
+"""s, time for a browser to end before it is killed."""
 
 
 def find_browser(chosen: str = "") -> Path:
@@ -70,7 +70,7 @@ def find_browser(chosen: str = "") -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    if sys.platform != "win32":  # where it would find a program beside the video before an installed one
+    if sys.platform != "win32":  # on Windows it would find a program in the video's folder before an installed one
         yield from (Path(found) for found in map(shutil.which, COMMANDS) if found)
     if sys.platform == "darwin":
         yield from (root / path.lstrip("/") for path in MAC for root in (Path("/"), Path.home()))
@@ -89,7 +89,8 @@ def headless(browser: Path, url: str, flags: Sequence[str] = ()) -> Iterator["su
         command = [str(browser), *FLAGS, *root, *flags, *own]
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         try:
-            # A session of its own: Ctrl-C in the shell reaches Knuckle, which ends the browser with all its processes.
+            # In a separate session, Ctrl-C in the shell reaches only Knuckle, which ends the browser with all its
+            # processes.
             process = subprocess.Popen(command, start_new_session=True, **quiet)  # type: ignore[call-overload]
         except OSError as error:
             raise StreamError(f"{browser}: cannot be started ({error.strerror})") from None
@@ -106,7 +107,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
             process.wait(END_S)
         return
     for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError, PermissionError):  # the latter where all have ended, on macOS
+        with suppress(ProcessLookupError, PermissionError):  # PermissionError if all have ended, on macOS
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
             process.wait(END_S)

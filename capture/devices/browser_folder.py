@@ -35,12 +35,13 @@ class BrowserFolder:
     profile: Path
     """The folder of its profile."""
     start: Path
-    """The page that leads it to the address, which other users can read in no command line."""
+    """The page that redirects the browser to the address, which must not appear in a command line that other users can
+    read."""
 
 
 @contextmanager
 def browser_folder(browser: Path, url: str) -> Iterator[BrowserFolder]:
-    """A folder that only this user can read, for a browser that is to open `url`; it is removed at the end.
+    """Provide a folder that only this user can read, for a browser that will open `url`; it is removed at the end.
 
     Folders that a killed process has left are removed first, with their browsers.
     """
@@ -54,7 +55,7 @@ def browser_folder(browser: Path, url: str) -> Iterator[BrowserFolder]:
 
 
 def _parent_folder(browser: Path) -> Path:
-    """Return the folder in which it is made: a browser that is a snap sees neither /tmp nor hidden folders."""
+    """Return the folder in which it is made. A browser from a snap can access neither /tmp nor hidden folders."""
     if browser.is_relative_to("/snap"):
         common = Path.home() / "snap" / browser.name / "common"
         if common.is_dir():
@@ -64,7 +65,7 @@ def _parent_folder(browser: Path) -> Path:
 
 @contextmanager
 def _used(folder: Path) -> Iterator[None]:
-    """Hold a folder. On Windows a file that is open cannot be removed, which is lock enough."""
+    """Hold a folder. On Windows an open file cannot be removed, so no lock is needed."""
     used = folder / USED
     if sys.platform == "win32":
         with used.open("wb"):
@@ -73,7 +74,7 @@ def _used(folder: Path) -> Iterator[None]:
     new = used.with_suffix(".new")
     with new.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        new.rename(used)  # so that nobody finds it without its lock
+        new.rename(used)  # so that no other process finds it without its lock
         yield
 
 

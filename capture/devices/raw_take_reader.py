@@ -85,7 +85,8 @@ def read(file: BinaryIO, source: str) -> Recording:
 
 
 def _first_context(parser: Parser, packets: Iterable[Packet]) -> tuple[bytes, ...]:
-    """The packets that name the content of all frames: servers answer late, so that frames without names come first."""
+    """Return the packets that name the content of all frames: servers answer late, so that frames without names come
+    first."""
     context: tuple[bytes, ...] = ()
     for packet in takewhile(lambda packet: packet.time < CONTEXT_WAIT_S, packets):
         with suppress(PacketError):
@@ -112,7 +113,7 @@ def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
 
 
 def _rotations(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
-    """(F, M, 4) wxyz, NaN where a frame has no rotation; None if no frame has any."""
+    """Return (F, M, 4) wxyz, NaN where a frame has no rotation; None if no frame has any."""
     if all(frame.rotations is None for frame in frames):
         return None
     missing = {size: np.full((size, 4), np.nan) for size in {len(frame.names) for frame in frames}}
@@ -138,7 +139,7 @@ def _stacked(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) 
 
 
 def _warnings(stats: StreamStats, damaged: int) -> tuple[str, ...]:
-    """Sentences about lost, late and damaged data."""
+    """Return sentences about lost, late and damaged data."""
     counts = {
         f"{stats.malformed} packets were not understood, the last because {stats.problem}": stats.malformed,
         f"{stats.lost} frames were lost between the device and Knuckle": stats.lost,

@@ -12,7 +12,7 @@ from ...errors import StreamError
 from .raw_take import Packet, RawTakeHeader, header_bytes, packet_bytes
 
 WRITE_INTERVAL_S = 0.25
-"""s between writes to the disk: the most that a crash loses."""
+"""s between writes to the disk, the maximum that is lost in a crash."""
 MAX_QUEUED_BYTES = 256 * 2**20
 """Bytes waiting to be written at which a take is ended because the disk is too slow."""
 

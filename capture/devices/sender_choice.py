@@ -23,7 +23,7 @@ class SenderChoice:
         """s on the clock of the arrivals."""
 
     def accepts(self, sender: str, arrival: float) -> bool:
-        """Return whether to read a packet that arrived at `arrival` s; if not, it is counted."""
+        """Return whether to read a packet that arrived at `arrival` s. Other packets are counted."""
         expected = self._chosen or self.followed
         if not expected or sender == expected or (not self._chosen and arrival - self._last_heard > HANDOVER_S):
             return True
@@ -31,7 +31,7 @@ class SenderChoice:
         return False
 
     def heard(self, sender: str, arrival: float) -> bool:
-        """Follow the sender of a packet that was understood; whether another one was followed before."""
+        """Follow the sender of a packet that was understood. Return whether another one was followed before."""
         changed = self.followed not in ("", sender)
         if sender == self.other:
             self.other = ""

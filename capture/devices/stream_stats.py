@@ -85,19 +85,19 @@ class StreamStats:
         return True
 
     def rate(self, now: float) -> float:
-        """Frames per second over the last two seconds; 0 if there were fewer than two."""
+        """Return frames per second over the last two seconds; 0 if there were fewer than two."""
         recent = [arrival for arrival in list(self.arrivals) if now - arrival < 2.0]
         if len(recent) < 2 or recent[-1] <= recent[0]:
             return 0.0
         return (len(recent) - 1) / (recent[-1] - recent[0])
 
     def jitter(self) -> float:
-        """Standard deviation of the time between frames in s."""
+        """Return the standard deviation of the time between frames in s."""
         steps = np.diff(list(self.arrivals))
         return float(steps.std()) if len(steps) > 1 else 0.0
 
     def latency(self) -> tuple[float, float]:
-        """Median and 99th percentile of the latency from arrival to pose in s."""
+        """Return the median and 99th percentile of the latency from arrival to pose in s."""
         latencies = list(self.latencies)
         return (float(np.median(latencies)), float(np.percentile(latencies, 99))) if latencies else (0.0, 0.0)
 

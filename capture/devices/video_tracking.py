@@ -26,13 +26,13 @@ FRAME_S = 120.0
 
 
 def track_video(video: Path, browser: str = "") -> Steps[CameraVideo]:
-    """Find the hands in each frame of a video; browser: its path or command, empty for the one that is found.
+    """Find the hands in each frame of a video; browser: its path or command, empty to search for one.
 
     Raises CaptureError if the video cannot be read or shows no hand, StreamError if there is no browser.
     """
     name = video.name
     page = site(f"/{secrets.token_urlsafe(16)}/", _job(video))
-    # All messages of a video may wait: Blender stands still while it renders or loads.
+    # All messages of a video may wait: Blender does not respond while it renders or loads.
     listener = WebSocketListener(Address(LOCAL, _free_port()), page, MAX_FRAMES + 2)
     program = find_browser(browser)
     yield Progress(0.0, "Starting the browser")
@@ -75,14 +75,14 @@ def _free_port() -> int:
 
 def _alive(packets: Iterator[Incoming | None], process: "Popen[bytes]", program: Path) -> Iterator[Incoming | None]:
     """Pass packets on while the browser runs and sends. Raises StreamError."""
-    last, patience = time.monotonic(), START_S
+    last, timeout = time.monotonic(), START_S
     for incoming in packets:
         if incoming is not None:
-            last, patience = time.monotonic(), FRAME_S
+            last, timeout = time.monotonic(), FRAME_S
         elif process.poll() is not None:
             raise StreamError(f"{program}: ended by itself (status {process.returncode}), expected it to open a page")
-        elif time.monotonic() - last > patience:
-            raise StreamError(f"{program}: nothing received from it for {patience:.0f} s, expected landmarks of hands")
+        elif time.monotonic() - last > timeout:
+            raise StreamError(f"{program}: nothing received from it for {timeout:.0f} s, expected landmarks of hands")
         yield incoming
 
 

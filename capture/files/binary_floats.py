@@ -6,7 +6,10 @@ from ..markers import Floats
 
 
 def float32_values(raw: bytes, order: str = "<") -> Floats:
-    """(N,) the 32-bit floats in `raw`, in byte order '<' or '>'. Damaged ones may be inf or NaN, without a warning."""
+    """Return the 32-bit floats (N,) in `raw`, in byte order '<' or '>'.
+
+    Damaged ones may be inf or NaN, without a warning.
+    """
     with np.errstate(invalid="ignore"):
         values: Floats = np.frombuffer(raw, f"{order}f4").astype(np.float64)
     return values

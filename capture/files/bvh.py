@@ -199,7 +199,8 @@ def _rate(frame_time: float | None) -> float | None:
 
 
 def _motion(joints: list[_Joint], offsets: Floats, values: Floats, rotated: Bools) -> tuple[Floats, Floats]:
-    """Positions (F, J, 3) in the file's unit and rotations (F, J, 4) wxyz in the world, NaN of joints not in `rotated`.
+    """Return positions (F, J, 3) in the file's unit and rotations (F, J, 4) wxyz in the world, NaN of joints not in
+    `rotated`.
 
     T_world_joint = T_world_parent · translation · rotations in channel order.
     """
@@ -228,7 +229,7 @@ def _motion(joints: list[_Joint], offsets: Floats, values: Floats, rotated: Bool
 
 
 def _rest(joints: list[_Joint], offsets: Floats) -> Floats:
-    """Where the joints are in the rest pose, (J, 3) in the file's unit."""
+    """Return the positions (J, 3) of the joints in the rest pose, in the file's unit."""
     rest = np.zeros((len(joints), 3))
     for index, joint in enumerate(joints):
         rest[index] = rest[joint.parent] + offsets[index] if joint.parent >= 0 else 0.0
@@ -262,7 +263,7 @@ def _guess_unit(joints: list[_Joint], offsets: Floats) -> str:
 
 
 def _named_finger_length(joints: list[_Joint], lengths: list[float]) -> float:
-    """Length of the longest chain of joints that are named as fingers; 0 if there is none."""
+    """Return the length of the longest chain of joints that are named as fingers; 0 if there is none."""
     finger_length = [0.0] * len(joints)
     for index, joint in enumerate(joints):
         if any(word in joint.name.lower() for word in _FINGERS):
@@ -271,7 +272,8 @@ def _named_finger_length(joints: list[_Joint], lengths: list[float]) -> float:
 
 
 def _branched_finger_length(joints: list[_Joint], lengths: list[float]) -> float:
-    """Longest finger on a joint from which four or more unbranched chains of two or more bones start; 0 without one."""
+    """Return the longest finger on a joint from which four or more unbranched chains of two or more bones start; 0
+    without one."""
     children = np.bincount([joint.parent for joint in joints if joint.parent >= 0], minlength=len(joints)).tolist()
     chains: list[list[tuple[float, int]]] = [[] for _ in joints]
     best = 0.0

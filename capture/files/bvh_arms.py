@@ -28,7 +28,7 @@ class BvhArm:
 
 
 def joints_of_arms(names: Sequence[str], arms: Sequence[BvhArm]) -> Bools:
-    """Return which joints (J,) have rotations that are of use: those of hands, and of these arms."""
+    """Return (J,) whether a joint's rotation is used: those of hands and of these arms are."""
     used = np.array([joint_in_label(name) is not None or is_bare_thumb(name) for name in names])
     for arm in arms:
         used[[arm.upper, arm.elbow]] = True
@@ -38,11 +38,11 @@ def joints_of_arms(names: Sequence[str], arms: Sequence[BvhArm]) -> Bools:
 def rest_hands_on_forearms(arms: Sequence[BvhArm], rest: Floats, positions: Floats, rotations: Floats) -> None:
     """Give elbows the rotation of a hand at rest on the forearm, see `marker_labels.ELBOW`, in `rotations`.
 
-    No joint is rotated in the rest pose, so that a joint's rotation is that of anything which rests on it. If the arms
-    do not mirror each other in the rest pose, the axes of the elbows show the hand at rest. Unknown are the rotations
-    of upper arms, and then of elbows that hardly bend.
+    No joint is rotated in the rest pose, so a joint's rotation is also that of a hand at rest on it. If the arms do not
+    mirror each other in the rest pose, the axes of the elbows show the hand at rest. The rotations of upper arms are
+    then unknown, and so are those of elbows that hardly bend.
 
-    rest: (J, 3) where the joints are in the rest pose. positions: (F, J, 3). rotations: (F, J, 4) wxyz, changed in
+    rest: (J, 3) positions of the joints in the rest pose. positions: (F, J, 3). rotations: (F, J, 4) wxyz, changed in
     place.
     """
     common = [joint for joint in JOINTS if all(joint in arm.hand for arm in arms)]

@@ -1,4 +1,4 @@
-"""End sites without length: where the fingertips of a BVH file are that ends at the last joint of each finger."""
+"""End sites without length: place the fingertips of a BVH file that ends at the last joint of each finger."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +57,8 @@ def add_tips(names: Sequence[str], parents: Sequence[int], offsets: Floats, end_
 
 
 def _tip_offset(name: str, bone: Floats) -> Floats | None:
-    """Offset (3,) of the tip from a digit's last joint of this name, to which `bone` (3,) leads; None for others."""
+    """Return the offset (3,) of the tip from a digit's last joint of this name, to which `bone` (3,) leads; None for
+    others."""
     named = joint_in_label(name)
     row = _LAST_JOINTS.get(named[1]) if named else None
     if row is None or not bone.any():

@@ -142,7 +142,9 @@ def _layout(size: int, header: _Header, parameters: C3dParameters, source: str) 
 def _frames(
     size: int, header: _Header, parameters: C3dParameters, layout: _Layout, source: str
 ) -> tuple[int, tuple[str, ...]]:
-    """Number of frames: the largest stated anywhere that fits into the file. Adds a warning if the numbers differ.
+    """Return the number of frames: the largest stated anywhere that fits into the file.
+
+    Adds a warning if the numbers differ.
 
     The header's 16 bits and POINT:FRAMES saturate or wrap in long takes, so none of them can be trusted alone.
     """
@@ -175,7 +177,7 @@ def _frames(
 
 
 def _positions(raw: bytes, layout: _Layout, processor: int) -> Floats:
-    """(F, M, 3) in the file's unit, NaN where the residual is negative or the point exactly at the origin."""
+    """Return (F, M, 3) in the file's unit, NaN where the residual is negative or the point exactly at the origin."""
     if layout.size == 4:
         values = float_values(raw, processor)
     else:

@@ -20,7 +20,7 @@ INTEL, DEC, MIPS = 84, 85, 86
 
 
 def float_values(raw: bytes, processor: int) -> Floats:
-    """(N,) the 32-bit floats in `raw`, in the processor's format. Damaged ones may be inf or NaN."""
+    """Return the 32-bit floats (N,) in `raw`, in the processor's format. Damaged ones may be inf or NaN."""
     if processor != DEC:
         return float32_values(raw, ">" if processor == MIPS else "<")
     # A VAX F float is an IEEE float with its 16-bit halves swapped and an exponent greater by two.
@@ -77,7 +77,8 @@ class C3dParameters:
         return numbers[0] if numbers and np.isfinite(numbers[0]) else None
 
     def integer(self, group: str, name: str) -> int | None:
-        """A count: a float, a 16-bit integer, or two that are the low and high words of a 32-bit one; None without."""
+        """Return a count: a float, a 16-bit integer, or two that are the low and high words of a 32-bit one; None
+        without."""
         numbers = self.values[group, name].numbers() if (group, name) in self.values else []
         if not numbers or not np.isfinite(numbers[:2]).all() or abs(numbers[0]) > 2**53:
             return None
@@ -126,7 +127,7 @@ def read_parameters(data: bytes, block: int, source: str) -> tuple[C3dParameters
 
 
 def _section_end(data: bytes, start: int, processor: int) -> int:
-    """Byte offset where the section ends: after its stated blocks, or at the first point if that is sooner."""
+    """Return byte offset where the section ends: after its stated blocks, or at the first point if that is sooner."""
     ends = [len(data)]
     if data[start + 2]:
         ends.append(start + data[start + 2] * BLOCK)
@@ -172,7 +173,7 @@ class _RecordReader:
 
 
 def _next_record_offset(section: bytes, position: int, processor: int) -> int | None:
-    """Bytes from `position` to the next record, 0 after the last; None if that is outside the section.
+    """Return bytes from `position` to the next record, 0 after the last; None if that is outside the section.
 
     AMASS wrote the offset of its last record in Intel order whatever the file's order (sample_02, sgi), so the other
     order is tried, too.

@@ -41,7 +41,8 @@ def load(data: bytes, source: str) -> Json:
 
 
 def _depth(data: bytes) -> int:
-    """Upper bound of the nesting of brackets, found without recursion; brackets inside strings are counted, too."""
+    """Return the upper bound of the nesting of brackets, found without recursion; brackets inside strings are counted,
+    too."""
     codes = np.frombuffer(data, np.uint8)
     brackets = np.flatnonzero((codes == 91) | (codes == 93) | (codes == 123) | (codes == 125))
     if not len(brackets):
@@ -106,7 +107,8 @@ def rate_of(document: Json) -> float | None:
 
 
 def times_of(frames: list[Json], rate: float | None) -> Floats | None:
-    """(F,) in s since the first frame that has a time; by frame number and `rate` if none has one; None without either.
+    """Return (F,) in s since the first frame that has a time; by frame number and `rate` if none has one; None without
+    either.
 
     Times may be in s, ms, us or ns from any origin; if the key does not name the unit, the step between frames decides.
     """
@@ -134,7 +136,8 @@ def time_of(frame: Json) -> float | None:
 
 
 def _time_and_unit(frame: Json) -> tuple[float, float | None] | None:
-    """The time of a frame and its unit in seconds, None if the key does not name it; None if the frame has no time."""
+    """Return the time of a frame and its unit in seconds, None if the key does not name it; None if the frame has no
+    time."""
     if not isinstance(frame, dict):
         return None
     for key, value in frame.items():
@@ -148,7 +151,7 @@ def _time_and_unit(frame: Json) -> tuple[float, float | None] | None:
 
 
 def _times_by_number(frames: list[Json], rate: float | None) -> Floats | None:
-    """(F,) in s by the frames' numbers, so that omitted frames leave a gap in time."""
+    """Return (F,) in s by the frames' numbers, so that omitted frames leave a gap in time."""
     if not rate or rate <= 0:
         return None
     numbers = [
@@ -165,7 +168,8 @@ def _times_by_number(frames: list[Json], rate: float | None) -> Floats | None:
 
 
 def points_from(value: Json, counts: tuple[int, ...]) -> Floats | None:
-    """(N, 3) from a list of N points or a flat list of N*3, N*7 or N*16 numbers, N one of `counts`; else None."""
+    """Return (N, 3) from a list of N points or a flat list of N*3, N*7 or N*16 numbers, N one of `counts`; else
+    None."""
     if not isinstance(value, list):
         return None
     if value and isinstance(value[0], float):

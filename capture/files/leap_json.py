@@ -24,7 +24,7 @@ _DIGITS = tuple(DIGIT_JOINTS[digit] for digit in DIGITS)
 
 
 def matches(document: Json) -> bool:
-    """True for objects with `pointables` and for packed recordings that list them."""
+    """Return true for objects with `pointables` and for packed recordings that list them."""
     return (
         any("pointables" in _frame(frame, None) for frame in frames_of(document)[:50])
         or _template(document) is not None
@@ -106,7 +106,7 @@ def hands_in(frame: dict[str, Json]) -> list[HandSample]:
 
 
 def _joints(hand: dict[str, Json], fingers: list[dict[str, Json]]) -> Floats:
-    """(26, 3) in mm in the order of LEAP_JOINTS, NaN where a joint is missing."""
+    """Return (26, 3) in mm in the order of LEAP_JOINTS, NaN where a joint is missing."""
     joints = np.full((len(LEAP_JOINTS), 3), np.nan)
     for name in ("wrist", "elbow"):
         joints[_INDEX[name]] = point_from(hand.get(name)) or np.nan

@@ -105,7 +105,7 @@ def _expect_known_version(document: dict[str, Json], source: str) -> None:
 
 
 def unmirrored(hands: list[HandSample]) -> list[HandSample]:
-    """Hands of an ordinary picture, whose sides were named as if it were a mirror's."""
+    """Return the hands of an unmirrored picture, whose sides were named as if it were mirrored."""
     opposite = {"left": "right", "right": "left"}
     return [replace(hand, claim=opposite.get(hand.claim, hand.claim)) for hand in hands]
 
@@ -203,7 +203,7 @@ def _claims(value: Json, count: int) -> list[str]:
 
 
 def _has_only_image_landmarks(frame: Json) -> bool:
-    """True for MediaPipe's own results that were saved without their world landmarks."""
+    """Return true for MediaPipe's own results that were saved without their world landmarks."""
     if not isinstance(frame, dict) or _first_value(frame, _WORLD_KEYS):
         return False
     return bool(_hands_from(_first_value(frame, _IMAGE_KEYS[1:])))
@@ -224,7 +224,8 @@ def _are_image_landmarks(frames: list[list[HandSample]]) -> bool:
 
 
 def _sample(claim: str, points: Floats, image: Floats | None) -> HandSample:
-    """A hand, located by its image landmarks if there are any, else by its shape: world landmarks have no position."""
+    """Return a hand, located by its image landmarks if there are any, else by its shape: world landmarks have no
+    position."""
     if image is not None and (np.abs(image[:, :2]) < 1e9).all():
         size = float(np.abs(image[0, :2] - image[9, :2]).max())
         return HandSample(claim, points, image[:, :2].sum(axis=0) / len(image), size, picture=image)

@@ -79,7 +79,8 @@ def read(data: bytes, source: str) -> Recording:
 
 
 def _trajectories(lines: list[str]) -> tuple[list[str], int]:
-    """The lines up to the end of Vicon's section Trajectories and the index at which it starts; else all, and 0."""
+    """Return the lines up to the end of Vicon's section Trajectories and the index at which it starts; else all,
+    and 0."""
     titles = [index for index, line in enumerate(lines) if line.strip("\"' ,;\t\0").lower() in VICON_SECTIONS]
     start = next((i for i in titles if lines[i].strip("\"' ,;\t\0").lower() == VICON_SECTIONS[0]), None)
     if start is None:
@@ -126,14 +127,15 @@ def _decimal_points(lines: list[str], head: TableHead) -> list[str]:
 
 
 def _without_zeros(positions: Floats) -> Floats:
-    """Positions (F, M, 3) in which a marker that is at 0 0 0 in some frames, but not in all, is not seen there."""
+    """Return positions (F, M, 3) in which a marker that is at 0 0 0 in some frames, but not in all, is not seen
+    there."""
     at_zero = (positions == 0).all(axis=-1)
     lost = at_zero & ~at_zero.all(axis=0)
     return np.where(lost[..., None], np.nan, positions)
 
 
 def _largest_hand(labels: tuple[str, ...]) -> list[int]:
-    """Columns of the markers of the hand with the most labels that are known; empty without one."""
+    """Return columns of the markers of the hand with the most labels that are known; empty without one."""
     try:
         spots = max(suggest(labels).groups.values(), key=len)
     except MarkerMapError:
@@ -151,8 +153,8 @@ def _times(head: TableHead, numbers: Floats) -> tuple[Floats | None, tuple[str, 
     steps = np.diff(times[np.isfinite(times)])
     step = float(np.median(steps)) if len(steps) else 0.0
     # Captures have 5 to 500 frames a second; coarser steps are those of a finer unit.
-    for unit, seconds, least in _FINER_UNITS:
-        if least <= step < MAX_STEP:
+    for unit, seconds, minimum in _FINER_UNITS:
+        if minimum <= step < MAX_STEP:
             note = f"no unit of time in the file: taken as {unit}, since frames are {step:g} apart"
             return times * seconds, (*_repeated(times), note)
     return times, _repeated(times)
@@ -171,7 +173,8 @@ def _repeated(times: Floats) -> tuple[str, ...]:
 
 
 def _columns_note(head: TableHead) -> tuple[str, ...]:
-    """A note about the columns that were read, unless the head is `time,name.x,name.y,...`, which needs no words."""
+    """Return a note about the columns that were read, unless the head is `time,name.x,name.y,...`, which needs no
+    words."""
     plain = head.time_column == 0 and head.axes_row is not None and not head.left_out
     if plain and all(title.lower().endswith((".x", ".y", ".z")) for title in head.titles[1:]):
         return ()

@@ -152,7 +152,7 @@ def _label_and_axis(found: re.Match[str] | None) -> tuple[str, str] | None:
 
 
 def _positions(row: Sequence[str]) -> dict[int, tuple[str, str]]:
-    """Column -> label and axis, of the titles of a row that name a position."""
+    """Return the column -> label and axis, of the titles of a row that name a position."""
     plain = {column: position for column, title in enumerate(row) if (position := _position(title))}
     short = {column: _UNIT_AT_END.sub("", title) for column, title in enumerate(row) if len(title) <= MAX_TITLE}
     glued = {
@@ -237,8 +237,8 @@ def _markers(titles: list[str], names: list[str]) -> tuple[dict[str, dict[str, i
 
 def _names_above(rows: dict[int, list[str]], above: list[int], axes_row: int) -> list[str]:
     """Return the row of labels above the axes: one for three columns, at least; empty if there is none."""
-    least = max(len(_positions(rows[axes_row])) // 3, 1)
-    return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= least), [])
+    minimum = max(len(_positions(rows[axes_row])) // 3, 1)
+    return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= minimum), [])
 
 
 def _unused(name: str, markers: dict[str, dict[str, int]]) -> str:

@@ -34,7 +34,8 @@ MAX_LINE_LENGTH = 1 << 24
 
 
 def text_lines(data: bytes, source: str) -> list[str]:
-    """The lines of a text file in UTF-16 (with a byte order mark), UTF-8 or else Latin-1, ended by CR, LF or CRLF.
+    """Return the lines of a text file in UTF-16 (with a byte order mark), UTF-8 or else Latin-1, ended by CR, LF or
+    CRLF.
 
     Zeros at the end, as file systems leave them after a power failure, are left out. Raises CaptureError if there are
     too many lines, or one is too long.
@@ -58,7 +59,7 @@ def text_lines(data: bytes, source: str) -> list[str]:
 
 
 def is_blank(line: str) -> bool:
-    """True for a line of nothing but separators."""
+    """Return true for a line of nothing but separators."""
     return not line.strip("\t ,;\0")
 
 
@@ -172,7 +173,8 @@ def parse_number(text: str) -> float | None:
 
 
 def count_warnings(counts: dict[str, tuple[float | None, int]]) -> tuple[str, ...]:
-    """A warning for each count on which header and data disagree; `counts`: thing -> (count in header, in data)."""
+    """Return a warning for each count on which header and data disagree; `counts`: thing -> (count in header, in
+    data)."""
     return tuple(
         f"the header says {stated:g} {thing}, the data holds {found}"
         for thing, (stated, found) in counts.items()

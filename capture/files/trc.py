@@ -217,7 +217,7 @@ def _labels(line: str) -> list[str]:
 
 
 def _first_row(lines: list[str], start: int) -> int:
-    """Index of the first line from `start` on that starts with a number."""
+    """Return the index of the first line from `start` on that starts with a number."""
     for index in range(start, len(lines)):
         cells = lines[index].split()
         if cells and parse_number(cells[0]) is not None:

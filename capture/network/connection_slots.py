@@ -55,8 +55,8 @@ class ConnectionSlots(Generic[ClientT]):
         if now - self._taken[oldest_first[0]].last_used > IDLE_S:
             return oldest_first[0]
         counts = Counter(slot.sender for slot in self._taken.values())
-        crowded, most = counts.most_common(1)[0]
-        if most < counts[sender] + 2:
+        crowded, connections = counts.most_common(1)[0]
+        if connections < counts[sender] + 2:
             return None
         return next(client for client in oldest_first if self._taken[client].sender == crowded)
 

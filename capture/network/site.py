@@ -56,19 +56,19 @@ class ServedSite:
 
     def _content(self, file: SiteFile, byte_range: str) -> Answer:
         size = len(file.content) if isinstance(file.content, bytes) else file.content.stat().st_size
-        wanted = _RANGE.fullmatch(byte_range)
-        first, last = (int(wanted[1]), min(int(wanted[2]), size - 1)) if wanted else (0, size - 1)
+        requested = _RANGE.fullmatch(byte_range)
+        first, last = (int(requested[1]), min(int(requested[2]), size - 1)) if requested else (0, size - 1)
         headers = self._headers(file.kind)
-        if first > last and wanted:
+        if first > last and requested:
             return Answer(416, "Range Not Satisfiable", b"", headers | {"Content-Range": f"bytes */{size}"})
         if last - first + 1 > MAX_ANSWER_SIZE:
-            if not wanted:
+            if not requested:
                 return _plain(
                     413, "Content Too Large", f"{size} bytes, expected a Range of {MAX_ANSWER_SIZE} at most\n"
                 )
             last = first + MAX_ANSWER_SIZE - 1
         body = _read(file.content, first, last + 1)
-        if not wanted:
+        if not requested:
             return Answer(200, "OK", body, headers)
         return Answer(206, "Partial Content", body, headers | {"Content-Range": f"bytes {first}-{last}/{size}"})
 

@@ -42,7 +42,7 @@ class Incoming:
     hang_up: Callable[[], None] = _do_nothing
     """Closes the connection that delivered the packet, if Knuckle accepted it."""
     keep: Callable[[], None] = _do_nothing
-    """Notes that the packet was of use, which keeps its connection among those that Knuckle accepts."""
+    """Marks the packet as useful, so that its connection remains among those that Knuckle accepts."""
     answer: Callable[[str], None] = _ignore_answer
     """Sends text to the page that sent the packet."""
 
@@ -87,7 +87,7 @@ class Transport(Protocol):
         ...
 
     def status(self) -> str:
-        """Its state, for the user: 'listening on UDP 127.0.0.1:39539'."""
+        """Return the transport's state, for the user: 'listening on UDP 127.0.0.1:39539'."""
         ...
 
 
@@ -174,7 +174,7 @@ def socket_error(where: str, error: Exception) -> str:
     return f"{where} cannot be used ({getattr(error, 'strerror', None) or error})"
 
 
-_NOT_LOCAL = f"is not an address of this machine: choose {LOCAL}, 0.0.0.0, or one that it has"
+_NOT_LOCAL = f"is not an address of this machine: choose {LOCAL}, 0.0.0.0, or one of its addresses"
 _UNKNOWN_NAME = "is not a known host name: enter the IP address, such as 192.168.1.20"
 _NO_ANSWER = "does not answer: is the address right, and does a firewall let it through?"
 _SOCKET_ERRORS: dict[int | None, str] = {

@@ -168,9 +168,9 @@ class WebSocketListener:
                 "Host Names (knuckle listen --page-name) if it is that of your tunnel\n",
             )
         if "Upgrade" not in request.headers:
-            given = self.site.answer(request.path, request.headers.get("Range", ""))
-            length = {"Content-Length": str(len(given.body)), "Connection": "close"}
-            return Response(given.status, given.phrase, Headers(given.headers | length), given.body)
+            response = self.site.answer(request.path, request.headers.get("Range", ""))
+            length = {"Content-Length": str(len(response.body)), "Connection": "close"}
+            return Response(response.status, response.phrase, Headers(response.headers | length), response.body)
         origin = request.headers.get("Origin")
         if request.path != self.site.folder or (origin and urlsplit(origin).netloc != host):
             return connection.respond(403, "Only the page that is served here may connect\n")

@@ -3,14 +3,14 @@
     {"kind": "live", "time_s": 1.25, "width": 1280, "height": 720, "hands": [{"handedness": "Left", "score": 0.98,
      "landmarks": [[x, y, z] * 21], "world_landmarks": [[x, y, z] * 21]}]}
     {"kind": "note", "text": what is wrong with camera or picture, in a sentence; empty if nothing is}
-    {"kind": "start"}, when a person starts the camera, and when Knuckle is back while it is on
+    {"kind": "start"}, when a person starts the camera, and when the page reconnects to Knuckle with the camera on
     {"kind": "leave"}, when the page is closed or reloaded
 
-and those of a video, see camera_video.py. Hands of a video move the rig, too, while it is processed.
+and the messages of a video, see camera_video.py. While a video is processed, its hands move the rig, too.
 
 Each message has the name of its page, "page": "k3x9", since several browsers may send in parallel. The page that was
-started last is followed, with its camera or its video; another that sends gets {"kind": "unfollowed"}. A note alone
-has no page followed: it may be of a page that waits beside the one whose camera is on.
+started last is followed, with its camera or its video; any other that sends gets {"kind": "unfollowed"}. A note does
+not make its page the followed one, since it may come from an idle page beside the one whose camera is on.
 """
 
 import json
@@ -39,7 +39,7 @@ MAX_VIDEOS = 4
 
 
 class CameraParser(Parser):
-    """Yields a frame for each live message, and for each frame of a video, also where no hand is found.
+    """Yields a frame for each live message and for each frame of a video, even if no hand is found in it.
 
     A frame has the world landmarks as points, and the landmarks in the picture.
     """
@@ -93,7 +93,7 @@ class CameraParser(Parser):
         elif kind == "leave":
             self._page, self._video, self._note = None, CameraVideoAssembly(), ""
         elif kind != "start":
-            raise PacketError("JSON without a kind, expected what Knuckle's camera page sends")
+            raise PacketError("JSON without a known kind, expected a message of Knuckle's camera page")
         return []
 
     def _frame(self, message: Json, size: PictureSize) -> list[Frame]:
@@ -117,10 +117,10 @@ class CameraParser(Parser):
 
 
 def _page_of(message: dict[str, Json]) -> str:
-    """Return the name of the page that sent a message; empty of one without. Raises PacketError."""
+    """Return the name of the page that sent a message; empty if it has none. Raises PacketError."""
     page = message.get("page", "")
     if not isinstance(page, str) or len(page) > MAX_PAGE_LENGTH:
-        raise PacketError(f"a page whose name is not text of {MAX_PAGE_LENGTH} letters at most")
+        raise PacketError(f"the name of a page is not a text of at most {MAX_PAGE_LENGTH} characters")
     return page
 
 
@@ -133,10 +133,10 @@ class CameraSender(WebSocketClientSender):
         for side, joints in outgoing.hands.items():
             points = joints[JOINT_INDICES, :3, 3] @ CAMERA
             picture = (points - points[:1]) * [1.0, 16 / 9, 1.0] + [0.3 if side == "left" else 0.7, 0.7, 0.0]
-            word = "Right" if side == "left" else "Left"
+            handedness = "Right" if side == "left" else "Left"
             hands.append(
                 {
-                    "handedness": word,
+                    "handedness": handedness,
                     "score": 0.99,
                     "landmarks": picture.tolist(),
                     "world_landmarks": points.tolist(),

@@ -1,4 +1,4 @@
-"""Landmarks of a video: the messages in which the camera page sends them, and the file that is written from these.
+"""Landmarks of a video: the messages of the camera page, and the file that is written from them.
 
     {"kind": "video", "source": "wave.mp4", "width": 1280, "height": 720, "rate": 29.97 or null, "frames": 48}
     {"kind": "frame", "time_s": 0.0333, "hands": [...]}, 48 times

@@ -11,13 +11,14 @@ Floats = NDArray[np.float64]
 
 
 def unity_points(points: Floats) -> Floats:
-    """(..., 3) from Unity's axes, left-handed, Y up: (x, y, z) becomes (−x, −z, y)."""
+    """Return (..., 3) from Unity's axes, left-handed, Y up: (x, y, z) becomes (−x, −z, y)."""
     result: Floats = np.stack([-points[..., 0], -points[..., 2], points[..., 1]], axis=-1)
     return result
 
 
 def unity_rotations(xyzw: Floats) -> Floats:
-    """(..., 4) wxyz from Unity's xyzw: the vector part is mapped as points are, and negated for the reflection."""
+    """Return (..., 4) wxyz from Unity's xyzw: the vector part is mapped as points are, and negated for the
+    reflection."""
     x, y, z, w = np.moveaxis(xyzw, -1, 0)
     result: Floats = np.stack([w, x, z, -y], axis=-1)
     return result
@@ -30,20 +31,20 @@ def to_unity_points(points: Floats) -> Floats:
 
 
 def to_unity_rotations(wxyz: Floats) -> Floats:
-    """(..., 4) xyzw, inverse of unity_rotations."""
+    """Return (..., 4) xyzw, inverse of unity_rotations."""
     w, x, y, z = np.moveaxis(wxyz, -1, 0)
     result: Floats = np.stack([x, -z, y, w], axis=-1)
     return result
 
 
 def y_up_points(points: Floats) -> Floats:
-    """(..., 3) from right-handed axes, Y up: (x, y, z) becomes (x, −z, y)."""
+    """Return (..., 3) from right-handed axes, Y up: (x, y, z) becomes (x, −z, y)."""
     result: Floats = np.stack([points[..., 0], -points[..., 2], points[..., 1]], axis=-1)
     return result
 
 
 def y_up_rotations(xyzw: Floats) -> Floats:
-    """(..., 4) wxyz from xyzw in right-handed axes, Y up."""
+    """Return (..., 4) wxyz from xyzw in right-handed axes, Y up."""
     x, y, z, w = np.moveaxis(xyzw, -1, 0)
     result: Floats = np.stack([w, x, -z, y], axis=-1)
     return result
@@ -56,7 +57,7 @@ def to_y_up_points(points: Floats) -> Floats:
 
 
 def to_y_up_rotations(wxyz: Floats) -> Floats:
-    """(..., 4) xyzw, inverse of y_up_rotations."""
+    """Return (..., 4) xyzw, inverse of y_up_rotations."""
     w, x, y, z = np.moveaxis(wxyz, -1, 0)
     result: Floats = np.stack([x, z, -y, w], axis=-1)
     return result

@@ -30,7 +30,7 @@ def known_positions(points: Floats, what: str) -> Floats:
 
 
 def unit_quaternions(values: ArrayLike, what: str) -> Floats:
-    """Unit quaternions (N, 4) from 4 N numbers, in their order. Raises PacketError if a length is far from 1."""
+    """Return unit quaternions (N, 4) from 4 N numbers, in their order. Raises PacketError if a length is far from 1."""
     result = np.array(values, np.float64).reshape(-1, 4)
     length = np.sqrt(np.einsum("nk,nk->n", result, result))
     if not ((length > 0.5) & (length < 2.0)).all():

@@ -7,7 +7,7 @@ import numpy as np
 from ..hand_tracks import HandSample
 
 MAX_STEP = 0.5
-"""Farthest that a hand may move between two packets and count as the same, as a multiple of its size."""
+"""Maximum distance that a hand may move between two packets and count as the same, as a multiple of its size."""
 FORGET_AFTER = 30
 """Packets without a hand after which it is forgotten."""
 
@@ -43,7 +43,7 @@ class HandTracker:
 
 
 def _distance(tracked: HandSample, hand: HandSample) -> float:
-    """Distance of two samples in sizes of a hand, plus 0.1 if their claims differ; -1 if their ids agree."""
+    """Return the distance of two samples in sizes of a hand, plus 0.1 if their claims differ; -1 if their ids agree."""
     if hand.hand_id and hand.hand_id == tracked.hand_id:
         return -1.0
     if tracked.position.shape != hand.position.shape:

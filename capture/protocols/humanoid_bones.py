@@ -21,7 +21,8 @@ PHALANGES = ("Proximal", "Intermediate", "Distal")
 
 
 def _hand_bones(side: Side) -> dict[str, str]:
-    """The 16 bones of a hand, parents first -> the joint at which each starts: 'LeftThumbProximal' at the CMC."""
+    """Return the 16 bones of a hand, parents first -> the joint at which each starts: 'LeftThumbProximal' at the
+    CMC."""
     name = side.capitalize()
     bones = {f"{name}Hand": "wrist"}
     for digit, joints in zip(DIGIT_BONES, CHAIN_JOINTS.values(), strict=True):
@@ -30,7 +31,7 @@ def _hand_bones(side: Side) -> dict[str, str]:
 
 
 def _parent_bones() -> dict[str, str]:
-    """Bone -> its parent, parents first."""
+    """Return bone -> its parent, parents first."""
     parents = dict(zip(TRUNK, (ROOT, *TRUNK), strict=False))
     for name in (side.capitalize() for side in SIDES):
         arm = [f"{name}{part}" for part in ARM]
@@ -48,7 +49,7 @@ PARENTS = _parent_bones()
 
 
 def world_transforms(local: Mapping[str, Transform]) -> dict[str, Transform]:
-    """World transforms of all bones from their local ones.
+    """Return the world transforms of all bones from their local ones.
 
     A missing bone has the transform of its parent, so that its children are attached to that: hands that come without a
     body are attached to the root.

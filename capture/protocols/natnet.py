@@ -171,7 +171,8 @@ class NatnetParser(Parser):
         return (tuple(names), np.concatenate(positions), np.concatenate(rotations)), tuple(forearms)
 
     def _markers(self, sets: dict[str, Floats]) -> _Points:
-        """Names (M,) and positions (M, 3) of the markers of all marker sets; those at the origin are not tracked."""
+        """Return names (M,) and positions (M, 3) of the markers of all marker sets; those at the origin are not
+        tracked."""
         names: list[str] = []
         positions = []
         for name, points in sets.items():
@@ -233,7 +234,7 @@ def _section(reader: PacketReader, version: Version, item_size: int) -> range:
 
 
 def _time_and_timecode(content: bytes, version: Version) -> tuple[float | None, str]:
-    """Time in s and timecode from the last bytes of a frame; what precedes them depends on the version."""
+    """Return the time in s and timecode from the last bytes of a frame; what precedes them depends on the version."""
     size = END_SIZE_4 if version >= (4, 0) else END_SIZE_3
     if len(content) < size:
         raise PacketError(f"a frame of {len(content)} bytes, its end alone has {size}")
@@ -276,7 +277,7 @@ def _descriptions(reader: PacketReader, version: Version) -> _Descriptions:
 
 
 def _bone(reader: PacketReader, version: Version) -> tuple[int, str]:
-    """Id and name from the description of a rigid body or bone."""
+    """Return the id and name from the description of a rigid body or bone."""
     name, bone = reader.string(), reader.integer("i")
     reader.take(4 + 12 + (16 if version >= (4, 2) else 0))
     markers = reader.count(16)

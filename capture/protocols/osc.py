@@ -39,7 +39,7 @@ class OscMessage:
     """Numbers and strings, up to the first of another type."""
 
 
-def decode(packet: bytes, wanted: Container[bytes]) -> list[OscMessage]:
+def decode(packet: bytes, addresses: Container[bytes]) -> list[OscMessage]:
     """Return the messages of a datagram to the wanted addresses, in order. Raises PacketError if it is not OSC."""
     messages: list[OscMessage] = []
     pending = [(0, len(packet), 0)]
@@ -51,7 +51,7 @@ def decode(packet: bytes, wanted: Container[bytes]) -> list[OscMessage]:
         address, arguments_start = _read_string(packet, start, end)
         if not address.startswith(b"/"):
             raise PacketError(f"byte {start} begins {address[:12]!r}, expected an OSC message or bundle")
-        if address in wanted:
+        if address in addresses:
             messages.append(OscMessage(address, _decode_arguments(packet, arguments_start, end)))
     return messages
 

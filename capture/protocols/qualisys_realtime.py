@@ -155,7 +155,8 @@ class QualisysParser(Parser):
         return [Frame(names, positions, rotations, time, new_number, timecode)]
 
     def _points(self, components: dict[int, PacketReader]) -> tuple[tuple[str, ...], Floats, Floats | None] | None:
-        """Names, positions and rotations of hands, else of labelled or of unlabelled markers; None without any."""
+        """Return the names, positions and rotations of hands, else of labelled or of unlabelled markers; None without
+        any."""
         if SKELETONS in components and self._hands:
             return self._hand_names, *self._joints(components[SKELETONS])
         for kind in MARKERS:
@@ -182,7 +183,7 @@ class QualisysParser(Parser):
         return np.concatenate(all_positions), np.concatenate(all_rotations)
 
     def _markers(self, reader: PacketReader, kind: int) -> Floats:
-        """(M, 3) in m, NaN where not seen. Raises PacketError if there are not as many markers as labels."""
+        """Return (M, 3) in m, NaN where not seen. Raises PacketError if there are not as many markers as labels."""
         width = 3 if kind == MARKERS[0] else 4
         count = reader.count(4 * width)
         if count != len(self._labels):
@@ -204,13 +205,14 @@ class QualisysParser(Parser):
         return names, self._in_metres(markers["position"].astype(np.float64)), None
 
     def _in_metres(self, mm: Floats) -> Floats:
-        """(N, 3) in m, Z up, NaN where a marker is not seen or implausibly far away."""
+        """Return (N, 3) in m, Z up, NaN where a marker is not seen or implausibly far away."""
         near = np.all(np.abs(mm) * M_PER_MM < MAX_COORDINATE_M, axis=1)
         return M_PER_MM * np.where(near[:, None], mm, np.nan) @ self._axes.T
 
 
 def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_HandColumns]:
-    """The hands with fingers of the skeleton with the given index and segments; prefix: of the segments' names."""
+    """Yield the hands with fingers of the skeleton with the given index and segments; prefix: of the segments'
+    names."""
     for side in SIDES:
         columns: dict[int, int] = {}
         tips = []

@@ -78,7 +78,7 @@ class RokokoParser(Parser):
 
 
 def _decode(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
-    """Time in s and the actors. Raises PacketError."""
+    """Return the time in s and the actors. Raises PacketError."""
     try:
         # Integers are parsed as floats because they may have any number of digits.
         document = json.loads(text, parse_int=float)
@@ -186,7 +186,7 @@ class RokokoSender(UdpSender):
 
 
 def _encode_bones(side: Side, bones: tuple[str, ...], frames: Floats) -> dict[str, object]:
-    """JSON-ready bones (B,) of a side from the frames (B, 4, 4) of the joints at which they start."""
+    """Return JSON-ready bones (B,) of a side from the frames (B, 4, 4) of the joints at which they start."""
     positions = to_unity_points(frames[:, :3, 3])
     rotations = to_unity_rotations(rot.multiply(rot.from_matrix(frames[:, :3, :3]), rot.conjugate(BONE_FROM_JOINT)))
     return {

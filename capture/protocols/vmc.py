@@ -5,8 +5,8 @@
     /VMC/Ext/T          sender's clock in s, 32 bits
 
 A frame is some forty bones, in bundles or separate packets, in any order; no message marks its end. Unity's axes and
-bone names: only the thumb has a metacarpal, there are no tips, and two avatars cannot be told apart. Some senders send
-only rotations; their bones get the lengths of an adult's.
+bone names: only the thumb has a metacarpal, there are no tips, and two avatars cannot be distinguished. Some senders
+send only rotations; their bones get the lengths of an adult's.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -102,7 +102,8 @@ class VmcParser(Parser):
         yield with_forearms(Frame(hand_joint_names(*sides), positions, rotations, time), forearms)
 
     def _hand(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> tuple[Floats, Floats]:
-        """Positions (25, 3) in m and rotations (25, 4) wxyz of a hand's joints, NaN where its bones are missing."""
+        """Return positions (25, 3) in m and rotations (25, 4) wxyz of a hand's joints, NaN where its bones are
+        missing."""
         positions, rotations = unseen_hand()
         bones = list(HAND_BONES[side])
         # If a sender sends only fingers, the wrist has the transform of their parent.
@@ -117,7 +118,7 @@ class VmcParser(Parser):
         return positions, rotations
 
     def _forearm(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> SentForearm | None:
-        """Return the forearm of a hand in the frame, None if it is not sent or its bone has axes of its own."""
+        """Return the forearm of a hand in the frame, None if it is not sent or its bone has other axes."""
         upper, fore, hand = (f"{side.capitalize()}{part}" for part in ARM[-3:])
         if fore not in local or hand not in local:
             return None
@@ -157,7 +158,7 @@ def _first_key(cycle: Mapping[str, bool]) -> str:
 
 
 def _lifetime(bone: str) -> int:
-    """Frames for which a bone keeps its last transform."""
+    """Return the number of frames for which a bone keeps its last transform."""
     return HAND_LIFETIME if any(bone in hand for hand in HAND_BONES.values()) else BODY_LIFETIME
 
 
@@ -232,5 +233,5 @@ def _resting_bone(side: Side, wrist: Floats) -> Floats:
 
 
 def _numbers_of(frame: Floats) -> list[float]:
-    """Position and rotation xyzw of a frame (4, 4) as they are sent."""
+    """Return the position and rotation xyzw of a frame (4, 4) as they are sent."""
     return [*to_unity_points(frame[:3, 3]), *to_unity_rotations(rot.from_matrix(frame[:3, :3]))]

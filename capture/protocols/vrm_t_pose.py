@@ -70,7 +70,7 @@ ADULT_OFFSETS = _adult_offsets()
 
 
 def bone_from_joint(side: Side, offsets: Floats) -> Floats:
-    """(16, 4) wxyz rotations from HandModel's joint frames to the bones'; NaN where they cannot be determined.
+    """Return (16, 4) wxyz rotations from HandModel's joint frames to the bones'; NaN where they cannot be determined.
 
     offsets: (16, 3) positions of the bones in their parents in m. Frames of bones that are aligned with the world in
     the T-pose follow from their directions. In avatars with other axes only the wrist's frame can be determined, from
@@ -94,7 +94,7 @@ def bone_from_joint(side: Side, offsets: Floats) -> Floats:
 
 
 def resting_wrist(side: Side, offsets: Floats, hand: Vector) -> Floats | None:
-    """(4,) wxyz rotation from the wrist's joint frame of a hand at rest on the forearm to the forearm's bone.
+    """Return (4,) wxyz rotation from the wrist's joint frame of a hand at rest on the forearm to the forearm's bone.
 
     offsets: see bone_from_joint. hand: the hand's position in the forearm's bone in m. None in avatars whose bones are
     not aligned with the world in the T-pose: they do not determine how a hand rests.
@@ -119,7 +119,7 @@ def _is_world_aligned(side: Side, offsets: Floats) -> bool:
 
 
 def _wrist_from_knuckles(side: Side, offsets: Floats) -> Floats:
-    """(4,) wxyz of the wrist's frame from the knuckles, NaN if they are collinear with it."""
+    """Return (4,) wxyz of the wrist's frame from the knuckles, NaN if they are collinear with it."""
     to_little = offsets[_LITTLE] - offsets[_INDEX]
     right = to_little if side == "right" else -to_little
     back = np.cross(right, offsets[_MIDDLE])

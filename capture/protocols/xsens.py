@@ -106,7 +106,8 @@ class XsensParser(Parser):
         return self._frames(segments[body + props :], arms, character, number, ms / 1000)
 
     def _complete_items(self, character: int, number: int, part: int, content: bytes) -> bytes | None:
-        """The items of a sample once all its datagrams have arrived; an incomplete sample ends when the next starts."""
+        """Return the items of a sample once all its datagrams have arrived; an incomplete sample ends when the next
+        starts."""
         sample = self._samples.setdefault(character, _Sample())
         if sample.number != number:
             sample.number, sample.parts, sample.last = number, {}, -1
@@ -144,7 +145,8 @@ class XsensParser(Parser):
 
 
 def _forearm(hand: str, side: Side, arm: Segments, scale: float) -> SentForearm | None:
-    """The forearm of an arm's two segments, whose unit is `scale` m; None if it has no rotation or damaged numbers."""
+    """Return the forearm of an arm's two segments, whose unit is `scale` m; None if it has no rotation or damaged
+    numbers."""
     if not arm["rotation"][-1].any():
         return None
     # Damaged numbers of the upper arm leave the forearm's own rotation.
@@ -206,7 +208,7 @@ class XsensSender(UdpSender):
 
 
 def _segment_rotation(side: Side, joints: Floats) -> Floats:
-    """(..., 4) wxyz of segments in MVN's axes from those of joints."""
+    """Return (..., 4) wxyz of segments in MVN's axes from those of joints."""
     return rot.multiply(rot.multiply(rot.conjugate(AXES_ROTATION), joints), rot.conjugate(SEGMENT_FROM_JOINT[side]))
 
 

@@ -19,9 +19,9 @@ NOISE_RATIO = 8.0
 
 
 def bone_stretch(spots: Mapping[str, Spot], positions: Floats) -> float:
-    """Return by how much, in m, the distance of two markers at the ends of a phalanx changes, of the one with most.
+    """Return the largest change, in m, of the distance between two markers at the ends of a phalanx.
 
-    0 where noise alone would do it. positions (F, M, 3) m of the markers at the spots, NaN where not seen.
+    It is 0 if noise alone explains it. positions (F, M, 3) m of the markers at the spots, NaN where not seen.
     """
     column = {spot.joint: index for index, spot in enumerate(spots.values()) if not any(spot.offset)}
     phalanges = [
@@ -31,7 +31,7 @@ def bone_stretch(spots: Mapping[str, Spot], positions: Floats) -> float:
 
 
 def _stretch(first: Floats, second: Floats) -> float:
-    """Return by how much, in m, the distance of two points (F, 3) changes; 0 if noise may do it."""
+    """Return the change, in m, of the distance between two points (F, 3); 0 if noise explains it."""
     length = np.linalg.norm(first - second, axis=-1)
     seen = length[np.isfinite(length)]
     changes = np.abs(np.diff(length))

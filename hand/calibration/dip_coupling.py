@@ -28,7 +28,7 @@ LINE_POINTS = 200
 
 
 def rho_slope(pip: Floats, dip: Floats) -> float:
-    """Slope ρ of the least-squares line through angles (N,) of PIP and DIP, thesis (4.3).
+    """Return the slope ρ of the least-squares line through angles (N,) of PIP and DIP, thesis (4.3).
 
     The thesis prints (4.2) the wrong way round: its later equations have θ_dip = ρ θ_pip.
     """

@@ -2,10 +2,10 @@
 
 Unknown and shared by all frames are the hand's size, the position and direction at which each digit starts in the palm,
 the lengths of its bones, how far each finger's DIP follows its PIP, and each marker's offset from its joint. The prior
-is a mean hand with the markers where the marker set has them, each with a standard deviation. It decides what no motion
-shows: a bone's length against an offset along it, the angle that counts as straight against an offset across the bone.
-AddBiomechanics (Werling et al. 2023) regularises scales and marker offsets in this way, MoSh (Loper et al. 2014) its
-latent markers.
+is a mean hand with the markers at the marker set's positions, each with a standard deviation. It determines what no
+motion shows: a bone's length against an offset along it, the angle that counts as straight against an offset across the
+bone. AddBiomechanics (Werling et al. 2023) regularises scales and marker offsets in this way, MoSh (Loper et al. 2014)
+its latent markers.
 """
 
 from dataclasses import dataclass, replace
@@ -145,7 +145,8 @@ class FitMarkers:
         return tuple(Spot(names[joint], (mirror * x, y, z)) for joint, (x, y, z) in zip(self.joints, rows, strict=True))
 
     def jacobian(self, posed: PosedJoints, markers: Floats) -> Floats:
-        """Jacobian (F, M, 3, P) of marker positions (F, M, 3) m in the world with respect to the shared parameters."""
+        """Return the Jacobian (F, M, 3, P) of marker positions (F, M, 3) m in the world with respect to the shared
+        parameters."""
         count = len(markers)
         jacobian = np.zeros((count, len(self.joints), 3, OFFSETS + 3 * len(self.joints)))
         wrist = posed.rotations[:, 0]
@@ -232,7 +233,7 @@ class FitPrior:
         )
 
     def residuals(self, parameters: SharedParameters) -> tuple[Floats, Floats]:
-        """Residuals (R + 15,) in standard deviations, and their Jacobian (R + 15, P)."""
+        """Return residuals (R + 15,) in standard deviations, and their Jacobian (R + 15, P)."""
         rotations = _rotation_vectors(rot.multiply(parameters.digit_rotations, rot.conjugate(self.digit_rotations)))
         spreads = DIRECTION_SPREAD[:, None]
         jacobian = np.zeros((15, self.matrix.shape[1]))
@@ -244,7 +245,7 @@ class FitPrior:
 
 
 def _rotation_vectors(q: Floats) -> Floats:
-    """Rotation vectors (N, 3) rad of unit quaternions (N, 4), the shorter rotation."""
+    """Return the rotation vectors (N, 3) rad of unit quaternions (N, 4), the shorter rotation."""
     q = q * np.where(q[:, :1] < 0, -1.0, 1.0)
     sine = np.linalg.norm(q[:, 1:], axis=-1, keepdims=True)
     scale = np.where(sine > 1e-9, 2 * np.arctan2(sine, q[:, :1]) / np.maximum(sine, 1e-9), 2.0)
@@ -253,7 +254,8 @@ def _rotation_vectors(q: Floats) -> Floats:
 
 
 def _inverse_left_jacobian(rotation: Floats) -> Floats:
-    """Derivative (3, 3) of log(exp(δ) exp(rotation)) with respect to δ at 0: the inverse of SO(3)'s left Jacobian."""
+    """Return the derivative (3, 3) of log(exp(δ) exp(rotation)) with respect to δ at 0: the inverse of SO(3)'s left
+    Jacobian."""
     angle = float(np.linalg.norm(rotation))
     cross = cross_matrix(rotation)
     if angle < 1e-4:

@@ -26,9 +26,10 @@ bone."""
 
 
 def digit_tilts(problem: FitProblem, state: FitState) -> Floats:
-    """Tilt of each digit's joints against its markers, as (5, 2): m across the line between two markers, and degrees.
+    """Return the tilt of each digit's joints against its markers, as (5, 2): m across the line between two markers, and
+    degrees.
 
-    Of the digit's pairs of markers the worst one counts, by its median over the frames; zero without a pair.
+    The largest median over the frames of the digit's pairs of markers is used; zero without a pair.
     """
     positions = problem.posed(state).positions
     tilts = np.zeros((len(DIGITS), 2))
@@ -43,13 +44,14 @@ def digit_tilts(problem: FitProblem, state: FitState) -> Floats:
 
 
 def _markers_in_joints(markers: FitMarkers, joints: list[int]) -> list[tuple[int, int]]:
-    """Pairs (joint, marker), from the wrist outwards, of markers that the marker set places in these joints."""
+    """Return pairs (joint, marker), from the wrist outwards, of markers that the marker set places in these joints."""
     marker_of = {JOINT_INDEX[spot.joint]: m for m, spot in enumerate(markers.spots) if not any(spot.offset)}
     return [(joint, marker_of[joint]) for joint in joints if joint in marker_of]
 
 
 def _line_tilt(model_lines: Floats, seen_lines: Floats) -> tuple[float, float]:
-    """Median distance in m across the second of two lines (F, 3), and median angle between them in degrees."""
+    """Return the median distance in m across the second of two lines (F, 3), and median angle between them in
+    degrees."""
     along, length = np.sum(model_lines * seen_lines, axis=-1), np.linalg.norm(seen_lines, axis=-1)
     angles = np.arctan2(np.linalg.norm(np.cross(model_lines, seen_lines), axis=-1), along)
     across = length * np.where(along > 0, np.sin(angles), 1.0)

@@ -36,12 +36,12 @@ MAX_RELATIVE_SPREAD = 0.25
 
 
 def radii_by_size(hand: Proportions) -> Floats:
-    """Usual joint radii (5, 3) m of a hand, by its size."""
+    """Return usual joint radii (5, 3) m of a hand, by its size."""
     return radii_of_size(hand.size)
 
 
 def radii_of_size(size: float) -> Floats:
-    """Usual joint radii (5, 3) m: half the mean thickness at MCP, PIP and DIP (thumb: CMC, MCP, IP).
+    """Return usual joint radii (5, 3) m: half the mean thickness at MCP, PIP and DIP (thumb: CMC, MCP, IP).
 
     size: m from wrist to middle fingertip. Greiner (1991), Hand anthropometry of US Army personnel, the same depths as
     the skin's.
@@ -164,7 +164,7 @@ class _CircularJointChain:
         )
 
     def positions(self, parameters: Numbers, angles: Numbers) -> Numbers:
-        """Model positions (F, S, 2) m of the markers."""
+        """Return model positions (F, S, 2) m of the markers."""
         length, radius, droop, along = parameters[:3], parameters[3:6], parameters[6], iter(parameters[7:])
         starts, arc_middles, headings = [], [], []
         position: Numbers = np.zeros(2)
@@ -185,13 +185,14 @@ class _CircularJointChain:
         return np.stack(positions, axis=1)
 
     def distances(self, parameters: Floats, angles: Floats, rows: NDArray[np.intp]) -> Floats:
-        """Distances (N, S) m between the markers' model positions and where they are seen in these frames (N,)."""
+        """Return distances (N, S) m between the markers' model positions and where they are seen in these frames
+        (N,)."""
         distances: Floats = np.linalg.norm(self.positions(parameters, angles) - self.seen[rows], axis=-1)
         return distances
 
 
 def _unit_vector(heading: Numbers) -> Numbers:
-    """Unit vectors (F, 2) at angles (F,) from the straight digit towards the palm."""
+    """Return unit vectors (F, 2) at angles (F,) from the straight digit towards the palm."""
     return np.stack([np.cos(heading), np.sin(heading)], axis=-1)
 
 
@@ -250,7 +251,7 @@ def _solve(
 
 
 def _jacobians(chain: _CircularJointChain, parameters: Floats, angles: Floats) -> tuple[Floats, Floats]:
-    """Jacobians (N, S, 2, G) and (N, S, 2, 3) of the markers with respect to fixed parameters and angles."""
+    """Return Jacobians (N, S, 2, G) and (N, S, 2, 3) of the markers with respect to fixed parameters and angles."""
     steps = 1j * COMPLEX_STEP * np.eye(len(parameters))
     by_parameters = [chain.positions(parameters + step, angles).imag / COMPLEX_STEP for step in steps]
     by_angles = [
@@ -262,7 +263,7 @@ def _jacobians(chain: _CircularJointChain, parameters: Floats, angles: Floats) -
 def _step(
     parameter_jacobian: Floats, angle_jacobian: Floats, residuals: Floats, weights: Floats, damping: float
 ) -> tuple[Floats, Floats]:
-    """Damped step of the fixed parameters (G,) and of the angles (N, 3)."""
+    """Return the damped step of the fixed parameters (G,) and of the angles (N, 3)."""
     w = weights[..., None]
     a = np.einsum("nsig,nsih->gh", parameter_jacobian * w[..., None], parameter_jacobian)
     b = np.einsum("nsia,nsig->nag", angle_jacobian * w[..., None], parameter_jacobian)

@@ -81,7 +81,7 @@ class FitProblem:
         return pose_joints(hand, state.root, state.angles)
 
     def residuals(self, state: FitState) -> Floats:
-        """Residuals (F, M, 3) m, modelled minus seen positions of markers; zero where not seen."""
+        """Return residuals (F, M, 3) m, modelled minus seen positions of markers; zero where not seen."""
         return self._residuals(self.posed(state))
 
     def _residuals(self, posed: PosedJoints) -> Floats:
@@ -89,7 +89,7 @@ class FitProblem:
         return np.where(self.seen[..., None], differences, 0.0)
 
     def costs(self, state: FitState) -> tuple[Floats, float]:
-        """Half the weighted squares: (F,) of each frame, and of the shared parameters."""
+        """Return half the weighted squares: (F,) of each frame, and of the shared parameters."""
         distances = np.linalg.norm(self.residuals(state), axis=-1) / self.noise
         markers = np.where(
             distances <= HUBER_THRESHOLD, distances**2 / 2, HUBER_THRESHOLD * (distances - HUBER_THRESHOLD / 2)
@@ -119,7 +119,8 @@ class FitProblem:
         return pairs
 
     def _pose_residuals(self, state: FitState) -> tuple[Floats, Floats]:
-        """Residuals (F, D) and (F, 4) in standard deviations: from a relaxed hand, and of DIPs from their PIPs."""
+        """Return residuals (F, D) and (F, 4) in standard deviations: from a relaxed hand, and of DIPs from their
+        PIPs."""
         coupling = [
             state.angles[:, dip] - state.parameters.rho[row] * state.angles[:, pip]
             for row, pip, dip in self._coupled_joints()

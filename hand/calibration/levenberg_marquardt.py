@@ -1,6 +1,6 @@
 """Levenberg-Marquardt optimisation of a hand fitted to free motion.
 
-Frames are coupled only through the shared parameters, so each frame's pose is eliminated by itself first: the bordered
+Frames are coupled only through the shared parameters, so each frame's pose is eliminated separately first: the bordered
 block-diagonal structure of bundle adjustment (Triggs et al. 2000, 6.1). Angles at a limit that a step would cross stay
 fixed in that step.
 """
@@ -90,7 +90,7 @@ def _total(costs: tuple[Floats, float]) -> float:
 
 
 def _with_fixed(equations: NormalEquations, fixed: Bools) -> tuple[Floats, Floats, Floats]:
-    """Blocks `poses`, `mixed` and `rhs_poses` of the normal equations, with variables held by a limit fixed."""
+    """Return blocks `poses`, `mixed` and `rhs_poses` of the normal equations, with variables held by a limit fixed."""
     free = ~fixed
     poses = np.where(free[:, :, None] & free[:, None, :], equations.poses, 0.0)
     rows = np.arange(fixed.shape[1])
@@ -123,14 +123,15 @@ def _step(equations: NormalEquations, fixed: Bools, damping: float) -> tuple[Flo
 
 
 def schur_complement(shared: Floats, rhs: Floats, mixed: Floats, solved: Floats) -> tuple[Floats, Floats]:
-    """Schur complement (P, P) after elimination of the poses, and its right-hand side (P,)."""
+    """Return the Schur complement (P, P) after elimination of the poses, and its right-hand side (P,)."""
     count = mixed.shape[-1]
     eliminated = mixed.reshape(-1, count).T @ solved.reshape(-1, count + 1)
     return shared - eliminated[:, :-1], rhs - eliminated[:, -1]
 
 
 def parameter_spreads(problem: FitProblem, state: FitState) -> Floats:
-    """Standard deviations (P,) of the shared parameters by the curvature at the solution, active limits fixed."""
+    """Return the standard deviations (P,) of the shared parameters by the curvature at the solution, active limits
+    fixed."""
     equations = problem.normal_equations(state)
     poses, mixed, rhs = _with_fixed(equations, problem.at_limits(state, equations.rhs_poses))
     solved = _solve(_damped(poses, 0.0), np.concatenate([mixed, rhs[..., None]], axis=-1))
@@ -156,7 +157,7 @@ def estimate_noise(problem: FitProblem, state: FitState) -> float:
 
 
 def _observable_variables(problem: FitProblem) -> Ints:
-    """Number (F,) of pose variables that the markers seen depend on."""
+    """Return the number (F,) of pose variables that the markers seen depend on."""
     affects = np.zeros((len(problem.markers.joints), problem.reference.dofs), bool)
     for m, joint in enumerate(problem.markers.joints):
         ancestors = [joint]

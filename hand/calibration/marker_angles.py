@@ -62,7 +62,7 @@ def project_to_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, 
 
 
 def flexions(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats:
-    """Flexion (F, 3) rad of a digit's joints, MCP, PIP and DIP (thumb: CMC, MCP, IP); NaN where not seen.
+    """Return flexion (F, 3) rad of a digit's joints, MCP, PIP and DIP (thumb: CMC, MCP, IP); NaN where not seen.
 
     Each bone's direction is that of the two markers farthest apart on it. If no marker sits on the digit's first joint,
     that joint's position in the palm serves as one.
@@ -82,7 +82,8 @@ def flexions(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: s
 
 
 def _bone_angle(markers: PlanarMarkers, digit: str, bone: int, lengths: Floats) -> Floats:
-    """Angle (F,) rad of a bone from the straight digit towards the palm; NaN where no two markers give it."""
+    """Return the angle (F,) rad of a bone from the straight digit towards the palm; NaN where no two markers give
+    it."""
     joints, frames = CHAIN_JOINTS[digit], len(markers.positions)
     on_bone = [
         (_position_on_bone(spot, joints, bone, lengths), markers.positions[:, s])
@@ -103,7 +104,7 @@ def _bone_angle(markers: PlanarMarkers, digit: str, bone: int, lengths: Floats) 
 
 
 def _position_on_bone(spot: Spot, joints: tuple[str, ...], bone: int, lengths: Floats) -> Floats | None:
-    """Position (2,) m of a marker along a bone and towards the palm; None if it moves with another bone."""
+    """Return the position (2,) m of a marker along a bone and towards the palm; None if it moves with another bone."""
     joint = joints.index(spot.joint)
     _, along, dorsal = spot.offset
     if joint == bone:

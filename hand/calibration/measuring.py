@@ -94,7 +94,7 @@ def scaled_mean_hand(side: Side, spots: tuple[Spot, ...], positions: Floats) -> 
 
 
 def frames_with_palm(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray[np.bool_]:
-    """Frames (F,) with three palm markers, which determine the position of the hand.
+    """Return frames (F,) with three palm markers, which determine the position of the hand.
 
     Raises:
         HandError: there is no such frame.
@@ -110,7 +110,7 @@ def frames_with_palm(side: Side, spots: tuple[Spot, ...], positions: Floats) -> 
 
 
 def _median(values: Floats) -> float:
-    """Median of the finite values; NaN if there is none."""
+    """Return the median of the finite values; NaN if there is none."""
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else float("nan")
 
@@ -141,7 +141,7 @@ def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengt
 
 
 def bone_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> list[Measurement]:
-    """Method and uncertainty of a measured hand's bones.
+    """Return the method and uncertainty of a measured hand's bones.
 
     Args:
         hand: the measured proportions.
@@ -172,7 +172,7 @@ MAX_STRETCH = 1.05
 
 
 def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) -> float:
-    """Distance m from the first joint to the digit's tip when straight; 0 if the tip has no marker.
+    """Return the distance m from the first joint to the digit's tip when straight; 0 if the tip has no marker.
 
     Devices stretch bones by a few per cent from frame to frame. A digit that is too short for a target visibly misses
     it, one that is slightly too long bends by a degree more. So nearly the largest distance is used, not the mean. If
@@ -217,7 +217,8 @@ MIN_STRAIGHTNESS = 0.5
 
 
 def _abduction_correction(joint: str, tips: Floats) -> Floats:
-    """Quaternion (4,) that brings a digit's abduction inside the limits, from the tip's markers (N, S, 3) alone."""
+    """Return the quaternion (4,) that brings a digit's abduction inside the limits, from the tip's markers (N, S, 3)
+    alone."""
     tips = tips[np.isfinite(tips).all(-1)]
     ahead = tips[tips[:, 1] > MIN_STRAIGHTNESS * np.linalg.norm(tips, axis=-1)]
     return rot.from_axis_angle(
@@ -226,7 +227,8 @@ def _abduction_correction(joint: str, tips: Floats) -> Floats:
 
 
 def _base_correction(joint: str, points: Floats) -> Floats:
-    """Quaternion (4,) by which a digit's base must rotate for its abduction, flexion and twist to be inside the limits.
+    """Return the quaternion (4,) by which a digit's base must rotate for its abduction, flexion and twist to be inside
+    the limits.
 
     points (N, 3, 3) m are the bones' ends in the base's frame, mirrored for a left hand. The first bone determines
     abduction and flexion; the plane of the bend determines twist, in the half of the frames that bend most.
@@ -247,7 +249,7 @@ def _base_correction(joint: str, points: Floats) -> Floats:
 
 
 def _shift_into_limits(angles: Floats, joint: str, movement: Movement) -> float:
-    """Angle in rad to add to a digit's base so that most angles are inside the joint's limits.
+    """Return the angle in rad to add to a digit's base so that most angles are inside the joint's limits.
 
     If they exceed both limits, the middle of the observed range is moved to the middle of the allowed one.
     """

@@ -47,7 +47,7 @@ MAX_RESIDUAL_RATIO = 0.8
 """Maximum residual of the fit on held-out frames, as a fraction of that of the previous hand."""
 
 
-def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, most: int = MAX_FRAMES) -> Ints:
+def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, maximum: int = MAX_FRAMES) -> Ints:
     """Select frames (N,) that show most of the motion.
 
     Half of them are evenly spaced in time, the others evenly spaced over the range of each digit's outermost marker on
@@ -58,15 +58,15 @@ def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats
         hand: the hand's proportions.
         spots: where the M markers sit.
         local: (F, M, 3) m, the markers in the wrist's frame.
-        most: N, at most.
+        maximum: N, at most.
     """
     seen = np.all(np.isfinite(local), axis=-1)
     usable = np.flatnonzero(seen.any(axis=1))
-    if len(usable) <= most:
+    if len(usable) <= maximum:
         return usable
-    chosen = {int(row) for row in usable[np.linspace(0, len(usable) - 1, most // 2).astype(int)]}
+    chosen = {int(row) for row in usable[np.linspace(0, len(usable) - 1, maximum // 2).astype(int)]}
     outermost = [_outermost(spots, seen, digit) for digit in DIGITS]
-    count = max((most - len(chosen)) // max(3 * sum(marker is not None for marker in outermost), 1), 1)
+    count = max((maximum - len(chosen)) // max(3 * sum(marker is not None for marker in outermost), 1), 1)
     for marker in outermost:
         if marker is None:
             continue
@@ -159,7 +159,7 @@ def fit_steps(
 
 
 def _tilted_digits(problem: FitProblem, before: FitState, after: FitState) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Rows of the digits that a fit tilts away from their markers, and a sentence for each."""
+    """Return rows of the digits that a fit tilts away from their markers, and a sentence for each."""
     tilts_before, tilts_after = digit_tilts(problem, before), digit_tilts(problem, after)
     rows = tuple(row for row in range(len(DIGITS)) if tilts_after[row, 0] > tilts_before[row, 0] + MAX_TILT)
     notes = [
@@ -202,7 +202,7 @@ def apply_motion_fit(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Sp
 
 
 def _range_of_motion(spots: tuple[Spot, ...], local: Floats) -> float:
-    """Range of motion m of the digits' outermost markers along the palm's axes, the largest of all."""
+    """Return the range of motion m of the digits' outermost markers along the palm's axes, the largest of all."""
     seen = np.all(np.isfinite(local), axis=-1)
     outermost = [marker for digit in DIGITS if (marker := _outermost(spots, seen, digit)) is not None]
     spans = [
@@ -221,7 +221,7 @@ def _validation_problem(
 
 
 def _median_residual(problem: FitProblem, state: FitState) -> float:
-    """Median distance m of the markers after fitting the poses."""
+    """Return the median distance m of the markers after fitting the poses."""
     distances = np.linalg.norm(problem.residuals(fit_poses(problem, state)), axis=-1)
     return float(np.median(distances[problem.seen]))
 
@@ -269,7 +269,8 @@ def _initial_state(
 def _fitted_hand(
     fit: MotionFit, names: tuple[str, ...], parameters: SharedParameters, unchanged_rows: tuple[int, ...]
 ) -> FittedHand:
-    """The fitted hand with its measurements and their uncertainties, except those of the digits in `unchanged_rows`."""
+    """Return the fitted hand with its measurements and their uncertainties, except those of the digits in
+    `unchanged_rows`."""
     problem = fit.problem
     spread = parameter_spreads(problem, fit.state)
     spots = problem.markers.fitted_spots(problem.mean_hand.side, parameters)
@@ -310,7 +311,7 @@ def _bone_measurements(parameters: SharedParameters, spread: Floats, frames: int
 
 
 def _knuckle_measurements(parameters: SharedParameters, spread: Floats, frames: int) -> list[Measurement]:
-    """Distance of each digit's first joint from the wrist, with the standard deviation along that line."""
+    """Return the distance of each digit's first joint from the wrist, with the standard deviation along that line."""
     how = "fitted to free motion: about which its digit's markers move"
     measurements = []
     for digit, position, uncertainty in zip(
@@ -327,7 +328,7 @@ def _knuckle_measurements(parameters: SharedParameters, spread: Floats, frames: 
 def _marker_measurements(
     names: tuple[str, ...], spots: tuple[Spot, ...], spread: Floats, distances: Floats
 ) -> list[Measurement]:
-    """Distance of each marker from its joint, with its offset and residual."""
+    """Return the distance of each marker from its joint, with its offset and residual."""
     measurements = []
     axis_names = ("towards the little finger", "along the bone", "out of the back")
     for name, spot, uncertainty, residuals in zip(

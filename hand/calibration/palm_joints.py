@@ -62,16 +62,16 @@ def _fit_knuckle(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floa
     mean = points.mean(0)
     centred = points - mean
     scale = 2 * np.sqrt((centred**2).sum(-1).mean())
-    share = 1 / np.sqrt(len(centred))
+    row_scale = 1 / np.sqrt(len(centred))
     # Rows are scaled by the spread so that the prior has the same effect for large and small movements.
     normals, offsets = _upright_planes(spots, local, digit, marker)
-    rows = [2 * centred * share, prior_weight * scale * np.eye(3), PLANE_WEIGHT * scale * normals]
+    rows = [2 * centred * row_scale, prior_weight * scale * np.eye(3), PLANE_WEIGHT * scale * normals]
     rhs = [
-        (centred**2).sum(-1) * share,
+        (centred**2).sum(-1) * row_scale,
         prior_weight * scale * (guess - mean),
         PLANE_WEIGHT * scale * (offsets - normals @ mean),
     ]
-    radius = np.concatenate([np.full(len(centred), share), np.zeros(3 + len(normals))])
+    radius = np.concatenate([np.full(len(centred), row_scale), np.zeros(3 + len(normals))])
     fitted = np.linalg.lstsq(np.c_[np.concatenate(rows), radius], np.concatenate(rhs), rcond=None)[0]
     centre: Floats = fitted[:3] + mean
     return centre
@@ -92,7 +92,8 @@ def _proximal_marker(spots: tuple[Spot, ...], local: Floats, digit: str) -> Floa
 
 
 def _upright_planes(spots: tuple[Spot, ...], local: Floats, digit: str, marker: Floats) -> tuple[Floats, Floats]:
-    """Unit normals (N, 3) of upright planes through a digit's marker and its tip's, and the planes' offsets (N,) m.
+    """Return unit normals (N, 3) of upright planes through a digit's marker and its tip's, and the planes' offsets (N,)
+    m.
 
     Both are divided by the square root of N.
     """
@@ -104,8 +105,8 @@ def _upright_planes(spots: tuple[Spot, ...], local: Floats, digit: str, marker: 
     # A finger perpendicular to the palm has no unique upright plane.
     well_defined = length > 0.02
     normals, points = normals[well_defined] / length[well_defined, None], marker[well_defined]
-    share = 1 / np.sqrt(max(len(normals), 1))
-    return normals * share, (normals * points).sum(-1) * share
+    row_scale = 1 / np.sqrt(max(len(normals), 1))
+    return normals * row_scale, (normals * points).sum(-1) * row_scale
 
 
 def realign_palm_spots(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> tuple[Spot, ...]:
@@ -132,7 +133,7 @@ def realign_palm_spots(hand: Proportions, spots: tuple[Spot, ...], local: Floats
 
 
 def palm_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> list[Measurement]:
-    """Method and uncertainty of a measured hand's palm joints; values are distances to the wrist.
+    """Return the method and uncertainty of a measured hand's palm joints; values are distances to the wrist.
 
     The standard deviation is that of the marker's position for a joint under a marker, and that of the radius for a
     joint about which a finger's marker moves.

@@ -40,14 +40,15 @@ def stillest_window(positions: Floats, frames: int = STILL_FRAMES) -> int:
 
 
 def _window_sums(values: Floats, frames: int) -> Floats:
-    """Sums (F − frames + 1, ...) of values (F, ...) over each window."""
+    """Return sums (F − frames + 1, ...) of values (F, ...) over each window."""
     total = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
     sums: Floats = total[frames:] - total[:-frames]
     return sums
 
 
 def movement(positions: Floats) -> float:
-    """Movement in m of the most mobile marker of positions (F, M, 3): the 0.9 quantile of the distance to its median.
+    """Return the movement in m of the most mobile marker of positions (F, M, 3): the 0.9 quantile of the distance to
+    its median.
 
     0 where no marker is seen twice.
     """
@@ -60,7 +61,7 @@ def movement(positions: Floats) -> float:
 
 
 def bone_lengths(spots: tuple[Spot, ...], positions: Floats, where: str) -> tuple[Floats, list[Measurement]]:
-    """Mean lengths (5, 3) m of the digits' bones in a still clip, and their measurements.
+    """Return the mean lengths (5, 3) m of the digits' bones in a still clip, and their measurements.
 
     Args:
         spots: where the M markers sit.

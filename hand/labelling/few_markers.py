@@ -39,7 +39,8 @@ MAX_TIP_DEVIATION = 4.0
 TIP_SETS: dict[int, tuple[tuple[str, ...], ...]] = {5: (TIPS,), 3: ((*TIPS[:2], TIPS[4]), TIPS[:3])}
 """Number of markers -> the tips that they may show; three are the thumb's, the index finger's and one more."""
 MAX_MARKERS = 300
-"""Markers of a capture, more than the largest sets of whole bodies have: among more, few are not sought."""
+"""Maximum number of markers of a capture in which small groups are searched for, above that of the largest full-body
+sets."""
 MISSING_MARKERS = (
     "add three markers that keep their distances: at the wrist and two knuckles, or on the back of the hand"
 )
@@ -47,7 +48,7 @@ MISSING_MARKERS = (
 
 @dataclass(frozen=True, slots=True)
 class FewMarkers:
-    """A group of few markers that are as near to each other as a hand's."""
+    """A group of few markers, as close to each other as those of a hand."""
 
     sentence: str
     """A description of them for the user."""
@@ -72,7 +73,8 @@ def find_few_markers(positions: Floats, labels: tuple[str, ...]) -> tuple[FewMar
 
 
 def _close_groups(positions: Floats) -> list[Ints]:
-    """Groups of markers within a hand's size of each other and farther from all others; none of too many markers."""
+    """Return groups of markers within a hand's size of each other and farther from all others; none of too many
+    markers."""
     if positions.shape[1] > MAX_MARKERS:
         return []
     distances = TrajectorySample.of(_sample_frames(positions)).mean_distances if positions.size else np.zeros((0, 0))
@@ -135,13 +137,13 @@ def _tips_with_confidence(positions: Floats) -> dict[int, tuple[str, float]] | N
     assignments = [
         assignment for tips in TIP_SETS[positions.shape[1]] for assignment in _score_assignments(positions, tips)
     ]
-    least = min(cost for cost, _, _ in assignments)
+    min_cost = min(cost for cost, _, _ in assignments)
     if min(deviation for _, deviation, _ in assignments) > MAX_TIP_DEVIATION:
         return None
-    best = next(tips for cost, _, tips in assignments if cost == least)
+    best = next(tips for cost, _, tips in assignments if cost == min_cost)
     identified = {}
     for marker, tip in enumerate(best):
-        margin = min(cost for cost, _, tips in assignments if tips[marker] != tip) - least
+        margin = min(cost for cost, _, tips in assignments if tips[marker] != tip) - min_cost
         if margin > MIN_TIP_MARGIN:
             identified[marker] = tip, float(1.0 / (1.0 + np.exp(-CONFIDENCE_SLOPE * margin)))
     return identified
@@ -161,7 +163,8 @@ def _score_assignments(positions: Floats, tips: tuple[str, ...]) -> list[tuple[f
 
 @lru_cache(maxsize=8)
 def _distance_statistics(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
-    """Mean (P,) m and inverse covariance (P, P) of the distances between tips, and the covariance's log determinant.
+    """Return the mean (P,) m and inverse covariance (P, P) of the distances between tips, and the covariance's log
+    determinant.
 
     The covariance is over poses, and over people by their size and by each tip.
     """
@@ -176,8 +179,8 @@ def _identify_wrist(sample: TrajectorySample) -> int | None:
     spots = PALM_ONLY.spots
     costs = AssignmentCosts(np.zeros((3, 4)), pair_costs(mean_shape("right", tuple(spots.values())), sample, 1.0))
     wrist_spot = list(spots).index("wrist")
-    least = np.full(3, np.inf)
+    min_costs = np.full(3, np.inf)
     for order in permutations(range(3)):
-        least[order[wrist_spot]] = min(least[order[wrist_spot]], costs.total(np.array(order)))
-    best, rival = np.sort(least)[:2]
-    return int(least.argmin()) if rival - best > MIN_WRIST_MARGIN else None
+        min_costs[order[wrist_spot]] = min(min_costs[order[wrist_spot]], costs.total(np.array(order)))
+    best, rival = np.sort(min_costs)[:2]
+    return int(min_costs.argmin()) if rival - best > MIN_WRIST_MARGIN else None

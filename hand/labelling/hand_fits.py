@@ -1,4 +1,4 @@
-"""The best fit of a hand to trajectories that are seen together, its side, and how sure both are."""
+"""The best fit of a hand to trajectories that are seen together, with its side and the confidence in both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from .trajectories import evenly_spaced
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MIN_FILLED_SHARE = 0.6
+MIN_FILLED_FRACTION = 0.6
 """Fraction of a layout's spots that must have a marker."""
 MAX_SPOT_COST = -2.5
 """Maximum mean cost per spot for a hand; other objects cost more."""
@@ -84,7 +84,7 @@ def samples_of(windows: Sequence[Window], positions: Sequence[Floats]) -> Sample
 
 
 def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandShape]]) -> Steps[MatchedHand | None]:
-    """Find the layout and side that explain most; None where nothing fits."""
+    """Find the layout and side that explain most markers; None if nothing fits."""
     found: list[ShapeFit] = []
     for layout, shape in shapes:
         yield Progress(0.0, f"Looking for a {shape.side} hand with the set '{layout.name}'")
@@ -118,7 +118,7 @@ def fitted_frames(sample: TrajectorySample) -> Floats:
 
 
 def confidence_of_side(fit: ShapeFit) -> float:
-    """Confidence 0.5..1 of the side, by how much worse the other hand fits the same markers."""
+    """Return the confidence 0.5..1 of the side, by how much worse the other hand fits the same markers."""
     assigned = np.sort(fit.labels[fit.labels < len(fit.sample.mean_distances)])
     mirrored_fit = fit_shape(fit.sample.only(assigned), mirrored(fit.shape))
     # A mirrored hand must not win by leaving out the markers that do not fit it.
@@ -128,25 +128,26 @@ def confidence_of_side(fit: ShapeFit) -> float:
 
 
 def _filled_share(fit: ShapeFit) -> float:
-    """Fraction of the spots that have a marker."""
+    """Return the fraction of the spots that have a marker."""
     return float((fit.labels < len(fit.sample.mean_distances)).mean())
 
 
 def _ranking_cost(fit: ShapeFit) -> float:
-    """The cost times the fraction of spots that have a marker, so that a larger set does not win by its empty spots."""
+    """Return the cost times the fraction of spots that have a marker, so that a larger set does not win by its empty
+    spots."""
     return fit.cost * _filled_share(fit)
 
 
 def is_hand(fit: ShapeFit) -> bool:
     """Return whether a fit is good enough for a hand."""
-    filled_share = _filled_share(fit)
-    fits = fit.cost <= MAX_SPOT_COST * len(fit.labels) * filled_share
-    return filled_share >= MIN_FILLED_SHARE and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]
+    filled_fraction = _filled_share(fit)
+    fits = fit.cost <= MAX_SPOT_COST * len(fit.labels) * filled_fraction
+    return filled_fraction >= MIN_FILLED_FRACTION and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]
 
 
 def marker_margins(fit: ShapeFit) -> Floats:
     """Increase of cost (C,) if a spot's marker is exchanged for another's, a free one, or none."""
     swaps, changes = exchange_costs(fit.costs, fit.local_labels)
     np.fill_diagonal(swaps, np.inf)
-    least: Floats = np.minimum(swaps.min(1), changes.min(1))
-    return np.maximum(least, 0.0)
+    min_increase: Floats = np.minimum(swaps.min(1), changes.min(1))
+    return np.maximum(min_increase, 0.0)

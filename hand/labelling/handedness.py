@@ -10,13 +10,13 @@ from ..proportions import adult, to_wrist_frame
 
 Floats = NDArray[np.float64]
 
-CLEAR = 0.5
+MIN_ASYMMETRY = 0.5
 """Minimum asymmetry of markers with which a frame shows the side: 1 if all are on the same side of the palm."""
-AGREE = 0.75
+MIN_AGREEMENT = 0.75
 """Minimum fraction of these frames that show the same side. A hand has one side; only damaged positions show both."""
-FLAT = 0.01
-"""Maximum spread (rms) of markers about a plane, relative to that along their longest axis, for a hand to be drawn
-flat: as some skeletons are at rest, whose fingers are a millimetre on one side of the palm or the other."""
+MAX_FLATNESS = 0.01
+"""Maximum spread (rms) of markers about a plane, relative to that along their longest axis, of a flat hand. Some
+skeletons are flat at rest, with fingers a millimetre to either side of the palm."""
 
 
 def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None, float]:
@@ -43,8 +43,8 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
     total, spread = in_frames.sum(), spreads.sum()
     if not spread > 1e-6 * depth.size:
         return None, 0.0
-    clear = np.sign(in_frames[np.abs(in_frames) > CLEAR * spreads])
-    if np.count_nonzero(clear == np.sign(total)) < AGREE * len(clear):
+    clear = np.sign(in_frames[np.abs(in_frames) > MIN_ASYMMETRY * spreads])
+    if np.count_nonzero(clear == np.sign(total)) < MIN_AGREEMENT * len(clear):
         return None, 0.0
     return ("right" if total > 0 else "left"), float(abs(total) / spread)
 
@@ -54,4 +54,4 @@ def _is_flat(positions: Floats) -> bool:
     seen = np.where(finite_points(positions)[..., None], positions, np.nan)
     centred = np.nan_to_num(seen - np.nanmean(seen, axis=1, keepdims=True))
     squares = np.linalg.eigvalsh(centred.swapaxes(1, 2) @ centred)
-    return bool((squares[:, 0] < FLAT**2 * squares[:, 2]).all())
+    return bool((squares[:, 0] < MAX_FLATNESS**2 * squares[:, 2]).all())

@@ -13,7 +13,8 @@ IMPOSSIBLE_COST = 1e6
 
 
 def minimum_cost_assignment(costs: Floats) -> Ints:
-    """Column (R,) of each row that minimises the sum of costs (R, N), R <= N, all finite; each column at most once.
+    """Return the column (R,) of each row that minimises the sum of costs (R, N), R <= N, all finite; each column at
+    most once.
 
     Kuhn's method with potentials and shortest augmenting paths (Jonker & Volgenant 1987), in O(R² N).
     """
@@ -59,13 +60,13 @@ class AssignmentCosts:
     """(C, C, M, M) for the markers at two spots, symmetric; zero for a spot and itself."""
 
     def total(self, labels: Ints) -> float:
-        """Total cost of assigning markers (C,) to the spots."""
+        """Return the total cost of assigning markers (C,) to the spots."""
         spots = np.arange(len(labels))
         together = self.pairs[spots[:, None], spots, labels[:, None], labels]
         return float(self.single[spots, labels].sum() + together.sum() / 2)
 
     def with_others_fixed(self, labels: Ints) -> Floats:
-        """Cost (C, M) of each marker at each spot while the other spots keep theirs."""
+        """Return the cost (C, M) of each marker at each spot while the other spots keep theirs."""
         spots = np.arange(len(labels))
         total: Floats = self.single + self.pairs[:, spots, :, labels].sum(0)
         return total
@@ -85,7 +86,7 @@ def assign_markers(costs: AssignmentCosts) -> Ints:
 
 
 def assign_without_pairs(single: Floats) -> Ints:
-    """Markers (C,) of least cost without pair costs; any number of spots may get 'none'."""
+    """Return markers (C,) of least cost without pair costs; any number of spots may get 'none'."""
     spots, none = single.shape[0], single.shape[1] - 1
     widened = np.concatenate([single[:, :none], np.full((spots, spots), IMPOSSIBLE_COST)], axis=1)
     widened[np.arange(spots), none + np.arange(spots)] = single[:, none]
@@ -106,7 +107,8 @@ def _apply_exchanges(costs: AssignmentCosts, labels: Ints) -> Ints:
 
 
 def _best_exchange(costs: AssignmentCosts, labels: Ints) -> tuple[float, list[tuple[int, int]]]:
-    """The best exchange of two spots, or of a spot's marker for a free one, as the change in cost and the new pairs."""
+    """Return the best exchange of two spots, or of a spot's marker for a free one, as the change in cost and the new
+    pairs."""
     swaps, changes = exchange_costs(costs, labels)
     a, b = np.unravel_index(int(swaps.argmin()), swaps.shape)
     spot, marker = np.unravel_index(int(changes.argmin()), changes.shape)

@@ -36,7 +36,7 @@ wrong; with only the ring finger's tip, all four were."""
 
 
 def lone_tip_factors(spots: tuple[Spot, ...], visible: Bools) -> Floats:
-    """Factors (C,) on the confidence for markers at the visible spots (C,): a lone outer tip is ambiguous."""
+    """Return factors (C,) on the confidence for markers at the visible spots (C,): a lone outer tip is ambiguous."""
     outer = [c for c, spot in enumerate(spots) if visible[c] and spot.joint in OUTER_JOINTS]
     factors = np.ones(len(spots))
     if len(outer) == 1:
@@ -45,13 +45,13 @@ def lone_tip_factors(spots: tuple[Spot, ...], visible: Bools) -> Floats:
 
 
 def marker_confidence(margin: Floats) -> Floats:
-    """Confidence 0.5..1 of markers; without a margin, two assignments are equally likely."""
+    """Return the confidence 0.5..1 of markers; without a margin, two assignments are equally likely."""
     confidence: Floats = MAX_MARKER_CONFIDENCE * _probability(margin, MARKER_MARGIN_SCALE)
     return confidence
 
 
 def side_confidence(margin: float) -> float:
-    """Confidence 0.5..1 that a hand is where it was found and of this side."""
+    """Return the confidence 0.5..1 that a hand is where it was found and of this side."""
     return float(_probability(np.array(margin), SIDE_MARGIN_SCALE))
 
 
@@ -93,12 +93,12 @@ def side_margin(cost: float, other_cost: float) -> float:
 
 
 def articulated_marker_confidence(cost: float, margins: Floats) -> Floats:
-    """Confidence 0..1 of markers, by SearchedFit's margins (C,) relative to the hand's cost."""
+    """Return the confidence 0..1 of markers, by SearchedFit's margins (C,) relative to the hand's cost."""
     return CURVES["marker"].probability(margins / cost)
 
 
 def fragment_confidence(margin: float) -> float:
-    """Confidence 0..1 of a fragment that an articulated hand's poses place, by its margin in cost."""
+    """Return the confidence 0..1 of a fragment that an articulated hand's poses place, by its margin in cost."""
     return float(CURVES["fragment"].probability(np.array(margin)))
 
 

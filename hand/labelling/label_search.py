@@ -45,9 +45,9 @@ MAX_TRACKS = 120
 LONG_TRACK_FRAMES = 50
 """Frames from which a trajectory is long: the search starts where most of the long ones are seen."""
 MAX_HANDS = 2
-"""Hands of further people are not labelled."""
+"""Maximum number of hands that are labelled."""
 MAX_SEARCHES = 6
-"""Searches, those too that find a piece of a hand, or a hand that could be either."""
+"""Maximum number of searches, including those that find a piece of a hand, or a hand that could be either."""
 MIN_SIDE_CONFIDENCE = 0.85
 """Confidence below which the side is not decided: of hands at 0.5 to 0.83, four of seven were wrong."""
 MIN_HANDS_APART_M = 0.05
@@ -116,7 +116,7 @@ def label_hands_stepwise(
             continue
         if found.side_confidence < MIN_SIDE_CONFIDENCE:
             requested = found.of_side(requested_side)
-            advice = SIDE_HINT if requested is None else f"taken for the {requested_side} hand that was asked for"
+            advice = SIDE_HINT if requested is None else f"taken for the requested {requested_side} hand"
             notes.append(
                 f"{len(found.track_ids)} markers move like a hand with the set '{found.layout.name}', but left or "
                 f"right cannot be determined: {advice}"
@@ -124,7 +124,7 @@ def label_hands_stepwise(
             if requested is None:
                 if found.hand is None:
                     continue
-                # What is left fits worse, and a search by the articulated hand takes seconds.
+                # The remaining trajectories fit worse, and searching with the articulated hand takes seconds.
                 break
             found = replace(requested, side_confidence=MIN_SIDE_CONFIDENCE)
         shape = found.fit.shape if found.fit.shape.measured else _measured_shape(tracks, found)
@@ -195,7 +195,7 @@ def _best_window(tracks: Trajectories, free: Bools, frames: Bools) -> Window:
 
 
 def _windows(tracks: Trajectories, free: Bools) -> list[Window]:
-    """Trajectories seen together in each third of a capture, without duplicates."""
+    """Return trajectories seen together in each third of a capture, without duplicates."""
     thirds = np.array_split(np.arange(len(tracks.ids)), min(3, len(tracks.ids)))
     found: dict[bytes, Window] = {}
     for third in thirds:
@@ -207,7 +207,7 @@ def _windows(tracks: Trajectories, free: Bools) -> list[Window]:
 
 
 def _measured_shape(tracks: Trajectories, found: MatchedHand) -> HandShape:
-    """Shape of the hand that was found: measured where seen, by its proportions where not.
+    """Return the shape of the hand that was found: measured where seen, by its proportions where not.
 
     Which spots are on the palm, and which are neighbours, stays as in the layout.
     """
@@ -228,7 +228,7 @@ def _measured_shape(tracks: Trajectories, found: MatchedHand) -> HandShape:
 
 
 def _labels_of_hand(tracks: Trajectories, found: MatchedHand) -> TrackLabels:
-    """Assignment and confidence of the trajectories in a window."""
+    """Return the assignment and confidence of the trajectories in a window."""
     return _labels_of_fit(tracks, found.window, found.fit, found.confidences)
 
 

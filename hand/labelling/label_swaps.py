@@ -69,14 +69,14 @@ def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
 
 
 def _column_of(tracks: Trajectories, track: int) -> Ints:
-    """Column (F,) of a trajectory, −1 where it is not seen."""
+    """Return the column (F,) of a trajectory, −1 where it is not seen."""
     is_track = tracks.ids == track
     column: Ints = np.where(is_track.any(1), is_track.argmax(1), -1)
     return column
 
 
 def _usual_columns(tracks: Trajectories) -> Ints:
-    """Column (K,) in which each trajectory is seen most."""
+    """Return the column (K,) in which each trajectory is seen most."""
     counts = np.zeros((len(tracks.first), tracks.ids.shape[1]), int)
     row, column = np.nonzero(tracks.ids >= 0)
     np.add.at(counts, (tracks.ids[row, column], column), 1)
@@ -104,7 +104,7 @@ def _confirmed_by_distances(positions: Floats, sample: TrajectorySample, pair: t
 
 
 def corrected_columns(frames: int, count: int, swaps: tuple[Swap, ...]) -> Ints:
-    """Column (F, M) that contains the data of each column, with clear swaps corrected."""
+    """Return the column (F, M) that contains the data of each column, with clear swaps corrected."""
     order = np.tile(np.arange(count), (frames, 1))
     for swap in swaps:
         if swap.clear:

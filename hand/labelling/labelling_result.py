@@ -56,7 +56,7 @@ class Labelling:
 
 
 def spot_columns(tracks: Trajectories, labels: TrackLabels, spots: int) -> Ints:
-    """Column (F, C) of each spot, −1 where none has it."""
+    """Return the column (F, C) of each spot, −1 where none has it."""
     columns = np.full((len(tracks.ids), spots), -1)
     row, column = np.nonzero(tracks.ids >= 0)
     spot = labels.spot[tracks.ids[row, column]]
@@ -84,8 +84,8 @@ def labelled_hand(
         frame_count[spot] += tracks.count[track]
         rows, column = rows_of[track]
         cuts = np.flatnonzero(np.diff(column)) + 1
-        for begin, end in zip(np.r_[0, cuts], np.r_[cuts, len(rows)], strict=True):
-            where = (int(column[begin]), names[spot], int(rows[begin]), int(rows[end - 1]))
+        for start, end in zip(np.r_[0, cuts], np.r_[cuts, len(rows)], strict=True):
+            where = (int(column[start]), names[spot], int(rows[start]), int(rows[end - 1]))
             spans.append(LabelledSpan(*where, confidence))
     spans.sort(key=lambda span: (names.index(span.spot), span.first))
     confidence_of = confidence_sum / np.maximum(frame_count, 1)

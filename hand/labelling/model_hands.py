@@ -20,19 +20,20 @@ from .shape_model import MarkerLayout, mean_shape, mirrored
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SEEDS = 2
-"""Fits of the best that are tried on the other side as well."""
+MAX_SEEDS = 2
+"""Number of best fits that are also tried on the other side."""
 MAX_RIVAL_EXCESS = 5.0
 """Maximum additional cost with which the other hand is improved further: the correct hand costs less from the start."""
 MAX_CHANGES = 2
 """Number of times that the other hand may fit better."""
 HOPELESS_COST = 2.0
-"""Cost for each spot beyond which no exchange makes a hand of a fit: with half of the labels right 1 to 1.5."""
+"""Cost for each spot beyond which no exchange of labels leads to a hand; with half of the labels right it is 1 to
+1.5."""
 MAX_MODEL_COST = 0.75
 """Maximum cost for each spot of an articulated hand: with right labels 0.2 to 0.7, with wrong ones from 0.8 on."""
 NEAR_HAND_M = 0.05
 """m from a hand's nearest marker within which a trajectory could be one of its markers."""
-MIN_MODEL_SHARE = 0.75
+MIN_MODEL_FRACTION = 0.75
 """Fraction of a layout's spots that must have a marker where only the articulated hand decides."""
 
 
@@ -57,7 +58,7 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
     yield Progress(0.0, f"Comparing both hands with the set '{layout.name}'")
     (cost, likelier), (other_cost, other) = compare_sides(shape, positions, rivals)
     best = next((each for each in searched if each.fit is likelier), None) or improve_fit(shape, positions, likelier)
-    if best.fit.side not in sides or not _reaches(best.fit, start.sample):
+    if best.fit.side not in sides or not _is_plausible(best.fit, start.sample):
         return None
     return MatchedHand(
         layout,
@@ -65,7 +66,7 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
         next(window for window, sample in samples if sample is start.sample),
         SIDE_CURVE.probability(side_margin(cost, other_cost)),
         articulated_marker_confidence(best.fit.cost, best.margins),
-        _with_labels(start, other) if _reaches(other, start.sample) else None,
+        _with_labels(start, other) if _is_plausible(other, start.sample) else None,
         best.fit.hand,
         other.hand,
     )
@@ -82,7 +83,7 @@ def search_sides(
         starts: fits of any side to begin with.
     """
     pool = list(starts)
-    for start in sorted(starts, key=_cost)[:SEEDS]:
+    for start in sorted(starts, key=_cost)[:MAX_SEEDS]:
         yield Progress(0.0, f"Fitting a {other_side(start.side)} hand to the markers of a {start.side} one")
         pool += counterparts(shape, positions, start)
     best = improve_fit(shape, positions, min(pool, key=_cost))
@@ -93,8 +94,8 @@ def search_sides(
         near = [fit for fit in rivals if fit.cost <= best.fit.cost + MAX_RIVAL_EXCESS]
         improved: list[SearchedFit] = []
         for fit in near:
-            left = MAX_TRIALS - sum(each.trials for each in [*searched, *improved])
-            improved.append(improve_fit(shape, positions, fit, max(left, MIN_TRIALS)))
+            remaining = MAX_TRIALS - sum(each.trials for each in [*searched, *improved])
+            improved.append(improve_fit(shape, positions, fit, max(remaining, MIN_TRIALS)))
         pool += rivals
         searched += improved
         better = min([best, *improved], key=lambda each: each.fit.cost)
@@ -112,7 +113,7 @@ def compare_sides(shape: ShapeParameters, positions: Floats, fits: Sequence[Mode
 
 
 def counterparts(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> list[ModelFit]:
-    """Return the other hand with the same labels, bent backwards, and as a mirror shows it."""
+    """Return fits of the other hand: with the same labels, which bend it backwards, and with mirrored labels."""
     side, mirror = other_side(fit.side), reflected(shape, fit.labels, positions.shape[1])
     tried = [fit.labels, mirror] if np.count_nonzero(mirror < positions.shape[1]) >= MIN_MARKERS else [fit.labels]
     return [fit_model(shape, side, positions, labels) for labels in tried]
@@ -122,17 +123,17 @@ def _cost(fit: ModelFit) -> float:
     return fit.cost
 
 
-def _reaches(model: ModelFit, sample: TrajectorySample) -> bool:
-    """Return whether a hand is near enough to its markers, and has one at each spot for which there would be one."""
+def _is_plausible(model: ModelFit, sample: TrajectorySample) -> bool:
+    """Return whether a hand fits its markers, and enough of its spots have one."""
     tracks, spots = len(sample.mean_distances), len(model.labels)
     own = model.labels[model.labels < tracks]
-    avoidable = min(spots - len(own), _left_over(own, sample))
+    avoidable = min(spots - len(own), _unexplained_count(own, sample))
     cost = model.filled_cost * len(own) + EMPTY_COST * avoidable
-    return cost <= MAX_MODEL_COST * spots and len(own) >= MIN_MODEL_SHARE * spots
+    return cost <= MAX_MODEL_COST * spots and len(own) >= MIN_MODEL_FRACTION * spots
 
 
-def _left_over(own: Ints, sample: TrajectorySample) -> int:
-    """Number of trajectories about a hand with these markers that are none of them, and are mostly seen."""
+def _unexplained_count(own: Ints, sample: TrajectorySample) -> int:
+    """Return the number of mostly seen trajectories near a hand's markers `own` that are not among them."""
     distances = np.where(np.isnan(sample.mean_distances), np.inf, sample.mean_distances)
     near = distances[:, own].min(axis=1, initial=np.inf) < NEAR_HAND_M
     near[own] = False

@@ -36,7 +36,7 @@ SKIN_SD_M = 0.003
 """m, standard deviation of a palm marker through skin movement."""
 EMPTY_SPOT_COST = 2.5
 """Cost of a spot without a marker, relative to that of a marker of no hand."""
-MIN_PROMISING_SHARE = 0.6
+MIN_PROMISING_FRACTION = 0.6
 """Palms whose estimated cost is less than this fraction of the best one's, both below zero, are not tried."""
 SKIPPED_TIP_COST = 2.5
 """Cost of a fingertip with a marker beside one that usually has a marker first but has none."""
@@ -148,7 +148,7 @@ def fit_proposals(proposals: list[PalmProposal]) -> list[ShapeFit]:
     ordered = sorted(proposals, key=lambda proposal: proposal.estimated_cost)[:MAX_PROPOSALS]
     fits = []
     for proposal in ordered:
-        if proposal.estimated_cost > MIN_PROMISING_SHARE * ordered[0].estimated_cost:
+        if proposal.estimated_cost > MIN_PROMISING_FRACTION * ordered[0].estimated_cost:
             break
         sample, shape = proposal.sample, proposal.shape
         means, covariances, scale = _statistics_in_palms(
@@ -164,7 +164,7 @@ def fit_shape(sample: TrajectorySample, shape: HandShape) -> ShapeFit | None:
 
 
 def _palm_triples(shape: HandShape) -> list[Ints]:
-    """Triples of palm spots that span the largest area, each without the first spot of those before it."""
+    """Return triples of palm spots that span the largest area, each without the first spot of those before it."""
     spots = np.flatnonzero(shape.palm)
     found: list[Ints] = []
     while len(spots) >= 3 and len(found) < 2:
@@ -181,7 +181,7 @@ def _palm_triples(shape: HandShape) -> list[Ints]:
 
 
 def _similar_triples(sample: TrajectorySample, shape: HandShape, anchors: Ints) -> Ints:
-    """Triples (H, 3) of trajectories with distances like those of three spots, the most similar first."""
+    """Return triples (H, 3) of trajectories with distances like those of three spots, the most similar first."""
     spot_distances = shape.mean_distances[np.ix_(anchors, anchors)]
     edges = ((0, 1), (0, 2), (1, 2))
     max_log_ratio = 0.3 if shape.measured else 0.6
@@ -224,7 +224,8 @@ def _statistics_in_palms(
 def _statistics_in_frames(
     positions: Floats, transforms: Floats, visible: Bools, scale: Floats
 ) -> tuple[Floats, Floats]:
-    """Mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in palms' frames (N, H, 4, 4), in the shape's unit.
+    """Return the mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in palms' frames (N, H, 4, 4), in the
+    shape's unit.
 
     NaN where a trajectory is not seen with the palm.
     """
@@ -269,7 +270,8 @@ def spot_distributions(shape: HandShape) -> SpotDistributions:
 
 
 def _spot_costs(shape: HandShape, means: Floats, covariances: Floats) -> Floats:
-    """Cost (H, C, T) of trajectories with this mean and covariance at each spot, below zero where they fit well.
+    """Return the cost (H, C, T) of trajectories with this mean and covariance at each spot, below zero where they fit
+    well.
 
     Half the negative log likelihoods of the mean under the variation between people, and of the covariance under the
     spot's motion.
@@ -286,7 +288,7 @@ def _spot_costs(shape: HandShape, means: Floats, covariances: Floats) -> Floats:
 
 
 def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floats:
-    """Weighted cost (C, C, T + 1, T + 1) of two trajectories' distance at two spots; zero with 'none'."""
+    """Return the weighted cost (C, C, T + 1, T + 1) of two trajectories' distance at two spots; zero with 'none'."""
     person_variance = (
         PERSON_DISTANCE_SD * shape.mean_distances * (MEASURED_SD_FACTOR if shape.measured else 1.0) + SKIN_SD_M
     ) ** 2
@@ -311,7 +313,7 @@ def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floa
 
 
 def _tip_order(shape: HandShape) -> list[tuple[int, int]]:
-    """Pairs of fingertip spots, the second of which has no marker if the first has none, in sets with only tips.
+    """Return pairs of fingertip spots, the second of which has no marker if the first has none, in sets with only tips.
 
     The ring finger's marker is omitted before the middle finger's, and that before the index finger's.
     """
@@ -353,17 +355,20 @@ def _fit_proposal(
 def _realign(
     shape: HandShape, labels: Ints, means: Floats, covariances: Floats, scale: float
 ) -> tuple[Floats, Floats, float]:
-    """Means and covariances after the similarity transform that brings the assigned markers nearest to their spots."""
+    """Return means and covariances after the similarity transform that brings the assigned markers nearest to their
+    spots."""
     spots = np.flatnonzero(labels < len(means))
     if len(spots) < 3:
         return means, covariances, scale
     source, target = means[labels[spots]], shape.mean[spots]
     weights = 1 / (np.trace(shape.covariances[spots], axis1=1, axis2=2) + 3 * MARKER_PLACEMENT_SD_M**2)
     transform = rot.fit_rigid(source, target, weights)
-    share = weights / weights.sum()
-    source_centred, target_centred = source - share @ source, target - share @ target
-    size_ratio = float(np.sqrt((share @ (target_centred**2).sum(1)) / max(share @ (source_centred**2).sum(1), 1e-12)))
+    normalised = weights / weights.sum()
+    source_centred, target_centred = source - normalised @ source, target - normalised @ target
+    size_ratio = float(
+        np.sqrt((normalised @ (target_centred**2).sum(1)) / max(normalised @ (source_centred**2).sum(1), 1e-12))
+    )
     size_ratio = 1.0 if shape.measured else float(np.clip(size_ratio, 0.8, 1.25))
     rotation = transform[:3, :3]
-    realigned = size_ratio * (means - share @ source) @ rotation.T + share @ target
+    realigned = size_ratio * (means - normalised @ source) @ rotation.T + normalised @ target
     return realigned, size_ratio**2 * rotation @ covariances @ rotation.T, scale / size_ratio

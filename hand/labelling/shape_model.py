@@ -31,29 +31,31 @@ class MarkerLayout:
     name: str
     """Display name."""
     spots: dict[str, Spot]
-    """Label for a marker that is found -> where it sits."""
+    """Label to give to a marker -> where it sits."""
 
 
 def _joints(*joints: str) -> dict[str, Spot]:
     return {joint: Spot(joint) for joint in joints}
 
 
-def _part_of(known: MarkerSet, *words: str) -> dict[str, Spot]:
-    """Return the labels of a set that begin or end with one of the words."""
-    return {label: spot for label, spot in known.labels.items() if label.startswith(words) or label.endswith(words)}
+def _labels_with_affix(marker_set: MarkerSet, *affixes: str) -> dict[str, Spot]:
+    """Return the labels of a set that begin or end with one of the affixes, with their spots."""
+    return {
+        label: spot for label, spot in marker_set.labels.items() if label.startswith(affixes) or label.endswith(affixes)
+    }
 
 
 ABOVE_BONE_M, ABOVE_NAIL_M = 0.0115, 0.007
-"""m from a bone's axis, and from a fingertip, to a marker over it."""
+"""m, height of a marker on the skin above a bone's axis, and above a fingertip."""
 ALONG_BONE = 0.65
 """Fraction of the bone's length at which a marker on the skin sits, from the named joint."""
 
 
-def _on_bones(known: MarkerSet) -> dict[str, Spot]:
-    """Return the labels of a set on the skin, which name joints, with the markers on the bones that follow them."""
+def _on_bones(marker_set: MarkerSet) -> dict[str, Spot]:
+    """Return the labels of a set on the skin, with each marker on the bone that starts at the joint its label names."""
     lengths = adult("right").phalanges
     spots: dict[str, Spot] = {}
-    for label, spot in known.labels.items():
+    for label, spot in marker_set.labels.items():
         digit = digit_of(spot.joint)
         if digit is None:
             spots[label] = spot
@@ -66,7 +68,7 @@ def _on_bones(known: MarkerSet) -> dict[str, Spot]:
 
 
 _CHAINS = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit])
-_PQR = (CHAIN_JOINTS[DIGITS[1]][0], CHAIN_JOINTS[DIGITS[4]][0], "wrist")
+_KNUCKLES_AND_WRIST = (CHAIN_JOINTS[DIGITS[1]][0], CHAIN_JOINTS[DIGITS[4]][0], "wrist")
 
 _TIP_AND_MIDDLE = marker_set_named("tip and middle")
 _NINE = marker_set_named("wrist, knuckles and tips")
@@ -79,15 +81,17 @@ LAYOUTS: tuple[MarkerLayout, ...] = (
         "three on the back of the hand, five fingertips and five finger middles",
         _TIP_AND_MIDDLE.labels,
     ),
-    MarkerLayout("wrist, two knuckles and five fingertips", _joints(*_PQR, *TIPS)),
-    MarkerLayout("three on the back of the hand and five fingertips", _part_of(_TIP_AND_MIDDLE, "hand", "tip")),
+    MarkerLayout("wrist, two knuckles and five fingertips", _joints(*_KNUCKLES_AND_WRIST, *TIPS)),
+    MarkerLayout(
+        "three on the back of the hand and five fingertips", _labels_with_affix(_TIP_AND_MIDDLE, "hand", "tip")
+    ),
     MarkerLayout("two on the wrist, two knuckles and five fingertips", _NINE.labels),
 )
-"""The layouts with a palm and fingers: 20 joints with the wrist's or without, 25, 13, 8, 8 and 9 markers; and the same
-with fewer tips."""
+"""The layouts with a palm and fingers, also found with fewer tips: 20 joints, with or without the wrist; 25, 13, 8, 8
+and 9 markers."""
 SKIN_LAYOUTS: tuple[MarkerLayout, ...] = (MarkerLayout("19 on the skin", _on_bones(_ON_SKIN)),)
 """Layouts of markers beside the joints, which only the articulated hand can distinguish."""
-PALM_ONLY = MarkerLayout("wrist and two knuckles", _joints(*_PQR))
+PALM_ONLY = MarkerLayout("wrist and two knuckles", _joints(*_KNUCKLES_AND_WRIST))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +146,7 @@ def mirrored(shape: HandShape) -> HandShape:
     )
 
 
-UNSEEN_VARIANCE_SHARE = 0.3
+UNSEEN_VARIANCE_FRACTION = 0.3
 """Fraction of the variance over all poses that is added to the observed one: the rest of the take has other poses."""
 
 
@@ -170,8 +174,8 @@ def update_shape(shape: HandShape, spots: Ints, positions: Floats) -> HandShape:
             visible.any(0)[:, None], np.where(visible[..., None], local, 0).sum(0) / counts, mean[spots]
         )
     deviation = np.where(visible[..., None], local - mean[spots], 0)
-    covariances, mean_distances = UNSEEN_VARIANCE_SHARE * shape.covariances, shape.mean_distances.copy()
-    distance_variances = UNSEEN_VARIANCE_SHARE * shape.distance_variances
+    covariances, mean_distances = UNSEEN_VARIANCE_FRACTION * shape.covariances, shape.mean_distances.copy()
+    distance_variances = UNSEEN_VARIANCE_FRACTION * shape.distance_variances
     covariances[spots] += np.einsum("nsi,nsj->sij", deviation, deviation) / counts[..., None]
     distances = np.linalg.norm(positions[:, :, None] - positions[:, None], axis=-1)
     both_visible = visible[:, :, None] & visible[:, None]
@@ -197,14 +201,15 @@ def mean_shape(side: Side, spots: tuple[Spot, ...]) -> HandShape:
 
 
 def mutual_distances(positions: Floats) -> Floats:
-    """Mutual distances (N, P) m of markers (N, C, 3)."""
+    """Return mutual distances (N, P) m of markers (N, C, 3)."""
     first, second = np.triu_indices(positions.shape[1], 1)
     distances: Floats = np.linalg.norm(positions[:, first] - positions[:, second], axis=-1)
     return distances
 
 
 def distance_statistics(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
-    """Mean (P,) m and covariance (P, P) m² of the distances between spots of a mean adult's hand, over its poses."""
+    """Return the mean (P,) m and covariance (P, P) m² of the distances between spots of a mean adult's hand, over its
+    poses."""
     distances = mutual_distances(_sampled_positions(build(adult("right")), spots))
     deviation = distances - distances.mean(axis=0)
     mean: Floats = distances.mean(axis=0)
@@ -213,20 +218,20 @@ def distance_statistics(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
 
 
 def _sampled_positions(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
-    """Spot positions (N, C, 3) m in sampled poses; the same poses each time."""
+    """Return spot positions (N, C, 3) m in sampled poses; the same poses each time."""
     rng = np.random.default_rng(0)
     labels = {str(index): spot for index, spot in enumerate(spots)}
     hand, targets = assign(model, labels, np.zeros(1), np.zeros((1, len(spots), 3)))
     low, high = hand.limits.T
     # Hands are more often half open than closed, and seldom at their limits.
-    share = rng.beta(1.2, 2.2, (SAMPLED_POSES, hand.dofs))
+    fraction = rng.beta(1.2, 2.2, (SAMPLED_POSES, hand.dofs))
     curl = rng.beta(1.2, 2.0, (SAMPLED_POSES, len(DIGITS)))
     is_flexion = np.array([movement == "flexion" for movement in hand.movements])
     digit_index = np.array([DIGITS.index(digit_of(hand.joints[joint]) or DIGITS[0]) for joint in hand.axis_joint])
-    closing = 0.6 * curl[:, digit_index] + 0.4 * share
+    closing = 0.6 * curl[:, digit_index] + 0.4 * fraction
     straight = np.clip(0.0, low, high)
     angles = np.where(
-        is_flexion, straight + closing * (high - straight), hand.neutral + 0.5 * (share - 0.35) * (high - low)
+        is_flexion, straight + closing * (high - straight), hand.neutral + 0.5 * (fraction - 0.35) * (high - low)
     )
     pose = kinematics.Pose(hand, np.tile(np.eye(4), (SAMPLED_POSES, 1, 1)), np.clip(angles, low, high))
     positions: Floats = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose), targets.sites)

@@ -19,7 +19,8 @@ MAX_ACCELERATION = 150.0
 JUMP_RATIO = 6.0
 """Ratio of a step's change to the usual one of its column below which it is no jump."""
 NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 6, 4, 0.15
-"""The columns nearby whose common change of velocity is the hand's: at most, at least, and within how many m."""
+"""Maximum and minimum number of nearby columns whose common change of velocity is the hand's, and their maximum
+distance in m."""
 MAX_GAP_S = 0.3
 """s over which trajectories are joined; over longer gaps the hand's position is a better predictor."""
 GAP_ACCELERATION = 20.0
@@ -31,7 +32,7 @@ GAP_PENALTY = 0.1
 MIN_ERROR_RATIO = 2.0
 """A join is clear if the next best has an error this many times as large."""
 MAX_PAIRS = 20_000_000
-"""Pairs of pieces, or of positions, that are compared at most: a few seconds."""
+"""Maximum number of pairs of pieces, or of positions, that are compared: it takes a few seconds."""
 CHUNK_PAIRS = 200_000
 """Pairs that are compared at a time: some ten megabytes."""
 
@@ -68,11 +69,12 @@ class Trajectories:
         return result
 
     def positions_at(self, frames: Ints, columns: Ints) -> Floats:
-        """Positions (N, C, 3) m of the columns (N, C) in some frames (N,), NaN where a column is −1 or not seen."""
+        """Return positions (N, C, 3) m of the columns (N, C) in some frames (N,), NaN where a column is −1 or not
+        seen."""
         return np.where((columns >= 0)[..., None], self.positions[frames[:, None], columns], np.nan)
 
     def frames_and_columns(self) -> list[tuple[Ints, Ints]]:
-        """Frames and columns (N,), (N,) of each trajectory, in the order of the frames."""
+        """Return frames and columns (N,), (N,) of each trajectory, in the order of the frames."""
         row, column = np.nonzero(self.ids >= 0)
         owner = self.ids[row, column]
         order = np.argsort(owner, kind="stable")
@@ -80,11 +82,11 @@ class Trajectories:
         return list(zip(np.split(row[order], cuts), np.split(column[order], cuts), strict=True))
 
 
-def evenly_spaced(rows: Ints, most: int) -> Ints:
-    """Select at most `most` of some rows (N,), evenly spaced, with the first and the last."""
+def evenly_spaced(rows: Ints, maximum: int) -> Ints:
+    """Select at most `maximum` of some rows (N,), evenly spaced, with the first and the last."""
     if not len(rows):
         return rows
-    selected: Ints = rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
+    selected: Ints = rows[np.unique(np.linspace(0, len(rows) - 1, maximum).astype(int))]
     return selected
 
 
@@ -156,14 +158,14 @@ def jumps(times: Floats, positions: Floats) -> Bools:
 
 
 def _step_changes(change: Floats, spans: Floats) -> Floats:
-    """Return by how much (F − 1, M) m each step differs from its more similar neighbour, from changes of velocity."""
+    """Return the difference (F − 1, M) m of each step from its more similar neighbour, from changes of velocity."""
     nothing = np.full((1, change.shape[1]), np.nan)
     result: Floats = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
     return result
 
 
 def _changes_alone(positions: Floats, changes: Floats, row: Ints, column: Ints) -> Floats:
-    """Changes (N,) of the velocity of some columns in some rows, beyond the median of the columns nearby.
+    """Changes (N,) of the velocity of some columns in some rows, relative to the median of the columns nearby.
 
     Infinite where fewer than MIN_NEIGHBOURS are near.
     """
@@ -273,13 +275,14 @@ def _affordable_gap(ends: _Ends, starts: _Ends) -> float:
 
 
 def _chunks(pairs: Ints) -> list[Ints]:
-    """Rows (N,), each with a number of pairs, in groups of about CHUNK_PAIRS pairs; at least one group."""
+    """Return rows (N,), each with a number of pairs, in groups of about CHUNK_PAIRS pairs; at least one group."""
     group = np.cumsum(pairs) // CHUNK_PAIRS
     return np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(group)) + 1)
 
 
 def _continuations(ends: _Ends, starts: _Ends, earlier: Ints, later: Ints) -> tuple[Ints, Ints, Floats]:
-    """The pairs (earlier, later) in which the later piece may continue the earlier one, and their errors in m."""
+    """Return the pairs (earlier, later) in which the later piece may continue the earlier one, and their errors in
+    m."""
     gap = starts.times[later] - ends.times[earlier]
     velocity_count = np.maximum(ends.has_velocity[earlier] + starts.has_velocity[later], 1)[:, None]
     velocity = (ends.velocities[earlier] + starts.velocities[later]) / velocity_count
@@ -294,7 +297,8 @@ def _continuations(ends: _Ends, starts: _Ends, earlier: Ints, later: Ints) -> tu
 
 
 def _two_best(owner: Ints, errors: Floats, owners: int) -> tuple[Ints, Floats]:
-    """Row (O,) of each owner's least error, −1 for none, and its second least error (O,), infinite for none."""
+    """Return the row (O,) of each owner's least error, −1 for none, and its second least error (O,), infinite for
+    none."""
     order = np.lexsort((errors, owner))
     sorted_owner = owner[order]
     begin = np.searchsorted(sorted_owner, np.arange(owners), "left")

@@ -107,7 +107,7 @@ class FleshVolume:
     palm."""
 
     def palm_distance(self, points: Floats) -> Floats:
-        """Signed distance (N,) m to the palm without its digits."""
+        """Return the signed distance (N,) m to the palm without its digits."""
         result = np.full(len(points), 1.0)
         # Bones show on the back of the hand; the palm side is padded.
         padded = smoothstep(-points[:, 2], 0, 0.008 * self.scale)
@@ -116,7 +116,7 @@ class FleshVolume:
         return result
 
     def distance(self, points: Floats, owner: Ints) -> Floats:
-        """Signed distance (N,) m to the skin of the palm and the digits' bases, negative inside.
+        """Return the signed distance (N,) m to the skin of the palm and the digits' bases, negative inside.
 
         Args:
             points: (N, 3) m.
@@ -166,7 +166,7 @@ def flesh_volume(proportions: Proportions) -> FleshVolume:
 
 
 def _thickness_scale(proportions: Proportions) -> float:
-    """Thickness of the hand relative to the tables: the geometric mean of length and breadth."""
+    """Return the thickness of the hand relative to the tables: the geometric mean of length and breadth."""
     standard = adult("right")
 
     def breadth(hand: Proportions) -> float:
@@ -179,7 +179,7 @@ WIDTH_STATIONS = np.array([0.3, 0.42, 0.6, 0.8, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5
 
 
 def _width_factors(joints: Floats, joint_y: Floats, thickness: Floats) -> Floats:
-    """Factors (5, WIDTH_STATIONS) on each digit's width that keep neighbouring digits from touching."""
+    """Return factors (5, WIDTH_STATIONS) on each digit's width that keep neighbouring digits from touching."""
     factors = np.ones((5, len(WIDTH_STATIONS)))
     axes, widths = [], []
     for digit in range(1, 5):
@@ -242,8 +242,8 @@ def _first_web(joints: Floats, scale: float) -> Limb:
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
     thumb_end = cmc + 0.62 * (mcp - cmc)
     # As far distal of the thumb's end as in the standard hand, wherever the thumb starts.
-    index_share = (thumb_end[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
-    index_end = base + np.clip(index_share, 0.3, 0.66) * (knuckle - base)
+    index_fraction = (thumb_end[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
+    index_end = base + np.clip(index_fraction, 0.3, 0.66) * (knuckle - base)
     root, across = (cmc + base) / 2, index_end - thumb_end
     middle = (thumb_end + index_end) / 2
     frame = np.eye(4)

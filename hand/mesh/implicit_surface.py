@@ -102,7 +102,7 @@ class Limb:
         return world
 
     def section_points(self, y: Floats, angle: Floats) -> Floats:
-        """Surface points (N, 3) in the limb's frame at y (N,) m and angle (N,) rad, from X towards the back."""
+        """Return surface points (N, 3) in the limb's frame at y (N,) m and angle (N,) rad, from X towards the back."""
         w, up, down, cx, cz = self.profile_at(y).T
         c, s = np.cos(angle), np.sin(angle)
         height = np.where(s > 0, up, down)
@@ -111,21 +111,21 @@ class Limb:
         return np.stack([cx + w * radius * c, y, cz + height * radius * s], -1)
 
     def taper(self, y: Floats) -> Floats:
-        """Factor (N,) on the section at y (N,) m in the rounded tip: 1 before it, 0 at the end."""
+        """Return the factor (N,) on the section at y (N,) m in the rounded tip: 1 before it, 0 at the end."""
         if not self.tip_length:
             return np.ones_like(y)
         along = np.clip((y - self.end + self.tip_length) / self.tip_length, 0, 1)
         return np.asarray(np.maximum(1 - along**TIP_POWER, 0) ** (1 / TIP_POWER))
 
     def surface_points(self, y: Floats, angle: Floats) -> Floats:
-        """World points (N, 3) on the limb, with its rounded end."""
+        """Return world points (N, 3) on the limb, with its rounded end."""
         local = self.section_points(y, angle)
         middle = self.profile_at(y)[:, 3:5]
         local[:, [0, 2]] = middle + (local[:, [0, 2]] - middle) * self.taper(y)[:, None]
         return self.to_world(local)
 
     def distance(self, points: Floats) -> Floats:
-        """Signed distance (N,) m, negative inside."""
+        """Return the signed distance (N,) m, negative inside."""
         x, y, z = self.to_local(points).T
         w, up, down, cx, cz = self.profile_at(y).T
         x, z = x - cx, z - cz
@@ -136,7 +136,8 @@ class Limb:
 
 
 def smooth_union(a: Floats, b: Floats, width: ArrayLike) -> Floats:
-    """Union (N,) of signed distances, filleted where they differ by less than `width` m (quadratic smooth minimum)."""
+    """Return the union (N,) of signed distances, filleted where they differ by less than `width` m (quadratic smooth
+    minimum)."""
     wide = np.maximum(np.asarray(width, float), 1e-9)
     h = np.maximum(wide - np.abs(a - b), 0) / wide
     return np.asarray(np.minimum(a, b) - h * h * wide / 4)

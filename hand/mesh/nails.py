@@ -25,7 +25,8 @@ def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles
     v = np.linspace(0, 1, len(rows)) * np.ones(len(angles))[:, None]
 
     def inset_grid(inset: float, overhang: float, height: Floats, roundness: float) -> Floats:
-        """The window's grid (A+1, B+1, 3), inset by a fraction and lifted, its end less rounded than the skin's."""
+        """Return the window's grid (A+1, B+1, 3), inset by a fraction and lifted, its end less rounded than the
+        skin's."""
         across = u * (1 - inset)
         angle = np.interp(across, u[:, 0], angles)
         start = rows[0] + inset * 5.5 * mm
@@ -39,7 +40,7 @@ def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles
 
 
 def corner_offset_mm(along: Floats) -> Floats:
-    """mm by which a nail's corners are beyond its middle, from the rear (0) to the free edge (1).
+    """Return mm by which a nail's corners are beyond its middle, from the rear (0) to the free edge (1).
 
     Both ends are round.
     """
@@ -47,7 +48,7 @@ def corner_offset_mm(along: Floats) -> Floats:
 
 
 def _raised_points(limb: Limb, y: Floats, angle: Floats, height: Floats, roundness: float) -> Floats:
-    """Points (A+1, B+1, 3) at `height` above the digit; roundness 1 follows its tip, less is straighter."""
+    """Return points (A+1, B+1, 3) at `height` above the digit; roundness 1 follows its tip, less is straighter."""
     flat_y, flat_angle = y.ravel(), angle.ravel()
     local = limb.section_points(flat_y, flat_angle)
     middle = limb.profile_at(flat_y)[:, 3:5]

@@ -21,13 +21,13 @@ MAX_JOINTS = 4
 
 
 def skin_weights(flesh: FleshVolume, points: Floats) -> Floats:
-    """Skin weights (V, 25) of vertices (V, 3) m; rows sum to 1, with at most MAX_JOINTS joints each."""
+    """Return skin weights (V, 25) of vertices (V, 3) m; rows sum to 1, with at most MAX_JOINTS joints each."""
     top = topology()
     weights = np.zeros((top.count, len(JOINT_INDEX)))
-    share = _chain_shares(flesh, points, top)
+    chain_weights = _chain_shares(flesh, points, top)
     for digit in range(5):
-        weights += share[:, digit, None] * _chain_weights(flesh, digit, points)
-    weights[:, 0] += share[:, 5]
+        weights += chain_weights[:, digit, None] * _chain_weights(flesh, digit, points)
+    weights[:, 0] += chain_weights[:, 5]
     weights = _smooth_palm(weights, top)
     return keep_largest(weights)
 
@@ -41,33 +41,35 @@ def keep_largest(weights: Floats) -> Floats:
 
 
 def _chain_shares(flesh: FleshVolume, points: Floats, top: Topology) -> Floats:
-    """Share (V, 6) of each digit's chain, and of the wrist, in each vertex: by the mesh's columns and tubes."""
-    share = np.zeros((top.count, 6))
+    """Return the share (V, 6) of each digit's chain, and of the wrist, in each vertex: by the mesh's columns and
+    tubes."""
+    weights = np.zeros((top.count, 6))
     columns = np.arange(COLUMNS + 1)
-    column_share = np.zeros((COLUMNS + 1, 6))
+    column_fraction = np.zeros((COLUMNS + 1, 6))
     for finger in range(4):
         low, high = finger_columns(finger)
         columns_away = np.maximum(np.maximum(low - columns, columns - high), 0)
-        column_share[:, finger + 1] = np.maximum(1 - columns_away / WEB_COLUMNS, 0)
+        column_fraction[:, finger + 1] = np.maximum(1 - columns_away / WEB_COLUMNS, 0)
     for column in range(COLUMNS + 1):
         for layer in range(LAYERS + 1):
             if column in (0, COLUMNS) or layer in (0, LAYERS):
                 ids = top.sleeve[:, rim_index(column, layer)]
-                share[ids[ids >= 0]] = column_share[column]
+                weights[ids[ids >= 0]] = column_fraction[column]
             if top.end[column, layer] >= 0:
-                share[top.end[column, layer]] = column_share[column]
-    share[top.wrist[1:-1, 1:-1]] = WRIST_ONLY
+                weights[top.end[column, layer]] = column_fraction[column]
+    weights[top.wrist[1:-1, 1:-1]] = WRIST_ONLY
     thumb = _thumb_share(flesh, points)[:, None]
-    share += (np.eye(6)[0] - share) * thumb
+    weights += (np.eye(6)[0] - weights) * thumb
     for digit, tube in enumerate(top.tubes):
         rings = tube.rings[0 if digit else SLANTED_RINGS :]
         digit_vertices = np.concatenate([rings.ravel(), tube.cap.ravel(), tube.nail.groove, tube.nail.plate.ravel()])
-        share[digit_vertices] = np.eye(6)[digit]
-    return share
+        weights[digit_vertices] = np.eye(6)[digit]
+    return weights
 
 
 def _thumb_share(flesh: FleshVolume, points: Floats) -> Floats:
-    """Share (V,) of the thumb's metacarpal in the palm, by the distances to it and to the rest of the palm."""
+    """Return the share (V,) of the thumb's metacarpal in the palm, by the distances to it and to the rest of the
+    palm."""
     base, knuckle = (flesh.joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     to_thumb = distance_to_polyline(points, np.array([base + 0.25 * (knuckle - base), knuckle]))
     palm_bones = [np.array([[0, -0.04, 0], [0, 0.02, 0]]) * flesh.scale]
@@ -79,7 +81,7 @@ def _thumb_share(flesh: FleshVolume, points: Floats) -> Floats:
 
 
 def _chain_weights(flesh: FleshVolume, digit: int, points: Floats) -> Floats:
-    """Weights (V, 25) of one digit's chain, by the vertices' positions along it."""
+    """Return weights (V, 25) of one digit's chain, by the vertices' positions along it."""
     name, joint_y = DIGITS[digit], flesh.joint_y[digit]
     _, y, z = flesh.digits[digit].to_local(points).T
     mm = flesh.scale / 1000
@@ -90,22 +92,24 @@ def _chain_weights(flesh: FleshVolume, digit: int, points: Floats) -> Floats:
         weights[:, 0] = 1 - weights[:, base]
         # The palm side folds at the crease, which is more distal than the joint.
         crease_y = 3 * mm - 0.45 * np.minimum(z, 0)
-        shares = [smoothstep(y, crease_y - 10 * mm, crease_y + 10 * mm)]
+        fractions = [smoothstep(y, crease_y - 10 * mm, crease_y + 10 * mm)]
     else:
-        shares = [np.ones(len(points))]
-    shares += [smoothstep(y, at - BEND_LENGTH_MM * mm, at + BEND_LENGTH_MM * mm) for at in joint_y[1:3]]
-    for joint, share in zip(CHAIN_JOINTS[name], shares, strict=False):
-        weights *= 1 - share[:, None]
-        weights[:, JOINT_INDEX[joint]] = share
+        fractions = [np.ones(len(points))]
+    fractions += [smoothstep(y, at - BEND_LENGTH_MM * mm, at + BEND_LENGTH_MM * mm) for at in joint_y[1:3]]
+    for joint, fraction in zip(CHAIN_JOINTS[name], fractions, strict=False):
+        weights *= 1 - fraction[:, None]
+        weights[:, JOINT_INDEX[joint]] = fraction
     return weights
 
 
 def _smooth_palm(weights: Floats, top: Topology) -> Floats:
     """Smooth the palm's weights; those of the digits stay."""
-    table, share = neighbours()
+    table, neighbour_weights = neighbours()
     digits = np.concatenate([tube.rings[4 if d else SLANTED_RINGS :].ravel() for d, tube in enumerate(top.tubes)])
     caps = np.concatenate([[*tube.cap.ravel(), *tube.nail.groove, *tube.nail.plate.ravel()] for tube in top.tubes])
     free = np.setdiff1d(np.arange(top.count), np.concatenate([digits, caps]))
     for _ in range(6):
-        weights[free] = 0.5 * weights[free] + 0.5 * np.einsum("nk,nkj->nj", share[free], weights[table[free]])
+        weights[free] = 0.5 * weights[free] + 0.5 * np.einsum(
+            "nk,nkj->nj", neighbour_weights[free], weights[table[free]]
+        )
     return weights

@@ -47,7 +47,7 @@ def deform_skin(
 
 
 def mesh_volume(vertices: Floats, quads: Ints) -> float:
-    """Volume in m³ of a closed mesh, negative if it is inside out."""
+    """Return the volume in m³ of a closed mesh, negative if it is inside out."""
     first = vertices[quads[:, 0]]
     total = 0.0
     for i, j in ((1, 2), (2, 3)):

@@ -31,7 +31,7 @@ class Surface:
     """(Q,) whether a quad belongs to a nail."""
 
 
-@lru_cache(maxsize=8)  # of a few performers, each left hand beside its right one
+@lru_cache(maxsize=8)  # for a few performers, each with two hands
 def surface(proportions: Proportions) -> Surface:
     """Build the skin for these proportions, read-only and cached. The left hand mirrors the right one."""
     if proportions.side == "left":

@@ -83,7 +83,8 @@ class Topology:
 
 
 def rim_index(column: int, layer: int) -> int:
-    """Index on a sleeve's ring of a point of the box's outline, in the order back, little finger, palm, thumb."""
+    """Return the index on a sleeve's ring of a point of the box's outline, in the order back, little finger, palm,
+    thumb."""
     if layer == 0:
         return column
     if column == COLUMNS:
@@ -171,7 +172,7 @@ class _MeshBuilder:
 
 
 def grid_outline(grid: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Border of a grid (A+1, B+1, ...), from [0, 0] along its first side."""
+    """Return the border of a grid (A+1, B+1, ...), from [0, 0] along its first side."""
     return np.concatenate([grid[:, 0], grid[-1, 1:], grid[-2::-1, -1], grid[0, -2:0:-1]])
 
 

@@ -57,9 +57,9 @@ def _place_tube(points: Floats, flesh: FleshVolume, digit: int, tube: DigitTube)
     angles = ring_angles(digit, tube.rings.shape[1])
     round_tip = limb.end - limb.tip_length * (1 - np.sin(np.deg2rad(100 * (stations - 3))))
     y = np.where(stations < 3, np.interp(stations, [0, 1, 2, 3], joint_y), round_tip)
-    slant_share = 1 - smoothstep(np.arange(len(stations), dtype=float), 0, SLANTED_RINGS)
+    slant_fraction = 1 - smoothstep(np.arange(len(stations), dtype=float), 0, SLANTED_RINGS)
     ring_y = (
-        y[:, None] + slant_share[:, None] * _rim_slant(digit, angles) * joint_y[1] + _nail_shift(limb, tube, angles)
+        y[:, None] + slant_fraction[:, None] * _rim_slant(digit, angles) * joint_y[1] + _nail_shift(limb, tube, angles)
     )
     for ring, ids in enumerate(tube.rings):
         points[ids] = limb.surface_points(ring_y[ring], angles)
@@ -83,22 +83,22 @@ def _nail_shift(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
     strength = smoothstep(rings, first - 4, first) * (1 - 0.6 * smoothstep(rings, last, last + 1))
     angle_from_nail = np.abs((angles - np.pi / 2 + np.pi) % (2 * np.pi) - np.pi)
     half_angle = tube.nail.half * 2 * np.pi / len(angles)
-    share = np.where(
+    fraction = np.where(
         angle_from_nail <= half_angle,
         (angle_from_nail / half_angle) ** 2,
         1 - smoothstep(angle_from_nail, half_angle, np.pi),
     )
     mm = limb.profile_at(np.array([limb.end]))[0, 0] / TIP_HALF_WIDTH_MM
-    return np.asarray(corner_offset_mm(np.clip(along, 0, 1))[:, None] * strength[:, None] * share * mm)
+    return np.asarray(corner_offset_mm(np.clip(along, 0, 1))[:, None] * strength[:, None] * fraction * mm)
 
 
 def ring_angles(digit: int, around: int) -> Floats:
-    """Angles (N,) rad of a ring's vertices in the digit's section."""
+    """Return angles (N,) rad of a ring's vertices in the digit's section."""
     return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(around) * (2 * np.pi / around))
 
 
 def _rim_slant(digit: int, angles: Floats) -> Floats:
-    """Offset (N,) of the window's rim from its ring's station, in lengths of the first bone."""
+    """Return the offset (N,) of the window's rim from its ring's station, in lengths of the first bone."""
     if digit == 0:
         # The rim is much more distal on the side of the web than on that of the wrist.
         return np.asarray(0.22 * np.cos(angles - THUMB_PHASE + np.pi / 2) + 0.05 * np.cos(angles - THUMB_PHASE))
@@ -140,7 +140,7 @@ def _place_sleeve(points: Floats, flesh: FleshVolume, top: Topology) -> None:
 
 @lru_cache(maxsize=1)
 def neighbours() -> tuple[Ints, Floats]:
-    """Each vertex's neighbours (V, 5), padded with the vertex itself, and their weights (V, 5)."""
+    """Return each vertex's neighbours (V, 5), padded with the vertex itself, and their weights (V, 5)."""
     top = topology()
     edges = np.concatenate([top.quads[:, [i, (i + 1) % 4]] for i in range(4)])
     edges = edges[np.argsort(edges[:, 0], kind="stable")]
@@ -161,14 +161,14 @@ def _relax(points: Floats, flesh: FleshVolume, top: Topology) -> None:
     sleeve = np.concatenate([palm, web])
     rings = [tube.rings[: SLANTED_RINGS if d == 0 else RELAXED_RINGS].ravel() for d, tube in enumerate(top.tubes)]
     free = np.unique(np.concatenate([sleeve, *rings]))
-    table, share = neighbours()
+    table, neighbour_weights = neighbours()
     owner = np.full(top.count, -1)
     for digit, tube in enumerate(top.tubes):
         owner[tube.rings] = digit
 
     def smooth(ids: Ints, times: int, amount: float) -> None:
         for _ in range(times):
-            mean = np.einsum("nk,nkx->nx", share[ids], points[table[ids]])
+            mean = np.einsum("nk,nkx->nx", neighbour_weights[ids], points[table[ids]])
             points[ids] += amount * (mean - points[ids])
 
     smooth(sleeve, 40, 0.8)
@@ -181,11 +181,11 @@ def _relax(points: Floats, flesh: FleshVolume, top: Topology) -> None:
 
 def _soften(points: Floats, top: Topology) -> None:
     """Smooth ripples out of the palm without shrinking it (Taubin 1995)."""
-    table, share = neighbours()
+    table, neighbour_weights = neighbours()
     digits = np.concatenate([tube.rings[4 if d == 0 else 3 :].ravel() for d, tube in enumerate(top.tubes)])
     ids = np.setdiff1d(np.concatenate([top.sleeve[1:].ravel(), top.end.ravel()]), [*digits, -1])
     for amount in (0.6, -0.62) * 6:
-        mean = np.einsum("nk,nkx->nx", share[ids], points[table[ids]])
+        mean = np.einsum("nk,nkx->nx", neighbour_weights[ids], points[table[ids]])
         points[ids] += amount * (mean - points[ids])
 
 

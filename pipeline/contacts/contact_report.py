@@ -45,5 +45,5 @@ def _figures(held_contact: HeldContact, keyed: Pose) -> dict[str, float]:
     """Return the maximum distance of the points that meet, and the maximum change of their offset, in mm."""
     rows = slice(held_contact.contact.first, held_contact.contact.last + 1)
     offsets = 1000 * offsets_between(Pose.at_origin(keyed.hand, keyed.angles[rows]), held_contact.points)
-    off, slip = (float(np.linalg.norm(vectors, axis=1).max()) for vectors in (offsets, offsets - offsets.mean(axis=0)))
-    return {"off_mm": round(off, 3), "slip_mm": round(slip, 3)}
+    gap, slip = (float(np.linalg.norm(vectors, axis=1).max()) for vectors in (offsets, offsets - offsets.mean(axis=0)))
+    return {"off_mm": round(gap, 3), "slip_mm": round(slip, 3)}

@@ -9,9 +9,9 @@ from .contact_surface import ContactSurface
 
 Floats = NDArray[np.float64]
 
-BEHIND = -0.5
+FAR_SIDE_COSINE = -0.5
 """Cosine between the outward direction and up, below which a side is the far one. Edges are above it."""
-LIFTS = np.arange(0.005, 0.1025, 0.005)
+LIFT_DISTANCES = np.arange(0.005, 0.1025, 0.005)
 """m by which points are lifted until the nearest side is the one that faces up."""
 
 
@@ -24,19 +24,18 @@ class FacedSurface:
     """(3,) unit, from the surface to the hand."""
 
     def nearest(self, points: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the same as ContactSurface.nearest, but with the near side for points inside that are nearer to the
-        far
-        side.
+        """Return the same as ContactSurface.nearest, but with the near side also for points inside that are closer to
+        the far side.
         """
-        feet, outwards, distances = self.surface.nearest(points)
-        wrong_rows = np.flatnonzero((distances < 0.0) & (outwards @ self.up < BEHIND))
-        for lift in LIFTS:
+        nearest_points, outwards, distances = self.surface.nearest(points)
+        wrong_rows = np.flatnonzero((distances < 0.0) & (outwards @ self.up < FAR_SIDE_COSINE))
+        for lift in LIFT_DISTANCES:
             if not len(wrong_rows):
                 break
-            foot, out, _ = self.surface.nearest(points[wrong_rows] + lift * self.up)
+            new_points, out, _ = self.surface.nearest(points[wrong_rows] + lift * self.up)
             is_found = out @ self.up > 0.0
             rows = wrong_rows[is_found]
-            feet[rows], outwards[rows] = foot[is_found], out[is_found]
-            distances[rows] = np.einsum("ni,ni->n", points[rows] - foot[is_found], out[is_found])
+            nearest_points[rows], outwards[rows] = new_points[is_found], out[is_found]
+            distances[rows] = np.einsum("ni,ni->n", points[rows] - new_points[is_found], out[is_found])
             wrong_rows = wrong_rows[~is_found]
-        return feet, outwards, distances
+        return nearest_points, outwards, distances

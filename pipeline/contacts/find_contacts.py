@@ -1,9 +1,9 @@
 """Find contacts of a performer: spans of frames in which a fingertip stays on another digit or on the palm.
 
 A span starts when the flesh of a digit's last phalanx comes within START_GAP of another part, and ends when it is
-farther away than END_GAP (hysteresis, as a solved hand is off by a millimetre or two). It is at least MIN_SECONDS long.
-One of the two parts must touch with its pad. Neighbouring fingers do not count, as they nearly always touch. A span is
-cut where the performer's skin slides by more than MAX_SLIP.
+farther away than END_GAP. The difference is a hysteresis, since a solved hand is off by a millimetre or two. A span
+lasts at least MIN_SECONDS. One of the two parts must touch with its pad. Neighbouring fingers do not count, as they
+nearly always touch. A span is cut where the performer's skin slides by more than MAX_SLIP.
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ START_GAP, END_GAP = 3e-3, 6e-3
 MIN_SECONDS = 0.1
 """s"""
 PAD = 0.3
-"""Minimum cosine between a pad's direction, out of the palm's side of its bone, and that to the other digit."""
+"""Minimum cosine between the palmar direction of a pad's bone and the direction to the other digit."""
 MAX_SLIP = 6e-3
-"""m of such a hand by which skin may slide on skin within a contact."""
+"""m of a hand of the usual length, maximum slide of skin on skin within a contact."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,14 +118,14 @@ class TouchOverTime:
     directions: Floats
     """(F, 3) unit, from the second axis to the first, in that frame."""
     pads: Floats
-    """(F,) cosine between the palm's side of a bone and the direction to the other, the larger one of both bones."""
+    """(F,) cosine between a bone's palmar direction and the direction to the other bone; the larger of both bones."""
 
     def slides_from(self, first: int, max_slip: float, max_gap: float) -> int:
         """Return the first row after `first` at which the slip or the gap exceeds its maximum; F if there is none."""
         for start in range(first, len(self.positions), FRAMES_AT_ONCE):
             rows = slice(start, start + FRAMES_AT_ONCE)
-            away = np.linalg.norm(self.positions[rows] - self.positions[first], axis=1)
-            slid = np.flatnonzero((away > max_slip) | (self.gaps[rows] > max_gap))
+            distances = np.linalg.norm(self.positions[rows] - self.positions[first], axis=1)
+            slid = np.flatnonzero((distances > max_slip) | (self.gaps[rows] > max_gap))
             if len(slid):
                 return start + int(slid[0])
         return len(self.positions)
@@ -133,13 +133,13 @@ class TouchOverTime:
     def contact(self, rows: slice, first: int) -> Contact:
         """Return the contact in some of the frames. first: the span's row in the take."""
         mean = self.directions[rows].mean(axis=0)
-        shares = np.median(self.shares[:, rows], axis=1)
+        fractions = np.median(self.shares[:, rows], axis=1)
         return Contact(
             self.capsules,
             first + rows.start,
             first + rows.stop - 1,
             float(np.median(self.gaps[rows])),
-            (float(shares[0]), float(shares[1])),
+            (float(fractions[0]), float(fractions[1])),
             mean / max(float(np.linalg.norm(mean)), 1e-9),
         )
 
@@ -158,8 +158,8 @@ def touch_over_time(frames: Floats, flesh: Flesh, pair: int, radius: int, tip: i
     order = [0, 1] if is_first[0] else [1, 0]
     first, second = flesh.pairs[order, pair].tolist()
     points, rotations = touch_points.points[order], frames[:, STARTS[[first, second]], :3, :3]
-    away = points[0] - points[1]
-    unit = away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
+    offsets = points[0] - points[1]
+    unit = offsets / np.maximum(np.linalg.norm(offsets, axis=1, keepdims=True), 1e-9)
     # A bone's +Z is out of the back of the hand.
     pads = np.einsum("fi,fki->fk", unit, rotations[..., 2]) * [1.0, -1.0]
     from_bone = points[0] - frames[:, STARTS[second], :3, 3]

@@ -24,19 +24,18 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MAX_DEPTH = 0.8e-3
-"""m of a hand of the usual length, the depth at which flesh may stay in flesh. The documentation promises 1 mm."""
-NEAR = 4e-3
-"""m of such a hand: pairs farther apart than this are not constrained unless they are parted."""
+"""m of a hand of the usual length, maximum depth of flesh in flesh. The documentation promises 1 mm."""
+NEAR_DISTANCE = 4e-3
+"""m of a hand of the usual length: pairs farther apart than this are constrained only while they are being parted."""
 HOLD_POSTURE = 0.01
 """m, the cost of changing a joint by its whole range while contacts are held. Otherwise the last joints alone, which
 have
 the shortest levers, would absorb the noise of the take."""
 DEPTH_WEIGHT = 9.0
 """Relative weight of flesh that is too deep while something is held. It is three times that of held points, so that
-these
-yield along the direction in which flesh parts, rather than that digits are in each other."""
+held points yield before digits penetrate each other."""
 STAY_WEIGHT = 0.1
-"""m of depth that moving a middle joint or a tip by 1 m costs. It keeps movements small, rather than angles."""
+"""Cost, in m of depth, of moving a middle joint or a tip by 1 m. It keeps movements small rather than angles."""
 
 
 class Hold(Protocol):
@@ -60,7 +59,7 @@ class Hold(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FleshProblem:
-    """A hand whose flesh is parted and whose contacts are held."""
+    """The pose problem of a hand whose flesh is parted and whose contacts are held."""
 
     hand: HandModel
     flesh: Flesh
@@ -86,12 +85,11 @@ class FleshProblem:
             angles: (N, D) rad, the angles in these frames.
             rows: (N,) their rows in the take.
             deep: (N, K) m, depths of pairs.
-            needed: (N, K) m, by which depths must decrease.
-            patient: as in pose_problem.solve.
+            needed: (N, K) m, required decrease of the depths. patient: as in pose_problem.solve.
         """
         allowed, hand, goals, weight = self._allowed(deep, needed), self.hand, list[Objective](), np.ones(len(rows))
         if self.hold is not None:
-            # Touching flesh is only kept from being too deep. Parting it smoothly would open the contact.
+            # Only limit the depth of touching flesh. Parting it smoothly would open the contact.
             is_touching = np.isfinite(allowed) & self.hold.touching(rows, self.flesh)
             allowed = np.where(is_touching, MAX_DEPTH * self.scale, allowed)
             hand, goals = self.hold.objectives(rows, angles)
@@ -112,5 +110,5 @@ class FleshProblem:
 
     def _allowed(self, deep: Floats, needed: Floats) -> Floats:
         """Return the allowed depths (N, K) m: `deep` reduced by `needed`, and the maximum for other near pairs."""
-        watched = np.where(deep > -NEAR * self.scale, MAX_DEPTH * self.scale, np.inf)
+        watched = np.where(deep > -NEAR_DISTANCE * self.scale, MAX_DEPTH * self.scale, np.inf)
         return np.where((needed > 0.0) & np.isfinite(deep), np.where(np.isfinite(deep), deep, 0.0) - needed, watched)

@@ -1,8 +1,8 @@
 """The motion of a hand that approaches, holds and leaves contacts.
 
 The frames of contacts are posed so that the points of skin meet, first each frame on its own, then from the changes of
-the angles, smoothed over time. At the start and the end of a contact, the changes would leap from one frame to the
-next. The leap is spread over as many frames before or after as its joints need at MAX_ROTATION per frame.
+the angles, smoothed over time. At the start and the end of a contact, the angles would jump from one frame to the next.
+The jump is spread over as many frames before or after as its joints need at MAX_ROTATION per frame.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 MAX_ROTATION = np.deg2rad(3.5)
 """rad per frame by which a joint may additionally rotate while a hand approaches or leaves a contact. The documentation
 promises 5 degrees."""
-STEEPEST = 1.5
+MAX_SLOPE = 1.5
 """Maximum slope of a smooth step, relative to that of a linear one."""
 SMOOTHING_SECONDS = 0.1
 """s before and after a frame over which the changes in contacts are smoothed."""
@@ -70,32 +70,33 @@ def held_motion(pose: Pose, times: Floats, problem: FleshProblem, hold: Hold) ->
 
 
 def _spread_leaps(hand: HandModel, moved: Floats, hold: Hold) -> tuple[Floats, Floats]:
-    """Return the angles (F, D) rad that spread the leaps of `moved` (F, D) rad over time, and weights (F,).
+    """Return the angles (F, D) rad that spread the jumps of `moved` (F, D) rad over time, and weights (F,).
 
-    A leap is spread over the previous frames at the start of a contact, and over the following ones at its end.
+    A jump is spread over the previous frames at the start of a contact, and over the following ones at its end.
     """
     spread, within, count = np.zeros(moved.shape), np.zeros(len(moved)), len(moved)
     approach_frames, release_frames = hold.approach_frames(), hold.release_frames()
     for row in sorted(approach_frames.keys() | release_frames.keys()):
         if not 0 < row < count:
             continue
-        leap, share = moved[row] - moved[row - 1], 0.5 if row in approach_frames and row in release_frames else 1.0
+        leap, fraction = moved[row] - moved[row - 1], 0.5 if row in approach_frames and row in release_frames else 1.0
         if row in approach_frames:
             length = max(approach_frames[row], blend_frames(hand, leap))
             rows = np.arange(max(row - length, 0), row)
             weights = smoothstep(1.0 - (row - rows) / (length + 1))
-            spread[rows] += share * weights[:, None] * leap
+            spread[rows] += fraction * weights[:, None] * leap
             within[rows] = np.maximum(within[rows], weights)
         if row in release_frames:
             length = max(release_frames[row], blend_frames(hand, leap))
             rows = np.arange(row, min(row + length, count))
             weights = smoothstep(1.0 - (rows - row + 1) / (length + 1))
-            spread[rows] -= share * weights[:, None] * leap
+            spread[rows] -= fraction * weights[:, None] * leap
             within[rows] = np.maximum(within[rows], weights)
     return spread, within
 
 
 def blend_frames(hand: HandModel, leap: Floats) -> int:
-    """Return over how many frames to spread a leap of angles (D,) rad so that no joint exceeds MAX_ROTATION."""
+    """Return the number of frames over which to spread a jump of angles (D,) rad so that no joint exceeds
+    MAX_ROTATION."""
     angle = float(np.sqrt(np.bincount(hand.axis_joint, leap**2)).max())
-    return int(np.ceil(STEEPEST * angle / MAX_ROTATION))
+    return int(np.ceil(MAX_SLOPE * angle / MAX_ROTATION))

@@ -1,8 +1,8 @@
 """Points of a hand's skin that stay on a surface over the frames of a contact, while no other skin is in it.
 
-The surface may move past the hand in any way that keeps its shape. Skin that is near to it is bounded by the plane
-through the nearest point of the surface, found again for each start of the search. So a fingertip may roll about its
-point, and is lifted by skin that would then be inside the surface.
+The surface may move rigidly relative to the hand. Skin near it is kept outside the plane through the nearest point of
+the surface, which is found again for each start of the search. So a fingertip may roll about its point, and is lifted
+if other skin would enter the surface.
 """
 
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ Bools = NDArray[np.bool_]
 
 PAD_WEIGHT, DEPTH_WEIGHT = 3.0, 3.0
 """Weights of a held point and of a point inside the surface, relative to flesh that is too deep in flesh."""
-NEAR = 6e-3
-"""m of a hand of the usual length: skin that is farther from the surface is not bounded."""
+NEAR_DISTANCE = 6e-3
+"""m of a hand of the usual length: skin farther than this from the surface is not constrained."""
 ALLOWED_DEPTH = 0.3e-3
-"""m, how deep skin is left in the surface: 1 mm is promised."""
+"""m, allowed depth of skin in the surface. The documentation promises 1 mm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class SkinBySurface:
         return points, points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
 
     def distances(self, rows: Ints, angles: Floats) -> Floats:
-        """Return how far the points of the skin are from the surface (N, V) m, negative in it."""
+        """Return the distances (N, V) m of the skin's points from the surface, negative inside."""
         _, points = self.posed(rows, angles)
         return self.surface.nearest(points.reshape(-1, 3))[2].reshape(points.shape[:2])
 
@@ -60,40 +60,40 @@ class HeldOnSurface:
 
     skin_by_surface: SkinBySurface
     pads: Ints
-    """(P,) which points of the skin are held."""
+    """(P,) indices of the held points of the skin."""
     positions: Floats
-    """(P, 3) m, where on the surface."""
+    """(P, 3) m, their positions on the surface."""
     first: int
     last: int
     blends: tuple[int, int]
-    """Frames before and after, at least, over which the hand comes to it, and leaves."""
+    """Minimum number of frames over which the hand approaches, and over which it leaves."""
 
     def is_held(self, rows: Ints) -> Bools:
-        """Return in which of some rows (N,) of the take it is held."""
+        """Return (N,) whether the points are held in rows (N,) of the take."""
         return np.asarray((rows >= self.first) & (rows <= self.last))
 
     def touching(self, rows: Ints, flesh: Flesh) -> Bools:
-        """Return which pairs of capsules (N, K) are of digits that are held in some of the frames."""
+        """Return (N, K) whether each of K pairs of capsules has a digit that is held in rows (N,)."""
         own = np.isin(flesh.parts, self.skin_by_surface.skin.digit[self.pads]).any(axis=0)
         return np.asarray(self.is_held(rows)[:, None] & own)
 
     def approach_frames(self) -> dict[int, int]:
-        """Return first row of a hold -> frames of its approach."""
+        """Return first row of the hold -> frames of its approach."""
         return {self.first: self.blends[0]}
 
     def release_frames(self) -> dict[int, int]:
-        """Return first row after a hold -> frames of its release."""
+        """Return first row after the hold -> frames of its release."""
         return {self.last + 1: self.blends[1]}
 
     def objectives(self, rows: Ints, angles: Floats) -> tuple[HandModel, list[Objective]]:
-        """Return the objectives in some of the frames, at angles (N, D) rad, and the hand with their sites."""
+        """Return the hand with a site for each held point, and the objectives in rows (N,), at angles (N, D) rad."""
         hand, skin_by_surface, is_held = self.skin_by_surface.hand, self.skin_by_surface, self.is_held(rows)
         points, on_surface = skin_by_surface.posed(rows, angles)
-        within = NEAR * relative_size(hand)
+        within = NEAR_DISTANCE * relative_size(hand)
         skin = nearest_skin(skin_by_surface.surface, on_surface, is_held, skin_by_surface.skin.digit, within)
         chosen = np.concatenate([self.pads, skin.columns])
         sites, skin_positions = sites_of_skin(hand, skin_by_surface.skin, points, chosen, angles)
-        # Skin is moved by several bones, a site by one: goals move by the difference.
+        # Several bones deform the skin, a single one moves a site: shift the goals by the difference.
         shifts, rotations = skin_positions - points[:, chosen], skin_by_surface.to_surface[rows][:, :3, :3]
         goals, count = list[Objective](), len(hand.sites)
         for number, position in enumerate(self.positions):
@@ -112,8 +112,8 @@ class HeldOnSurface:
 def sites_of_skin(
     hand: HandModel, skin: SkinPoints, points: Floats, chosen: Ints, angles: Floats
 ) -> tuple[list[Site], Floats]:
-    """Return sites where points (N, V, 3) of the skin are in the first frame, on the bones that move them most, and
-    where these are (N, C, 3) m in each frame."""
+    """Return sites at the chosen of points (N, V, 3) of the skin in the first frame, each on the bone with the largest
+    weight, and their positions (N, C, 3) m in each frame."""
     joints = skin.heaviest[chosen]
     frames = joint_frames(hand, Pose.at_origin(hand, angles))[:, joints]
     first = frames[0]

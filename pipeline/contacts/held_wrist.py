@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
-from .held_motion import MAX_ROTATION, STEEPEST
+from .held_motion import MAX_ROTATION, MAX_SLOPE
 from .hold_in_range import HeldRows, lacks_frames, widened
 
 Floats = NDArray[np.float64]
@@ -28,15 +28,14 @@ class HeldWrist:
 
 
 def held_wrist(to_surface: Floats, rest: Floats, *, full: Bools, continues: tuple[bool, bool]) -> HeldWrist:
-    """Return the motion of a wrist to its target pose beside a surface, and away from it.
+    """Return the motion of a wrist to its target pose relative to a surface, and away from it.
 
-    Blends that would leap are extended into the range.
+    Blends that would move too fast are extended into the range.
 
     Args:
         to_surface: (F, 4, 4) T_surface_wrist in the frames of the range.
-        rest: (4, 4) the same where it is held.
-        full: (F,) the frames between the blends.
-        continues: whether the take has frames before and after the range.
+        rest: (4, 4) T_surface_wrist where the wrist is held. full: (F,) whether a frame is between the blends.
+            continues: whether the take has frames before and after the range.
     """
     rows, count = np.flatnonzero(full), len(to_surface)
     first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
@@ -64,9 +63,9 @@ def _mixed(frames: Floats, rest: Floats, weights: Floats) -> Floats:
 
 
 def _frames(frame: Floats, rest: Floats) -> int:
-    """Return the number of frames that a wrist needs from one frame (4, 4) to another without a leap."""
+    """Return the number of frames in which a wrist can move from one frame (4, 4) to another."""
     angle, shift = angle_and_distance(frame, rest)
-    return int(np.ceil(STEEPEST * max(angle / MAX_ROTATION, shift / MAX_SHIFT)))
+    return int(np.ceil(MAX_SLOPE * max(angle / MAX_ROTATION, shift / MAX_SHIFT)))
 
 
 def angle_and_distance(frame: Floats, target: Floats) -> tuple[float, float]:

@@ -1,10 +1,10 @@
 """Choose the contacts of a performer that a hand can hold.
 
 Some contacts cannot be held together, such as a thumb on palm and finger, on a hand with other proportions, or even on
-the performer's, whose skin is measured to some millimetres. Contacts are tried together on some of their frames. Of
-those that conflict, the one with the largest gap or depth in the performer's skin is dropped until the others hold.
-Dropped contacts are then tried again beside these: first at their points, then with points that slide, in all contacts
-that move the same digits at the same time. A contact is not held if a joint would leap.
+the performer's own, whose skin is known only to some millimetres. Contacts are tried together on some of their frames.
+While contacts conflict, the one with the largest gap or depth in the performer's skin is dropped. Dropped contacts are
+then tried again together with the others: first at their own points, then with sliding points in all contacts that move
+the same digits at the same time. A contact is not held if a joint would rotate too fast.
 """
 
 from collections.abc import Sequence
@@ -33,18 +33,19 @@ ContactPoints = tuple[Contact, Points]
 """A contact, and the points of the hand's skin that meet in it."""
 
 CandidateContact = tuple[Contact, Points | None]
-"""A contact, and the points that would meet; None where the hand does not reach these."""
+"""A contact, and the points that would meet; None if the hand does not reach them."""
 
 SAMPLE_FRAMES = 9
 """Number of frames of each contact on which it is tried."""
 MAX_STRAIN = 0.5e-3
 """m of a hand of the usual length: maximum gap between the points, or excess depth of flesh, in these frames."""
-AROUND_SECONDS = 1.0
-"""s before and after sliding contacts in which the hand must not leap."""
-MAX_LEAP, LEAP_FACTOR = np.deg2rad(4.5), 1.5
-"""rad, maximum rotation of a joint in a frame beyond a multiple of that without contacts: 5° are promised."""
-TRIES = 2
-"""Number of times that they are posed, each from where the last one ended."""
+CHECKED_SECONDS = 1.0
+"""s before and after sliding contacts in which rotations are checked."""
+MAX_ROTATION, ROTATION_FACTOR = np.deg2rad(4.5), 1.5
+"""Maximum rotation of a joint per frame: MAX_ROTATION rad beyond ROTATION_FACTOR times the rotation without contacts.
+The documentation promises 5°."""
+MAX_TRIALS = 2
+"""Number of times that contacts are posed, each time starting from the last result."""
 
 
 def hold_contacts(
@@ -61,18 +62,15 @@ def hold_contacts(
     Contacts are left out if the hand lacks one of the digits, cannot reach them, or cannot hold them with others.
 
     Args:
-        pose: the hand's, without the contacts.
-        times: (F,) s.
-        flesh: of the hand.
-        free: the angles that may change, as in hand.jacobians.
-        contacts: the performer's, found by find_contacts.
-        blends: frames before and after each, at least; BLEND_SECONDS by default.
+        pose: pose of the hand without the contacts. times: (F,) s. flesh: flesh of the hand. free: the angles that may
+            change, as in hand.jacobians. contacts: the performer's contacts, found by find_contacts. blends: minimum
+            frames before and after each contact; BLEND_SECONDS by default.
     """
     pairs = {tuple(pair) for pair in np.sort(flesh.pairs.T, axis=1).tolist()}
     possible = (candidate for candidate in contacts if tuple(sorted(candidate.capsules)) in pairs)
     meetings = [(candidate, meeting_points(pose, flesh, free, candidate)) for candidate in possible]
     trial = _Trial(FleshProblem(pose.hand, flesh, free), pose, times, blends)
-    holdable = [candidate for together in _at_once(meetings) for candidate in _holdable(trial, together)]
+    holdable = [candidate for together in _overlapping_groups(meetings) for candidate in _holdable(trial, together)]
     return held_contacts(pose.hand, times, _in_order(holdable), blends)
 
 
@@ -110,7 +108,7 @@ class _Trial:
         rows = np.unique(np.concatenate(spans))
         angles = pose.angles[rows]
         without = problem.excess(pair_depths(problem.flesh, pose.hand, angles))
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIALS):
             deep = pair_depths(problem.flesh, pose.hand, angles)
             angles = problem.solve(angles, rows, deep, problem.excess(deep), patient=True)
         trial_pose, excess = (
@@ -127,13 +125,13 @@ class _Trial:
         return bool(self.strains(meetings).max(initial=0.0) <= MAX_STRAIN)
 
     def leaps(self, meetings: Sequence[ContactPoints]) -> bool:
-        """Whether a joint rotates more in a frame than MAX_LEAP beyond 1.5 times what it does without the contacts.
+        """Return whether a joint rotates too far in a frame, see MAX_ROTATION.
 
-        One that a correction holds was asked for: its blends give it the frames that its way takes.
+        A contact held by a correction is not checked: its blends are as long as its motion needs.
         """
         if not meetings or self.blends is not None:
             return False
-        around = window_frames(self.times, AROUND_SECONDS)
+        around = window_frames(self.times, CHECKED_SECONDS)
         first = max(min(contact.first for contact, _ in meetings) - around, 0)
         part = slice(first, max(contact.last for contact, _ in meetings) + 1 + around)
         shifted = [
@@ -147,11 +145,11 @@ class _Trial:
             rot.angles_between(rotations[1:], rotations[:-1])
             for rotations in (before.rotations, run_to_end(work).rotations)
         ]
-        return bool((angles[1] - LEAP_FACTOR * angles[0]).max(initial=0.0) > MAX_LEAP)
+        return bool((angles[1] - ROTATION_FACTOR * angles[0]).max(initial=0.0) > MAX_ROTATION)
 
 
-def _at_once(meetings: Sequence[CandidateContact]) -> list[list[CandidateContact]]:
-    """Return contacts, by their first frame, in groups that have no frame in common."""
+def _overlapping_groups(meetings: Sequence[CandidateContact]) -> list[list[CandidateContact]]:
+    """Return contacts, sorted by their first frame, in groups that have no frame in common."""
     groups, last = list[list[CandidateContact]](), -1
     for candidate in meetings:
         if candidate[0].first > last:
@@ -162,17 +160,19 @@ def _at_once(meetings: Sequence[CandidateContact]) -> list[list[CandidateContact
 
 
 def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[ContactPoints]:
-    """Return which contacts can be held together, of some that have frames in common."""
+    """Return those contacts that can be held together, of contacts that have frames in common."""
     meetings = [(contact, points) for contact, points in candidates if points is not None]
     rejected: list[CandidateContact] = [candidate for candidate in candidates if candidate[1] is None]
     while (strains := trial.strains(meetings)).max(initial=0.0) > MAX_STRAIN:
         worst = meetings[int(strains.argmax())][0]
-        rivals = [row for row, (candidate, _) in enumerate(meetings) if candidate is worst or _hinder(candidate, worst)]
+        rivals = [
+            row for row, (candidate, _) in enumerate(meetings) if candidate is worst or _conflict(candidate, worst)
+        ]
         rejected.append(meetings.pop(max(rivals, key=lambda row: abs(meetings[row][0].gap))))
     if trial.leaps(meetings):
-        # They are tried again one beside the other, and those that let a joint leap stay out.
+        # Try the others again one by one, and leave out those with which a joint rotates too far.
         meetings, rejected = [], [*meetings, *rejected]
-    # What one was left out for may itself have been left out later.
+    # A contact may have been dropped because of another that was dropped later.
     for try_candidate in (_with_own_points, _with_slid_points):
         for candidate in sorted(rejected, key=lambda rejected_candidate: abs(rejected_candidate[0].gap)):
             extended = try_candidate(trial, meetings, candidate)
@@ -185,10 +185,10 @@ def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[Con
 
 
 def _with_own_points(
-    trial: _Trial, meetings: Sequence[ContactPoints], new_candidate: CandidateContact
+    trial: _Trial, meetings: Sequence[ContactPoints], added: CandidateContact
 ) -> list[ContactPoints] | None:
     """Return contacts and another one, all at their own points; None if they cannot be held together."""
-    contact, points = new_candidate
+    contact, points = added
     extended = None if points is None else _in_order([*meetings, (contact, points)])
     return extended if extended is not None and trial.holds(extended) and not trial.leaps(extended) else None
 
@@ -198,14 +198,16 @@ def _in_order(meetings: Sequence[ContactPoints]) -> list[ContactPoints]:
 
 
 def _with_slid_points(
-    trial: _Trial, meetings: Sequence[ContactPoints], new_candidate: CandidateContact
+    trial: _Trial, meetings: Sequence[ContactPoints], added: CandidateContact
 ) -> list[ContactPoints] | None:
     """Return contacts and another one; those that conflict with it slide until all meet. None if they do not."""
-    group: list[CandidateContact] = [new_candidate]
+    group: list[CandidateContact] = [added]
     rest = list(meetings)
-    while hindered := [candidate for candidate in rest if any(_hinder(candidate[0], member[0]) for member in group)]:
-        group += hindered
-        rest = [candidate for candidate in rest if all(candidate is not member for member in hindered)]
+    while conflicting := [
+        candidate for candidate in rest if any(_conflict(candidate[0], member[0]) for member in group)
+    ]:
+        group += conflicting
+        rest = [candidate for candidate in rest if all(candidate is not member for member in conflicting)]
     pose, problem = trial.pose, trial.problem
     slid = slid_points(pose, problem.flesh, problem.free, group)
     if slid is None:
@@ -220,7 +222,7 @@ def _with_slid_points(
     return extended if is_near and trial.holds(extended) and not trial.leaps(extended) else None
 
 
-def _hinder(first: Contact, second: Contact) -> bool:
+def _conflict(first: Contact, second: Contact) -> bool:
     """Return whether two contacts move the same digit at the same time."""
     shared = (set(first.parts) & set(second.parts)) - {PALM}
     return bool(shared) and first.first <= second.last and second.first <= first.last
@@ -231,17 +233,17 @@ def _strain(
 ) -> float:
     """Return the maximum error or excess depth of a contact in m.
 
-    excess: (R, K) m, by how much pairs are too deep without it, and with it. Fingers beside each other, which a take
-    may press into each other, only count where the contact makes them deeper.
+    excess: (R, K) m, excess depth of pairs without the contact, and with it. Adjacent fingers, which a take may press
+    into each other, count only where the contact makes them deeper.
     """
-    own = (rows >= held_contact.contact.first) & (rows <= held_contact.contact.last)
+    in_contact = (rows >= held_contact.contact.first) & (rows <= held_contact.contact.last)
     digits = [part for part in held_contact.contact.parts if part != PALM]
     pairs = np.isin(flesh.parts, digits).any(axis=0)
-    off = np.linalg.norm(
-        offsets_between(Pose.at_origin(trial_pose.hand, trial_pose.angles[own]), held_contact.points), axis=1
+    gaps = np.linalg.norm(
+        offsets_between(Pose.at_origin(trial_pose.hand, trial_pose.angles[in_contact]), held_contact.points), axis=1
     )
     fingers = ((flesh.parts > 0) & (flesh.parts < PALM)).all(axis=0)
-    are_neighbours = fingers & (np.abs(flesh.parts[1] - flesh.parts[0]) == 1)
-    deep = float(excess[1][own][:, pairs & ~are_neighbours].max(initial=0.0))
-    without, with_it = (float(depths[own][:, pairs & are_neighbours].max(initial=0.0)) for depths in excess)
-    return max(float(off.max()), deep, with_it - without)
+    are_adjacent = fingers & (np.abs(flesh.parts[1] - flesh.parts[0]) == 1)
+    depth = float(excess[1][in_contact][:, pairs & ~are_adjacent].max(initial=0.0))
+    without, with_contact = (float(depths[in_contact][:, pairs & are_adjacent].max(initial=0.0)) for depths in excess)
+    return max(float(gaps.max()), depth, with_contact - without)

@@ -15,24 +15,24 @@ from .settling import settle
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-WIDENINGS = 3
-"""Number of times that blends are extended, each by the frames that the ends of the last contact need."""
+MAX_EXTENSIONS = 3
+"""Maximum number of times that blends are extended, each time by the frames that the ends of the last contact need."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldRows:
-    """Where in a range of frames something is held."""
+    """The frames of a range in which something is held."""
 
     first: int
     last: int
     """First and last row in which it is held."""
     blends: tuple[int, int]
-    """Frames that the motions to and from all the rows of the range take; 0 at an end of the take."""
+    """Frames that the motion to the first row of the range, and from its last, would take; 0 at an end of the take."""
     lacks_frames: bool
     """Whether the range has too few frames to get there and back."""
 
     def mask(self, count: int) -> Bools:
-        """Return in which of F rows it is held."""
+        """Return (F,) whether it is held in each row."""
         row = np.arange(count)
         return np.asarray((row >= self.first) & (row <= self.last))
 
@@ -47,7 +47,7 @@ class HeldRows:
         return slice(self.first, self.last + 1)
 
     def within(self, other_rows: "HeldRows") -> "HeldRows":
-        """Return the rows in which another is held as well, and the longer motions."""
+        """Return the rows in which both are held, with the longer motions of the two."""
         blends = max(self.blends[0], other_rows.blends[0]), max(self.blends[1], other_rows.blends[1])
         lacks = self.lacks_frames or other_rows.lacks_frames
         return HeldRows(max(self.first, other_rows.first), min(self.last, other_rows.last), blends, lacks)
@@ -73,26 +73,23 @@ def hold_in_range(
 ) -> Steps[HeldRange | None]:
     """Return how a hand holds something in a range of frames; None if it cannot.
 
-    Blends are made longer, into the range, where the motion needs it, rather than that a joint leaps.
+    Blends are extended into the range if the motion needs more frames.
 
     Args:
-        pose: F frames, those of the range.
-        times: (F,) s.
-        problem: of the hand.
-        held_in: returns the hold from a first row to a last one, None if that is impossible.
-        full: (F,) the frames between the blends.
-        continues: whether the take has frames before and after the range.
+        pose: the F frames of the range. times: (F,) s. problem: pose problem of the hand. hold_in: returns the hold
+            from a first row to a last one; None if that is impossible. full: (F,) whether a frame is between the
+            blends. continues: whether the take has frames before and after the range.
     """
     rows, count = np.flatnonzero(full), len(pose)
     first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
     blends = (0, 0)
-    for remaining in reversed(range(WIDENINGS + 1)):
+    for remaining in reversed(range(MAX_EXTENSIONS + 1)):
         hold = hold_in(first, last)
         if hold is None:
             return None
-        start = (WIDENINGS - remaining) / (WIDENINGS + 3)
+        start = (MAX_EXTENSIONS - remaining) / (MAX_EXTENSIONS + 3)
         motion = yield from part_of(
-            start, start + 1 / (WIDENINGS + 3), "", held_motion(pose, times, replace(problem, hold=hold), hold)
+            start, start + 1 / (MAX_EXTENSIONS + 3), "", held_motion(pose, times, replace(problem, hold=hold), hold)
         )
         moved = motion.angles[[first, last]] - pose.angles[[first, last]]
         before, after = (
@@ -100,18 +97,18 @@ def hold_in_range(
             for moved_angles, is_continued in zip(moved, continues, strict=True)
         )
         needed = before, after
-        blends = needed if remaining == WIDENINGS else blends
+        blends = needed if remaining == MAX_EXTENSIONS else blends
         wider = widened(first, last, needed, count, continues)
         if wider is None or not remaining:
             break
         first, last = wider
     settling = settle(pose, times, problem.flesh, problem.free, hold, everywhere=False, motion=motion)
-    settled = yield from part_of((WIDENINGS + 1) / (WIDENINGS + 3), 1.0, "", settling)
+    settled = yield from part_of((MAX_EXTENSIONS + 1) / (MAX_EXTENSIONS + 3), 1.0, "", settling)
     return HeldRange(settled, HeldRows(first, last, blends, lacks_frames(first, last, needed, count)))
 
 
 def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> bool:
-    """Return whether a range has too few frames to get to what is held from a first to a last row of it, and back."""
+    """Return whether a range has too few frames to approach and leave a hold from its first to its last row."""
     return sum(needed) >= count or (first == last and (needed[0] > first or needed[1] > count - 1 - last))
 
 

@@ -1,4 +1,4 @@
-"""Digits of a hand that a correction holds on a surface over a stretch of a take."""
+"""Digits of a hand that a correction holds on a surface over a range of a take."""
 
 from dataclasses import dataclass
 
@@ -31,11 +31,12 @@ class HeldBySurface:
     off: float
     """m, maximum distance of the points from their targets, in the frames in which they are held."""
     depth: float
-    """m, how deep the skin of digits that move is in the surface at most there."""
+    """m, maximum depth of the moving digits' skin in the surface, in the same frames."""
 
 
 def touching_point(skin: SkinPoints, local: Floats, digit: str, direction: Floats) -> int:
-    """Return which point of a digit's last bone reaches farthest in a direction (3,) of that bone's frame.
+    """Return the index of the skin point of a digit's last bone that is farthest in a direction (3,) of that bone's
+    frame.
 
     local: (V, 3) m, the points in the frames of their bones.
     """
@@ -58,15 +59,10 @@ def hold_on_surface(
     """Return how a hand holds points of its skin on a surface in a range of frames, and keeps its digits out of it.
 
     Args:
-        pose: F frames, those of the range, with the wrist at the origin.
-        times: (F,) s.
-        beside: its skin and the surface.
-        flesh: of its hand.
-        free: the angles that may change, as in hand.jacobians.
-        pads: (P,) which points of the skin are held.
-        positions: (P, 3) m, where on the surface.
-        full: (F,) the frames between the blends.
-        continues: whether the take has frames before and after the range.
+        pose: the F frames of the range, with the wrist at the origin. times: (F,) s. skin_by_surface: the hand's skin
+            and the surface. flesh: flesh of the hand. free: the angles that may change, as in hand.jacobians. pads:
+            (P,) indices of the held points of the skin. positions: (P, 3) m, their positions on the surface. full: (F,)
+            whether a frame is between the blends. continues: whether the take has frames before and after the range.
     """
 
     def hold_in(first: int, last: int) -> HeldOnSurface:
@@ -77,5 +73,5 @@ def hold_on_surface(
     assert motion is not None
     rows = np.flatnonzero(motion.rows.mask(len(pose)))
     _, points = skin_by_surface.posed(rows, motion.pose.angles[rows])
-    off = np.linalg.norm(points[:, pads] - positions, axis=-1).max(initial=0.0)
-    return HeldBySurface(motion, float(off), max(-min_distance(skin_by_surface.surface, points), 0.0))
+    error = np.linalg.norm(points[:, pads] - positions, axis=-1).max(initial=0.0)
+    return HeldBySurface(motion, float(error), max(-min_distance(skin_by_surface.surface, points), 0.0))

@@ -1,4 +1,4 @@
-"""A contact that a correction holds over a stretch of a take."""
+"""A contact that a correction holds over a range of a take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-PAD_SHARE = 0.6
-"""Position of a bone's pad, as a fraction of the distance to the next joint or to the tip."""
+PAD_POSITION = 0.6
+"""Position of a bone's pad, as a fraction of the bone's length."""
 PALM_SIDE: Floats = np.array([0.0, 0.0, -1.0])
 """A bone's +Z is out of the back of the hand."""
 _CAPSULES = {JOINTS[joint]: capsule for capsule, joint in enumerate(STARTS.tolist())}
@@ -55,7 +55,7 @@ class Unheld:
 
 
 def touch_from_contact(contact: Contact) -> HeldTouch:
-    """Return a detected contact as one to hold."""
+    """Convert a detected contact to one that a correction holds."""
     first, second = (JOINTS[STARTS[capsule]] for capsule in contact.capsules)
     return HeldTouch((first, second), contact.shares, contact.direction)
 
@@ -63,8 +63,8 @@ def touch_from_contact(contact: Contact) -> HeldTouch:
 def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other_part: str) -> HeldTouch:
     """Return the contact of a digit's tip with another digit, or with the palm, over F frames.
 
-    It is at the point of smallest distance if that is a contact. Otherwise it is pad on pad: the pad of the other
-    digit's tip, or of the palm below the fingertip. Raises HandError if the hand lacks one of them.
+    It is at the point of smallest distance if the skins touch there. Otherwise the fingertip's pad is on the pad of the
+    other tip, or of the palm below the fingertip. Raises HandError if the hand lacks one of them.
     """
     parts = [DIGITS.index(digit), PALM if other_part == "palm" else DIGITS.index(other_part)]
     is_of_tip = (LINKS_OF_CAPSULES[flesh.pairs] == 2) & (PARTS_OF_CAPSULES[flesh.pairs] == parts[0])
@@ -90,7 +90,7 @@ def _nearest(pose: Pose, flesh: Flesh, columns: Ints, tip: int) -> Contact:
 
 
 def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str]) -> Pose:
-    """Return the hand in one frame with the pads of two parts on each other, starting from their nearest contact."""
+    """Return the hand in one frame with the pads of two parts touching, starting from their nearest contact."""
     first, second = nearest.capsules
     if PARTS_OF_CAPSULES[second] != PALM:
         second += 2 - int(LINKS_OF_CAPSULES[second])
@@ -107,7 +107,7 @@ def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str
 def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
     """Return the pad of a bone: on its palm's side, nearer to its end."""
     along = np.array(hand.rest[ENDS[capsule], :3, 3])
-    x, y, z = (PAD_SHARE * along + radius_at(flesh, capsule, PAD_SHARE) * PALM_SIDE).tolist()
+    x, y, z = (PAD_POSITION * along + radius_at(flesh, capsule, PAD_POSITION) * PALM_SIDE).tolist()
     return Site(f"pad {capsule}", int(STARTS[capsule]), (x, y, z))
 
 
@@ -117,13 +117,9 @@ def hold_touch(
     """Return how a hand holds a contact in a range of frames, or why it cannot.
 
     Args:
-        pose: F frames, those of the range.
-        times: (F,) s.
-        flesh: of its hand.
-        free: the angles that may change, as in hand.jacobians.
-        touch: the parts that touch, and their points.
-        full: (F,) the frames between the blends.
-        continues: whether the take has frames before and after the range.
+        pose: the F frames of the range. times: (F,) s. flesh: flesh of the hand. free: the angles that may change, as
+            in hand.jacobians. touch: the touching parts and their points. full: (F,) whether a frame is between the
+            blends. continues: whether the take has frames before and after the range.
     """
 
     def hold_in(first: int, last: int) -> HeldContacts | None:
@@ -137,7 +133,7 @@ def hold_touch(
 
 
 def _unheld(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools) -> Unheld:
-    """Return why a hand cannot hold a contact in some of F frames; all of them if it is nowhere in full."""
+    """Return why a hand cannot hold a contact in the frames of `full`, or in all F frames if none is."""
     lacking = tuple(digit for digit in touch.digits if not (flesh.parts == DIGITS.index(digit)).any())
     if lacking:
         return Unheld(lacking)
@@ -150,17 +146,17 @@ def _unheld(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouc
 
 
 def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch) -> tuple[float, float]:
-    """Return how long the blends before and after a contact in all of F frames have to be, in s; times (F,) s.
+    """Return how long the blends before and after a contact in all F frames must be, in s; times: (F,) s.
 
-    At least BLEND_SECONDS each, and longer where a joint would leap; the hand's contact: see hold_touch.
+    Each is at least BLEND_SECONDS, and longer if a joint would rotate too fast; see hold_touch for the arguments.
     """
-    # With blends, as a correction: it is held even where a joint leaps in its frames.
+    # With blends given, as for a correction, the contact is held even if a joint rotates too fast in its frames.
     hold = hold_contacts(pose, times, flesh, free, [contact_from_touch(touch, 0, len(pose) - 1)], blends=(0, 0))
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, hold), hold))
-    moved = motion.angles[[0, -1]] - pose.angles[[0, -1]]
-    # A frame more: those at the ends of a range do not count.
-    before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, moved_angles) + 1) * step) for moved_angles in moved)
+    changes = motion.angles[[0, -1]] - pose.angles[[0, -1]]
+    # One more, because the frames at the ends of a range do not count.
+    before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, change) + 1) * step) for change in changes)
     return before, after
 
 

@@ -36,17 +36,19 @@ def nearest_meeting(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> M
     """Return the nearest points of both skins as near to the performer's contact as the hand can get."""
     rows = sample_rows(contact)
     first, second = contact.capsules
-    radii = [radius_at(flesh, capsule, share) for capsule, share in zip(contact.capsules, contact.shares, strict=True)]
+    radii = [
+        radius_at(flesh, capsule, fraction) for capsule, fraction in zip(contact.capsules, contact.shares, strict=True)
+    ]
     axes = [
-        _axis_point(pose.hand, flesh, capsule, share)
-        for capsule, share in zip(contact.capsules, contact.shares, strict=True)
+        _axis_point(pose.hand, flesh, capsule, fraction)
+        for capsule, fraction in zip(contact.capsules, contact.shares, strict=True)
     ]
     tip = Site("first axis", int(STARTS[first]), _triple(axes[0]))
     second_skin = Site("second skin", int(STARTS[second]), _triple(axes[1] + sum(radii) * contact.direction))
     hand, count = pose.hand.with_sites((tip, second_skin)), len(pose.hand.sites)
     goal = Objective(count, np.zeros(3), relative=count + 1)
-    # Axes that come nearest elsewhere, as those of crossed tips do, would be in each other, and a way there through
-    # other flesh leads to points that cannot meet.
+    # If the axes come nearest elsewhere, as those of crossed tips do, the digits would penetrate each other there; and
+    # if other flesh is in between, the points cannot meet.
     pairs = contact_pairs(flesh, contact)
     allowed = np.tile(np.where(own_pairs(flesh, contact), MAX_DEPTH * relative_size(hand), np.inf), (len(rows), 1))
     allowed[:, pairs] = 0.0
@@ -61,13 +63,13 @@ def offsets_between(pose: Pose, points: tuple[Site, Site]) -> Floats:
     return np.asarray(positions[:, 0] - positions[:, 1])
 
 
-def _axis_point(hand: HandModel, flesh: Flesh, capsule: int, share: float) -> Floats:
+def _axis_point(hand: HandModel, flesh: Flesh, capsule: int, fraction: float) -> Floats:
     """Return a point (3,) m of a capsule's axis in the frame of its bone."""
     along = np.array(hand.rest[ENDS[capsule], :3, 3])
     if LINKS_OF_CAPSULES[capsule] == 2:
         length = max(float(np.linalg.norm(along)), 1e-6)
         along = along * max(1.0 - float(flesh.radii[capsule, 1]) / length, 0.0)
-    return np.asarray(share * along)
+    return np.asarray(fraction * along)
 
 
 def _triple(point: Floats) -> tuple[float, float, float]:

@@ -15,10 +15,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-EVERY = 16
-"""Frames between two measurements of all points."""
+FRAME_STEP = 16
+"""Frames between measurements of all points."""
 MAX_POINTS = 48
-"""Number of skin points that are bounded in one batch, those nearest to the surface."""
+"""Number of skin points that are constrained in one batch, those nearest to the surface."""
 POINTS_PER_DIGIT = 16
 """Minimum number of these for each digit."""
 
@@ -28,13 +28,13 @@ class NearSkin:
     """The points of a skin that are nearest to a surface, in F frames."""
 
     columns: Ints
-    """(C,) which of its points."""
+    """(C,) indices of these points in the skin."""
     feet: Floats
-    """(F, C, 3) m, where the surface is nearest to them."""
+    """(F, C, 3) m, the points of the surface nearest to them."""
     outwards: Floats
-    """(F, C, 3) unit, the directions out of it there."""
+    """(F, C, 3) unit, outward directions of the surface there."""
     distances: Floats
-    """(F, C) m, negative in it."""
+    """(F, C) m, negative inside."""
 
 
 def nearest_skin(surface: ContactSurface, points: Floats, is_held: Bools, digit: Ints, within: float) -> NearSkin:
@@ -42,10 +42,8 @@ def nearest_skin(surface: ContactSurface, points: Floats, is_held: Bools, digit:
 
     Args:
         surface: the surface.
-        points: (F, V, 3) m, beside it.
-        counts: (F,) the frames that decide which are the nearest.
-        digit: (V,) of each point.
-        within: m from the surface, in some of these frames.
+        points: (F, V, 3) m, relative to the surface. is_held: (F,) the frames in which distances are compared. digit:
+            (V,) digit of each point. within: m, maximum distance from the surface in some of these frames.
     """
     own = points[is_held]
     if not len(own):
@@ -53,17 +51,18 @@ def nearest_skin(surface: ContactSurface, points: Floats, is_held: Bools, digit:
         return NearSkin(np.empty(0, int), nothing, nothing, nothing[..., 0])
     low, high = _bounds(surface, own)
     columns = np.flatnonzero(low <= np.minimum(_nearest_limits(high, digit), within))
-    feet, outwards, distances = _measured(surface, points[:, columns])
+    nearest_points, outwards, distances = _measured(surface, points[:, columns])
     min_distances = distances[is_held].min(axis=0)
     order = np.argsort(min_distances, kind="stable")
     per_digit = [order[digit[columns[order]] == number][:POINTS_PER_DIGIT] for number in np.unique(digit)]
     chosen = order[np.isin(order, np.concatenate([order[:MAX_POINTS], *per_digit]))]
     chosen = chosen[min_distances[chosen] < within]
-    return NearSkin(columns[chosen], feet[:, chosen], outwards[:, chosen], distances[:, chosen])
+    return NearSkin(columns[chosen], nearest_points[:, chosen], outwards[:, chosen], distances[:, chosen])
 
 
 def min_distance(surface: ContactSurface, points: Floats) -> float:
-    """Return how near points (F, V, 3) m of a skin come to a surface, m, negative in it; 0 if there is none."""
+    """Return the minimum distance (m) of points (F, V, 3) m from a surface, negative inside; 0 if there are no
+    points."""
     if not points.size:
         return 0.0
     low, high = _bounds(surface, points)
@@ -71,8 +70,8 @@ def min_distance(surface: ContactSurface, points: Floats) -> float:
 
 
 def _bounds(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the greatest distance (V,) m that points (F, V, 3) may come to from a surface."""
-    keys = np.unique([*range(EVERY // 2, len(points), EVERY), len(points) - 1])
+    """Return lower and upper bounds (V,) m on the distance of points (F, V, 3) from a surface."""
+    keys = np.unique([*range(FRAME_STEP // 2, len(points), FRAME_STEP), len(points) - 1])
     nearest = np.abs(np.arange(len(points))[:, None] - keys).argmin(axis=1)
     distances = _measured(surface, points[keys])[2]
     moved = np.linalg.norm(points - points[keys][nearest], axis=-1)
@@ -80,7 +79,7 @@ def _bounds(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats]:
 
 
 def _nearest_limits(distances: Floats, digit: Ints) -> Floats:
-    """Return for each point (V,) how far it may be from a surface, at most, to be one of the nearest."""
+    """Return the maximum distance (V,) from a surface at which a point is one of the nearest."""
     max_distances = np.full(len(distances), np.sort(distances)[:MAX_POINTS][-1])
     for number in np.unique(digit):
         own = np.flatnonzero(digit == number)
@@ -90,5 +89,5 @@ def _nearest_limits(distances: Floats, digit: Ints) -> Floats:
 
 def _measured(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the same as ContactSurface.nearest for points (F, V, 3), of shapes (F, V, ...)."""
-    feet, outwards, distances = surface.nearest(points.reshape(-1, 3))
-    return feet.reshape(points.shape), outwards.reshape(points.shape), distances.reshape(points.shape[:2])
+    nearest_points, outwards, distances = surface.nearest(points.reshape(-1, 3))
+    return nearest_points.reshape(points.shape), outwards.reshape(points.shape), distances.reshape(points.shape[:2])

@@ -18,16 +18,16 @@ Ints = NDArray[np.int64]
 
 SAMPLE_FRAMES = 9
 """Number of frames on which points are tried."""
-SLIDES, ROUNDS = 4, 8
+SLIDE_ITERATIONS, MEAN_ITERATIONS = 4, 8
 """Iterations that move the pad to the nearest surface, and that move the point to the mean of those reached."""
-REACHED = 1e-4
+REACHED_DISTANCE = 1e-4
 """m, maximum distance at which a frame has reached the point."""
-WEIGHT = 3.0
+SURFACE_WEIGHT = 3.0
 """Weight of the path to the surface, the same as that of held points."""
 
 
 def frames_to_try(count: int) -> Ints:
-    """Return the frames, of F, on which points are tried, including the middle one."""
+    """Return the frames, of F, in which points are tried, including the middle one."""
     return np.unique([*np.linspace(0, count - 1, SAMPLE_FRAMES).round().astype(int), count // 2])
 
 
@@ -38,13 +38,13 @@ def slid_to_surface(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, pad:
     """
     start = Pose.at_origin(pose.hand, pose.angles[rows])
     angles, count, to = start.angles, len(pose.hand.sites), skin_by_surface.to_surface[rows]
-    for _ in range(SLIDES):
+    for _ in range(SLIDE_ITERATIONS):
         points, on_surface = skin_by_surface.posed(rows, angles)
-        feet, outwards, _ = skin_by_surface.surface.nearest(on_surface[:, pad])
+        nearest_points, outwards, _ = skin_by_surface.surface.nearest(on_surface[:, pad])
         sites, skin_positions = sites_of_skin(pose.hand, skin_by_surface.skin, points, np.array([pad]), angles)
         up = np.einsum("fji,fj->fi", to[:, :3, :3], outwards)
-        goal = to_wrist(to, feet) + skin_positions[:, 0] - points[:, pad]
-        goals = [Objective(count, goal, WEIGHT, above=side * up) for side in (1.0, -1.0)]
+        goal = to_wrist(to, nearest_points) + skin_positions[:, 0] - points[:, pad]
+        goals = [Objective(count, goal, SURFACE_WEIGHT, above=side * up) for side in (1.0, -1.0)]
         hand = pose.hand.with_sites(tuple(sites))
         angles = _solved(Pose(hand, start.root, start.angles), free, goals)
     return Pose.at_origin(pose.hand, angles)
@@ -54,10 +54,10 @@ def reachable_position(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, p
     """Return the position (3,) m on a surface that a point of the skin reaches in all frames, if there is one."""
     start, count = Pose.at_origin(pose.hand, pose.angles[rows]), len(pose)
     angles = slid_to_surface(pose, skin_by_surface, free, pad, rows).angles
-    for _ in range(ROUNDS):
+    for _ in range(MEAN_ITERATIONS):
         reached = skin_by_surface.posed(rows, angles)[1][:, pad]
         position = skin_by_surface.surface.nearest(reached.mean(axis=0)[None])[0]
-        if np.linalg.norm(reached - position, axis=1).max() < REACHED:
+        if np.linalg.norm(reached - position, axis=1).max() < REACHED_DISTANCE:
             break
         hold = HeldOnSurface(skin_by_surface, np.array([pad]), position, 0, count - 1, (0, 0))
         hand, goals = hold.objectives(rows, angles)

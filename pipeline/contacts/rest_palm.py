@@ -1,4 +1,4 @@
-"""Place a palm on a surface: flat on its heel and pads, by the least movement from its present pose.
+"""Place a palm on a surface: flat on its heel and pads, by the least movement from its current pose.
 
 Each round moves the wrist by a twist (v, ω) that brings the nearest skin of the heel and of both sides of the pads to
 the surface and leaves no skin in it: a quadratic program of the distances' first derivatives. On a curved surface, such
@@ -16,7 +16,7 @@ from ...hand.kinematics import Pose, joint_frames
 from ...posing.grasping.skin_samples import SkinPoints
 from ...solvers.qp.quadratic_program import QuadraticProgram, solve
 from .contact_surface import ContactSurface
-from .faced_surface import LIFTS, FacedSurface
+from .faced_surface import LIFT_DISTANCES, FacedSurface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,16 +25,17 @@ HEEL, PADS = 0.45, 0.7
 """End of the heel and start of the pads, as fractions of the distance from the wrist to the knuckles."""
 REGIONS = 3
 """The heel, and the pads on the index finger's and on the little finger's side."""
-PASSES, ROUNDS = 4, 10
+MAX_PASSES, MAX_ROUNDS = 4, 10
 """Number of passes over all skin points, and of rounds with the nearest ones."""
 MAX_NEAR = 150
 """Number of nearest points used in each region."""
-STEP, STILL = 0.02, 1e-5
+MAX_STEP, STILL_STEP = 0.02, 1e-5
 """m, maximum movement of the skin in a round, and movement below which it is still."""
-MOVEMENT = 1e-2
+MOVEMENT_COST = 1e-2
 """Cost of moving the palm by 1 m relative to 1 m of its distance, so that a palm that is free to slide does not."""
 ALLOWED_DEPTH = 0.1e-3
-"""m, how deep skin is left in the surface: there is more skin between these points, and 1 mm is promised."""
+"""m, allowed depth of skin points in the surface. There is more skin between them, and the documentation promises 1 mm.
+"""
 MAX_BOUNDED = 80
 """Number of points that are kept out of the surface in one batch, the nearest ones."""
 
@@ -65,7 +66,7 @@ class PalmSkin:
         return PalmSkin(self.points[rows], self.region[rows])
 
     def with_points(self, points: Floats) -> "PalmSkin":
-        """Return it with more skin (N, 3) m that is to be out of the surface."""
+        """Return the palm with additional skin (N, 3) m to keep out of the surface."""
         return PalmSkin(np.concatenate([self.points, points]), np.append(self.region, np.full(len(points), -1)))
 
 
@@ -79,7 +80,7 @@ def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:
     to_little = (points - middle) @ (knuckles[-1] - knuckles[0])
     region = np.select([along < HEEL, along < PADS, to_little < 0.0], [0, -1, 1], 2)
     for number in range(REGIONS):
-        # Its half on the inside bears it; +Z is out of the back.
+        # The palmar half of the hand carries it; +Z is out of the back.
         own = np.flatnonzero(region == number)
         if len(own):
             region[own[points[own, 2] > np.median(points[own, 2])]] = -1
@@ -95,15 +96,15 @@ def rested(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | N
     if lifted is None:
         return None
     transform, surface = lifted, FacedSurface(surface, start[:3, 2])
-    for _ in range(PASSES):
+    for _ in range(MAX_PASSES):
         before, nearest_skin = transform, palm.nearest(surface.nearest(palm.placed(transform))[2])
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             points = nearest_skin.placed(transform)
             step = _twist(points, nearest_skin.region, *surface.nearest(points)[1:], back=transform[:3, 2])
             transform = _moved(transform, step, points.mean(axis=0))
-            if np.abs(step).max() < STILL:
+            if np.abs(step).max() < STILL_STEP:
                 break
-        if np.abs(transform - before).max() < STILL:
+        if np.abs(transform - before).max() < STILL_STEP:
             break
     _, outwards, distances = surface.nearest(palm.placed(transform))
     deepest = int(distances.argmin())
@@ -115,9 +116,9 @@ def rested(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | N
 def _facing(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | None:
     """Return a start (4, 4) from which the surface that the palm faces is the nearest; None if there is none."""
     middle, back = start[:3, :3] @ palm.middle + start[:3, 3], start[:3, 2]
-    lifted = middle + np.concatenate([[0.0], LIFTS])[:, None] * back
-    feet, outwards, distances = surface.nearest(lifted)
-    for number, (foot, up) in enumerate(zip(feet, outwards, strict=True)):
+    lifted = middle + np.concatenate([[0.0], LIFT_DISTANCES])[:, None] * back
+    nearest_points, outwards, distances = surface.nearest(lifted)
+    for number, (foot, up) in enumerate(zip(nearest_points, outwards, strict=True)):
         if up @ back > 0.0 and (number == 0 or distances[number] > 0.0):
             moved = start.copy()
             if number:
@@ -132,22 +133,22 @@ def _twist(points: Floats, region: Ints, outwards: Floats, distances: Floats, *,
     points (N, 3), the directions (N, 3) out of the surface there, and distances (N,) m from it; back: (3,) where the
     back of the hand points.
     """
-    # What is farther off, or deeper, than a round moves it comes nearer with all of the palm: along the surface's
-    # direction, while bounds on the twist would bring it along the axes of the world.
-    distances = distances - max(distances.min() - STEP / 2, 0.0) - min(distances.min() + STEP / 2, 0.0)
-    away = points - points.mean(axis=0)
-    radius = float(np.sqrt((away**2).sum(axis=1).mean()))
-    rows = np.concatenate([outwards, np.cross(away, outwards) / radius], axis=1)
+    # Clip distances to one step, so that far or deep skin moves along the surface's normal. Bounds on the twist would
+    # move it along the world's axes.
+    distances = distances - max(distances.min() - MAX_STEP / 2, 0.0) - min(distances.min() + MAX_STEP / 2, 0.0)
+    offsets = points - points.mean(axis=0)
+    radius = float(np.sqrt((offsets**2).sum(axis=1).mean()))
+    rows = np.concatenate([outwards, np.cross(offsets, outwards) / radius], axis=1)
     supports = [
         own[distances[own].argmin()] for number in range(REGIONS) if len(own := np.flatnonzero(region == number))
     ]
-    # Beside the edge of a table nothing bears the palm.
+    # Beyond the edge of a table nothing supports the palm.
     bears = np.clip(outwards[supports] @ back, 0.0, 1.0) ** 2
-    hessian = MOVEMENT * np.eye(6) + np.einsum("s,si,sj->ij", bears, rows[supports], rows[supports])
+    hessian = MOVEMENT_COST * np.eye(6) + np.einsum("s,si,sj->ij", bears, rows[supports], rows[supports])
     gradient = np.einsum("s,s,si->i", bears, distances[supports], rows[supports])
     bounded = np.argsort(distances, kind="stable")[:MAX_BOUNDED]
-    low = np.concatenate([np.full(6, -STEP), -ALLOWED_DEPTH - distances[bounded]])
-    high = np.concatenate([np.full(6, STEP), np.full(len(bounded), np.inf)])
+    low = np.concatenate([np.full(6, -MAX_STEP), -ALLOWED_DEPTH - distances[bounded]])
+    high = np.concatenate([np.full(6, MAX_STEP), np.full(len(bounded), np.inf)])
     twist = solve(QuadraticProgram(hessian, gradient, low, high, rows[bounded])).x
     return np.concatenate([twist[:3], twist[3:] / radius])
 

@@ -1,11 +1,11 @@
-"""Flesh that settles over a whole take: digits kept apart, and contacts held, by the least motion.
+"""Keep digits apart and hold contacts over a whole take, by the least motion.
 
-What a pair of capsules is too deep by is spread over the time around it: the greatest within the window, smoothed by
-it, which is never less than what is needed. Every frame then solves a pose problem in which each pair may be as deep as
-it was less that amount, so that digits begin to part shortly before they would be too deep, and do not stop within a
-frame. The points of held contacts are objectives of the same problem. What that moved is smoothed over time, too,
-because several joints can part or join the same digits, and solved again from there. So what is moved at last is the
-least that a smooth motion leaves to be done.
+The excess depth of a pair of capsules is spread over the time around it: the maximum within a window, smoothed over
+that window, which is never less than the excess itself. Each frame then solves a pose problem in which the allowed
+depth of each pair is its depth less that amount, so that digits begin to part shortly before they would be too deep,
+and do not stop abruptly. The points of held contacts are objectives of the same problem. The changes of the angles are
+smoothed over time, too, because several joints can part the same digits, and the problem is solved again from there. So
+the last, unsmoothed change is small.
 """
 
 import numpy as np
@@ -41,18 +41,16 @@ def settle(
 ) -> Steps[Pose]:
     """Return the pose with digits and palm at most MAX_DEPTH deep in each other, and with contacts held.
 
-    As far as the limits allow. Frames farther than ROUNDS windows, twice, from one that is deeper keep their angles to
-    the bit, and unless digits are parted `everywhere` all frames in which no contact is held or blended.
+    This holds as far as the limits allow. Frames farther than 2 * ROUNDS windows from one that is too deep keep their
+    angles bit by bit. So do all frames without a held or blended contact, unless digits are parted `everywhere`.
 
     Args:
         pose: F frames.
         times: (F,) s.
-        flesh: of its hand.
-        free: the angles that may change, as in hand.jacobians.
-        held: the contacts to hold, of the same frames; None for none.
-        everywhere: whether digits are kept apart in all frames, not just in those of the contacts.
-        deep: (F, K) m, how deep pairs are in the pose, if that is known.
-        motion: how the hand holds the contacts, if that is known.
+        flesh: flesh of the hand. free: the angles that may change, as in hand.jacobians. hold: the contacts to hold in
+            these frames; None for none. everywhere: whether digits are kept apart in all frames, not just in those of
+            the contacts. deep: (F, K) m, depths of the pairs in the pose, if known. motion: motion of the hand that
+            holds the contacts, if known.
     """
     problem, before, within = FleshProblem(pose.hand, flesh, free, hold), pose.angles, np.ones(len(pose))
     if hold is not None:
@@ -69,7 +67,7 @@ def _part(
 ) -> Steps[Floats]:
     """Return angles (F, D) rad with flesh parted where `within` (F,) is not 0, and contacts held.
 
-    known: (F, K) m, how deep pairs are before; None if that was not measured yet.
+    known_depths: (F, K) m, depths of the pairs before; None if not measured yet.
     """
     hand, angles, hold = problem.hand, before, problem.hold
     is_held = np.zeros(len(angles), bool) if hold is None else hold.is_held(np.arange(len(angles)))

@@ -1,10 +1,10 @@
 """Find points of skin that a hand can bring together, for one contact or for several in the same frames.
 
-A hand may not reach the performer's contact point, or several of them together. Then only depth matters: each
-fingertip touches the nearest capsule of the other part, and all other flesh of these digits is apart. The nearest
-points in that pose are the ones that meet. So points slide on pad and palm as far as necessary, and those of several
-contacts belong to one pose. The search starts from the take's pose and from an open thumb, since the take's thumb may
-be inside other digits.
+A hand may not reach the performer's contact point, or several of them together. Then only depth matters: each fingertip
+touches the nearest capsule of the other part, and all other flesh of these digits stays apart. The points that are
+nearest in that pose are the ones that meet. So points slide on pad and palm as far as necessary, and the points of
+several contacts belong to one pose. The search starts from the take's pose and from an open thumb, since the take's
+thumb may be inside other digits.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Meeting:
     gap: float
     """m, median gap between them, or depth in each other."""
     on_pad: bool
-    """Whether one of the two is touched with its pad."""
+    """Whether one of the two parts touches with its pad."""
 
 
 def sample_rows(contact: Contact) -> Ints:
@@ -62,14 +62,14 @@ def contact_pairs(flesh: Flesh, contact: Contact) -> list[int]:
 
 
 def own_pairs(flesh: Flesh, contact: Contact) -> Bools:
-    """Return which pairs of capsules (K,) are of the digits of a contact."""
+    """Return (K,) whether each pair of capsules has a digit of a contact."""
     return np.asarray(np.isin(flesh.parts, [part for part in contact.parts if part != PALM]).any(axis=0))
 
 
 def nearest_pair(flesh: Flesh, frames: Floats, contact: Contact) -> int:
     """Return the pair of capsules of a contact that is deepest in most of the frames (F, J, 4, 4)."""
     rows, pairs = np.arange(len(frames)), contact_pairs(flesh, contact)
-    # A part is several capsules: the fingertip may come to the one beside first.
+    # A part has several capsules: the fingertip may reach a neighbouring one first.
     deep = [np.median(touches(flesh, frames[..., :3, 3], rows, np.full(len(rows), pair)).depths) for pair in pairs]
     return pairs[int(np.argmax(deep))]
 
@@ -79,7 +79,8 @@ def slid_points(
 ) -> list[Points] | None:
     """Return the points that meet in contacts, all of one pose in each frame; None if these skins cannot meet.
 
-    free: the angles that may change, as in hand.jacobians. met: contacts with the points near which they are to meet.
+    free: the angles that may change, as in hand.jacobians. meetings: contacts with the points near which they should
+    meet.
     """
     contacts = [contact for contact, _ in meetings]
     rows = np.unique(np.concatenate([sample_rows(touching) for touching in contacts]))
@@ -105,7 +106,7 @@ def slid_points(
 
 
 def slid_by(pose: Pose, contact: Contact, first: Points, second: Points) -> float:
-    """Return how far points of a contact are from others of it on the hand, at most, m.
+    """Return the maximum distance (m) of a contact's points from other points of it on the hand.
 
     pose: F frames; the contact's middle one counts.
     """
@@ -131,7 +132,7 @@ class _Closing:
     free: Ints
     contacts: list[Contact]
     active: Sequence[Bools]
-    """(F,) frames of each."""
+    """(F,) whether each contact is active in each frame."""
 
     @classmethod
     def of(
@@ -142,7 +143,7 @@ class _Closing:
         meetings: Sequence[tuple[Contact, Points | None]],
         active: Sequence[Bools],
     ) -> "_Closing":
-        """Set up the problem of contacts near their points, in frames (F,) of each."""
+        """Set up the problem of contacts near their points; active: the frames (F,) of each contact."""
         sites, goals, count = list[Site](), list[Objective](), len(start.hand.sites)
         for (_, points), own in zip(meetings, active, strict=True):
             if points is not None:
@@ -173,21 +174,26 @@ class _Closing:
 
 
 def meeting_in_frames(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting:
-    """Return where the skins of a contact are nearest to each other in frames (F, J, 4, 4)."""
+    """Return the points at which the skins of a contact are nearest to each other, with joints at frames (F, J, 4,
+    4)."""
     pair = nearest_pair(flesh, frames, contact)
     touch_points = touches(flesh, frames[..., :3, 3], np.arange(len(frames)), np.full(len(frames), pair))
     order = [0, 1] if flesh.pairs[0, pair] == contact.capsules[0] else [1, 0]
-    capsules, points, shares = flesh.pairs[order, pair].tolist(), touch_points.points[order], touch_points.shares[order]
-    away = points[0] - points[1]
-    away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
+    capsules, points, fractions = (
+        flesh.pairs[order, pair].tolist(),
+        touch_points.points[order],
+        touch_points.shares[order],
+    )
+    offsets = points[0] - points[1]
+    offsets /= np.maximum(np.linalg.norm(offsets, axis=1, keepdims=True), 1e-9)
     sites, pads = list[Site](), []
-    for capsule, axis_points, sign, along in zip(capsules, points, (-1.0, 1.0), shares, strict=True):
-        skin = axis_points + sign * radius_at(flesh, capsule, along)[:, None] * away
+    for capsule, axis_points, sign, along in zip(capsules, points, (-1.0, 1.0), fractions, strict=True):
+        skin = axis_points + sign * radius_at(flesh, capsule, along)[:, None] * offsets
         bone = frames[:, STARTS[capsule]]
         local = np.einsum("fji,fj->fi", bone[:, :3, :3], skin - bone[:, :3, 3])
         x, y, z = local.mean(axis=0).tolist()
         sites.append(Site(f"skin {capsule}", int(STARTS[capsule]), (x, y, z)))
         # A bone's +Z is out of the back of the hand.
-        pads.append(-sign * np.einsum("fi,fi->f", away, bone[:, :3, 2]))
+        pads.append(-sign * np.einsum("fi,fi->f", offsets, bone[:, :3, 2]))
     on_pad = bool(np.median(np.max(pads, axis=0)) > PAD)
     return Meeting((sites[0], sites[1]), float(np.median(np.abs(touch_points.depths))), on_pad)

@@ -7,7 +7,8 @@ Floats = NDArray[np.float64]
 
 
 def window_frames(times: Floats, seconds: float) -> int:
-    """Return how many frames of times (F,) s are within so many seconds, at least one if there are several."""
+    """Return the number of frames, of times (F,) s, in a duration in seconds; at least 1 if there are several
+    frames."""
     step = float(np.median(np.diff(times))) if len(times) > 1 else seconds
     return min(int(np.ceil(seconds / max(step, 1e-6))), len(times))
 
@@ -15,15 +16,15 @@ def window_frames(times: Floats, seconds: float) -> int:
 def spread(values: Floats, radius: int) -> Floats:
     """Return values (F, K) of at least 0 spread over time: the greatest within `radius` frames, smoothed over as many.
 
-    Nowhere less than the value itself.
+    The result is nowhere less than the value itself.
     """
     result, columns = np.zeros_like(values), np.flatnonzero(values.any(axis=0))
     if len(columns):
         padded = np.pad(values[:, columns], ((radius, radius), (0, 0)))
-        greatest = padded[: len(values)].copy()
+        maximum = padded[: len(values)].copy()
         for shift in range(1, 2 * radius + 1):
-            np.maximum(greatest, padded[shift : shift + len(values)], out=greatest)
-        result[:, columns] = smoothed(greatest, radius)
+            np.maximum(maximum, padded[shift : shift + len(values)], out=maximum)
+        result[:, columns] = smoothed(maximum, radius)
     return result
 
 

@@ -28,7 +28,7 @@ SAME_TIME = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """A range of a take, ends included, and how long blending takes inside it."""
+    """A range of a take, ends included, and the durations of the blends inside it."""
 
     start: float
     end: float
@@ -63,7 +63,7 @@ class TimeRange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseDifference:
-    """The difference of a pose from the take, kept as rotations that any take of any rig can be given."""
+    """The difference of a pose from the take, stored as rotations that can be applied to any take of any rig."""
 
     rotations: Mapping[str, Floats]
     """joint -> (4,) unit quaternion wxyz on top of the joint's rotation, in the joint's own frame."""
@@ -76,10 +76,10 @@ class PoseDifference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseToHold:
-    """A named pose that digits are brought to."""
+    """A named pose for digits."""
 
     pose: str | NamedPose
-    """The name of one of Knuckle's poses, or a saved one."""
+    """The name of one of Knuckle's poses, or of a saved one."""
     digits: tuple[str, ...] = DIGITS
 
     @property
@@ -109,11 +109,12 @@ class TakenMotion:
 class HeldTouch:
     """A contact that is held: a fingertip on another digit or on the palm.
 
-    Their bones define where the two touch, so that hands of any size and proportions touch there.
+    The contact's position is relative to their bones, so that it is the same for hands of any size and proportions.
     """
 
     bones: tuple[str, str]
-    """The joints at which the last bone of the digit begins, and the bone that it touches: a metacarpal is the palm."""
+    """The joints at which two bones begin: the digit's last bone and the bone that it touches. A metacarpal means the
+    palm."""
     shares: tuple[float, float]
     """Positions along the two bones, 0..1."""
     direction: Floats
@@ -137,7 +138,7 @@ class HeldTouch:
 
 
 def is_palm(joint: str) -> bool:
-    """Return whether the bone that begins at a joint is one of the palm."""
+    """Return whether the bone that begins at a joint is part of the palm."""
     return joint.endswith("metacarpal") and not joint.startswith("thumb")
 
 
@@ -180,7 +181,10 @@ class HeldOnObject:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that move: those of its digits that bend; with a palm also the wrist, and all digits give way."""
+        """The joints that move: those of its digits that bend.
+
+        With a palm also the wrist and the joints of all digits, which give way.
+        """
         digits = self.digits if self.palm is None else DIGITS
         bending = tuple(joint for digit in digits for joint in CHAIN_JOINTS[digit])
         return bending if self.palm is None else ("wrist", *bending)
@@ -188,7 +192,7 @@ class HeldOnObject:
 
 @dataclass(frozen=True, slots=True)
 class HiddenMarkers:
-    """Markers that count as not seen: those that are wrong, or have a label that is not theirs."""
+    """Markers to ignore, because they are wrong or have another marker's label."""
 
     labels: tuple[str, ...]
 
@@ -234,7 +238,7 @@ class Correction:
     """Unique among the take's."""
     name: str
     hand: Side
-    """The hand that is keyed, of a mirrored take the other one than the performer's."""
+    """The hand that is keyed. In a mirrored take it is not on the performer's side."""
     range: TimeRange
     change: Change
     factor: float = 1.0
@@ -257,7 +261,7 @@ class Correction:
 
     @property
     def counts(self) -> bool:
-        """Whether it has any effect: it is not muted, and its factor is not zero all the time."""
+        """Whether it has any effect: it is not muted, and its factor is not always zero."""
         return not self.muted and any(factor for _, factor in self.factor_keys or ((0.0, self.factor),))
 
     @property
@@ -271,7 +275,7 @@ class Correction:
     def weights(self, times: ArrayLike) -> Floats:
         """Return its weight, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted.
 
-        Motion that is taken from another take counts fully in all of its range: it is matched to the ends instead.
+        The weight of motion taken from another take is 1 in the whole range: the motion is matched to the ends instead.
         """
         is_matched = isinstance(self.change, TakenMotion)
         span = TimeRange(self.range.start, self.range.end) if is_matched else self.range

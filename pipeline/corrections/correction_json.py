@@ -56,13 +56,16 @@ def decode(text: str, where: str) -> tuple[Correction, ...]:
 
 
 def encode(corrections: tuple[Correction, ...]) -> str:
-    """Return corrections as a JSON text, one a line."""
+    """Return corrections as a JSON text, one per line."""
     lines = ",\n".join(json.dumps(entry) for entry in to_list(corrections))
     return f"[\n{lines}\n]" if lines else "[]"
 
 
 def from_list(data: object, where: str) -> tuple[Correction, ...]:
-    """Return the corrections in decoded JSON; None is none. Raises RecipeError naming `where` and what is wrong."""
+    """Return the corrections in decoded JSON; None means no corrections.
+
+    Raises RecipeError naming `where` and what is wrong.
+    """
     if data is None:
         return ()
     if not isinstance(data, list) or len(data) > MAX_CORRECTIONS:
@@ -73,7 +76,7 @@ def from_list(data: object, where: str) -> tuple[Correction, ...]:
     for number, entry in enumerate(found, start=1):
         if entry.id in seen:
             raise RecipeError(
-                f"{where}, correction {number}: its id '{entry.id}' is another's as well, expected its own"
+                f"{where}, correction {number}: another correction has its id '{entry.id}', expected a unique one"
             )
         seen.add(entry.id)
     return found

@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CONTEXT = 1.0
-"""s before and after a range that are solved with it: gaps at its ends are filled, and smoothing has settled."""
+"""s before and after a range that are solved with it, to fill gaps at its ends and to let smoothing settle."""
 SAME_INSTANT = 1e-9
 """s: frames nearer than this are the same."""
 
@@ -53,12 +53,15 @@ class SolveSource:
     methods: SolveMethods
 
     def side(self, correction: Correction) -> Side:
-        """Return the performer's hand that a correction changes: of a mirrored take, the other one than is keyed."""
+        """Return the performer's hand that a correction changes.
+
+        In a mirrored take it is not on the side of the keyed hand.
+        """
         mirrored: Side = "left" if correction.hand == "right" else "right"
         return mirrored if self.recipe.mirror else correction.hand
 
     def waiting(self, correction: Correction) -> str:
-        """Return why a correction cannot take effect, a sentence without its end; empty if it can."""
+        """Return why a correction cannot take effect, as the start of a sentence; empty if it can."""
         change, times = correction.change, self.raw.times
         if self.side(correction) not in self.performer.hands:
             return f"there is no {correction.hand} hand in the take"
@@ -86,10 +89,11 @@ def resolve_ranges(
 ) -> Steps[tuple[Resolved, dict[str, str]]]:
     """Solve the ranges of corrections again, each from the result of those before it, whose ranges do not change.
 
-    Return the hands, and id -> why it could not take effect, of corrections that could not.
+    Return the hands, and for corrections without effect, id -> the reason.
 
-    Markers are those that a correction and those before it leave, and methods the recipe's, or a correction's own in
-    its range. known: the same of these hands and some corrections; of those that are the first ones, it is taken over.
+    Each range is solved with the markers as changed by this correction and those before it, and with the recipe's
+    methods or the correction's own. known: results of earlier corrections of these hands, which are reused as far as
+    the first corrections are the same.
     """
     own = [correction for correction in corrections if correction.is_before_solving and correction.counts]
     reasons = {correction.id: source.waiting(correction) for correction in own}
@@ -101,14 +105,16 @@ def resolve_ranges(
     for number, correction in enumerate(usable[resolved:], resolved):
         raw = corrected_markers(source.raw, usable[: number + 1])
         at = next(row for row, hand in enumerate(hands) if hand.side == source.side(correction))
-        share = number / len(usable), (number + 1) / len(usable)
-        again = yield from part_of(*share, f"Solving '{correction.name}' again", _solved_again(source, raw, correction))
+        progress_range = number / len(usable), (number + 1) / len(usable)
+        again = yield from part_of(
+            *progress_range, f"Solving '{correction.name}' again", _solved_again(source, raw, correction)
+        )
         hands[at] = blended(hands[at], again, correction)
     return Resolved(effects, tuple(hands)), {of_id: reason for of_id, reason in reasons.items() if reason}
 
 
 def blind_notes(source: SolveSource, corrections: Sequence[Correction]) -> list[str]:
-    """Return a sentence about each correction in whose range hidden markers leave none of the hand."""
+    """Return a sentence about each correction that hides all markers of the hand in its range."""
     usable = [each for each in corrections if each.is_before_solving and each.counts and not source.waiting(each)]
     seen, left = source.raw.seen, corrected_markers(source.raw, usable).seen
     notes = []
@@ -150,7 +156,7 @@ def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Marker
 def labels_changed(
     kind: type[HiddenMarkers | SwappedLabels], corrections: Iterable[Correction], solved_hand: SolvedHand
 ) -> Bools:
-    """Return (F, T), where corrections of a kind hide or swap the markers of a hand that is keyed."""
+    """Return (F, T) whether corrections of a kind hide or swap the markers of a keyed hand."""
     changed = np.zeros((len(solved_hand.targets), len(solved_hand.labels)), bool)
     for correction in corrections:
         if isinstance(correction.change, kind) and correction.hand == solved_hand.side and correction.counts:
@@ -178,7 +184,7 @@ def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> 
 
 
 def has_other_methods(correction: Correction, recipe: Recipe) -> bool:
-    """Return whether a correction solves its range with another solver or smoothing than a recipe."""
+    """Return whether a correction solves its range with a solver or smoothing other than the recipe's."""
     methods = SolveMethods.of(recipe)
     return _methods(methods, correction) != methods
 
@@ -193,10 +199,10 @@ def _methods(methods: SolveMethods, correction: Correction) -> SolveMethods:
 
 
 def only_in_ranges(plain: Pose, again: Pose, corrections: Iterable[Correction], times: Floats) -> Pose:
-    """Return poses of a hand that are those without corrections where none of them takes effect in the solve.
+    """Return poses that equal those without corrections in frames where no correction takes effect in the solve.
 
-    What brings a hand to a rig looks at frames around, so that it would change frames beside a range, too. How much of
-    a correction counts is in what was solved.
+    Retargeting depends on neighbouring frames, so it would also change frames beside a range. The weights of
+    corrections are already part of the solve.
     """
     own = [
         correction
@@ -211,7 +217,7 @@ def only_in_ranges(plain: Pose, again: Pose, corrections: Iterable[Correction], 
 def blended(solved: SolvedHand, again: SolvedHand, correction: Correction) -> SolvedHand:
     """Return a solved hand with another solve of it blended in by the weights of a correction.
 
-    It is judged by the markers of the one that counts more.
+    Its errors refer to the markers of the solve with the larger weight.
     """
     times, again_times = solved.targets.times, again.targets.times
     nearest = np.clip(np.searchsorted(again_times, times - SAME_INSTANT), 0, len(again_times) - 1)
@@ -237,7 +243,7 @@ def blended(solved: SolvedHand, again: SolvedHand, correction: Correction) -> So
 
 
 def _between(first: Floats, second: Floats, part: Floats) -> Floats:
-    """Return frames (R, 4, 4) between two; where the part (R,) is 1, the second exactly."""
+    """Interpolate frames (R, 4, 4) by fractions (R,); a fraction of 1 returns the second frame exactly."""
     mixed = second.copy()
     rotations = rot.slerp(rot.from_matrix(first[:, :3, :3]), rot.from_matrix(second[:, :3, :3]), part[:, None])
     mixed[:, :3, :3] = rot.to_matrix(rotations)
@@ -246,7 +252,7 @@ def _between(first: Floats, second: Floats, part: Floats) -> Floats:
 
 
 def _with_rows(targets: Targets, rows: NDArray[np.int64], others: Targets) -> Targets:
-    """Return targets with some rows of others, of the same sites; what others lack has no weight."""
+    """Return targets with some rows replaced by those of others; sites that the others lack have no weight."""
     arrays: dict[str, Any] = {}
     for name, _, _ in ARRAYS:
         array, theirs = getattr(targets, name), getattr(others, name)

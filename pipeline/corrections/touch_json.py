@@ -27,8 +27,8 @@ def contact_to_dict(contact: ContactChange) -> dict[str, Any]:
 
 def touch_to_dict(touch: HeldTouch) -> dict[str, Any]:
     """Return a contact of two parts of a hand as JSON."""
-    shares, direction = (np.round(values, 7).tolist() for values in (touch.shares, touch.direction))
-    return {"bones": list(touch.bones), "shares": shares, "direction": direction}
+    fractions, direction = (np.round(values, 7).tolist() for values in (touch.shares, touch.direction))
+    return {"bones": list(touch.bones), "shares": fractions, "direction": direction}
 
 
 def touch_from_dict(data: object, where: str) -> HeldTouch:

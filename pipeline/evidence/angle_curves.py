@@ -1,4 +1,4 @@
-"""The joint angles of a take in few columns, to be drawn and to be kept with the take in a Blender file."""
+"""The joint angles of a take in few columns, for drawing and for storage with the take in a Blender file."""
 
 import json
 import struct
@@ -18,14 +18,14 @@ from .packing import inflated
 Floats = NDArray[np.float64]
 
 MAX_COLUMNS = 600
-"""Columns that a take is drawn in, at most."""
+"""Maximum number of columns of a plot."""
 MAGIC = b"KNA1"
 HEADER = struct.Struct("<4sHH")
 """Magic, bytes of the names, columns."""
 MAX_ANGLES = 64
-"""Angles of a hand, at most."""
+"""Maximum number of angles of a hand."""
 MAX_NAME = 100
-"""Characters of an angle's name that are kept."""
+"""Maximum number of characters stored of an angle's name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,18 +36,18 @@ class AngleCurves:
     names: tuple[str, ...]
     """(D,) such as "thumb-phalanx-distal flexion"."""
     low: Floats
-    """(C, D), NaN where it is not known."""
+    """(C, D), NaN where unknown."""
     high: Floats
     """(C, D)"""
 
     @classmethod
     def of(cls, pose: Pose) -> "AngleCurves":
-        """Return the curves of a pose, of all angles that have a range."""
+        """Return the curves of all angles of a pose that can change."""
         return cls.of_angles(pose.hand, pose.angles)
 
     @classmethod
     def of_angles(cls, hand: HandModel, angles: Floats) -> "AngleCurves":
-        """Return the curves of a hand's angles (F, D) in rad, of all that have a range."""
+        """Return the curves of those of a hand's angles (F, D) in rad that can change."""
         free = np.flatnonzero(hand.limits[:, 1] > hand.limits[:, 0])
         degrees, starts = np.degrees(angles[:, free]), column_starts(len(angles), MAX_COLUMNS)
         names = tuple(hand.dof_name(int(dof)) for dof in free)
@@ -63,7 +63,7 @@ def pack_angles(curves: Sequence[AngleCurves]) -> bytes:
 
 
 def unpack_angles(data: object) -> tuple[AngleCurves, ...]:
-    """Return the curves in such bytes; damaged or hostile bytes hold none."""
+    """Decode curves from bytes; empty for damaged or hostile bytes."""
     if not isinstance(data, bytes) or len(data) < HEADER.size:
         return ()
     magic, length, columns = HEADER.unpack_from(data)

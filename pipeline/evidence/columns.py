@@ -1,4 +1,4 @@
-"""Long series in few columns, each with its lowest and highest value, so that no single frame is lost in a plot."""
+"""Reduce long series to few columns with their lowest and highest values, so that no frame is lost in a plot."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +7,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def column_starts(frames: int, most: int) -> Ints:
-    """Return the first frame (C,) of each column, C = min(frames, most)."""
-    count = min(frames, most)
+def column_starts(frames: int, maximum: int) -> Ints:
+    """Return the first frame (C,) of each column, C = min(frames, maximum)."""
+    count = min(frames, maximum)
     starts: Ints = np.arange(count) * frames // max(count, 1)
     return starts
 

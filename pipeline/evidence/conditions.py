@@ -31,7 +31,7 @@ COUNTS = {
 }
 """Count -> its meaning."""
 MAX_TEXT = 1000
-"""Characters of a text of conditions."""
+"""Maximum number of characters of a text of conditions."""
 _CONDITION = re.compile(r"\s*([a-z0-9_]+)(?:\.([a-z0-9]+))?\s*(>=|<=|>|<)\s*([0-9.eE+-]{1,30})\s*")
 
 
@@ -51,7 +51,7 @@ class Condition:
 
 
 def parse_conditions(text: str) -> tuple[Condition, ...]:
-    """Return the conditions of a text. Raises RecipeError, which lists the figures that there are."""
+    """Return the conditions of a text. Raises RecipeError, which lists the existing figures."""
     if len(text) > MAX_TEXT:
         raise RecipeError(f"--fail-on: {len(text)} characters, expected at most {MAX_TEXT}")
     return tuple(map(_parse, text.split(",")))
@@ -60,7 +60,7 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
 def _parse(text: str) -> Condition:
     matched = _CONDITION.fullmatch(text)
     if matched is None:
-        raise RecipeError(f"--fail-on: '{text.strip()}' is no condition, expected one such as tip_error_mm.p99>3")
+        raise RecipeError(f"--fail-on: '{text.strip()}' is not a condition, expected one such as tip_error_mm.p99>3")
     figure, statistic, comparison, number = matched.groups()
     measures = [measure.figure for measure in MEASURES]
     known = figure in (measures if statistic else COUNTS) and statistic in (*STATISTICS, None)
@@ -85,11 +85,12 @@ class Outcome:
 
     condition: Condition
     found: float | None
-    """None if it is not known, which fails, too: a take without fingertips has not shown that they are met."""
+    """None if unknown, which fails, too: a take without fingertips does not prove that a limit on their errors is kept.
+    """
 
     @property
     def failed(self) -> bool:
-        """Whether the take fails in it."""
+        """Whether the take fails because of this condition."""
         compare = OPERATORS[self.condition.comparison]
         return self.found is None or compare(self.found, self.condition.limit)
 

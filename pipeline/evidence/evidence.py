@@ -12,7 +12,7 @@ Values = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
 PARTS = (*DIGITS, "palm")
-"""The parts of a hand that are judged by themselves."""
+"""The parts of a hand that have evidence."""
 PALM = len(DIGITS)
 """Index of the palm in PARTS."""
 

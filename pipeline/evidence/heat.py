@@ -1,4 +1,4 @@
-"""Heat: how bad each part of a hand is in each frame, in five levels, as strips over time show it."""
+"""Heat: how bad each part of a hand is in each frame, in five levels, for heat strips."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,8 +8,8 @@ from .ranking import severities
 
 Levels = NDArray[np.uint8]
 
-NEAR, PROBLEM = 1, 2
-"""Levels from which a frame is near a threshold, and is a problem."""
+NEAR_LEVEL, PROBLEM_LEVEL = 1, 2
+"""Minimum levels of a frame that is near a threshold, and of one that is a problem."""
 LEVEL_SEVERITIES = (0.5, 1.0, 2.0, 4.0)
 """Severities from which levels 1 to 4 begin; 1 is the threshold of a problem."""
 LEVEL_HEIGHTS = (0.0, 0.3, 0.6, 0.8, 1.0)

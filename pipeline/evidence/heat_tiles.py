@@ -1,4 +1,4 @@
-"""Heat strips over the frames of a scene as rectangles, in tiles by zoom, so that long takes draw fast."""
+"""Heat strips over the frames of a scene as rectangles, in tiles for each zoom level, so that long takes draw fast."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ...capture.cleaning import runs
 from ...hand.joints import SIDES, digit_title
 from .columns import column_starts
 from .evidence import PARTS, Evidence, HandEvidence
-from .heat import LEVEL_HEIGHTS, NEAR, heat
+from .heat import LEVEL_HEIGHTS, NEAR_LEVEL, heat
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,7 +22,7 @@ TILE_COLUMNS = 2048
 LANE = 0.15
 """Fraction of a row, at its bottom, that marks predicted frames."""
 PREDICTED = len(LEVEL_HEIGHTS)
-"""The kind of a rectangle that marks predicted frames; others are levels."""
+"""The kind of a rectangle that marks predicted frames; other kinds are levels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ class HeatRows:
 
     @cached_property
     def edges(self) -> Floats:
-        """(F + 1,) scene frames at which each frame begins, half a frame before its key, and the last one ends."""
+        """(F + 1,) scene frames of the start of each frame, half a frame before its key, and of the end of the last."""
         times = self.evidence.times
         first, last = self.frames
         whole = float(times[-1] - times[0])
@@ -72,22 +72,23 @@ class HeatRows:
         return np.concatenate([[keys[0] - step / 2], between, [keys[-1] + step / 2]])
 
     def zoom(self, pixels_per_frame: float) -> int:
-        """Return the zoom at which a column is a pixel at least: it has 2 ** zoom frames of the take."""
+        """Return the smallest zoom at which a column, of 2 ** zoom frames of the take, is at least a pixel wide."""
         first, last = self.edges[0], self.edges[-1]
         pixels = max(float(last - first) * pixels_per_frame, 1e-9)
-        most = max(len(self.levels), 1)
-        return min(max(math.ceil(math.log2(most / pixels)), 0), math.ceil(math.log2(most)))
+        maximum = max(len(self.levels), 1)
+        return min(max(math.ceil(math.log2(maximum / pixels)), 0), math.ceil(math.log2(maximum)))
 
     def tiles(self, zoom: int, first: float, last: float) -> range:
-        """Return the numbers of the tiles that have the scene frames from first to last."""
+        """Return the numbers of the tiles that contain the scene frames from first to last."""
         rows = np.searchsorted(self.edges, [first, last], side="right") - 1
         low, high = np.clip(rows, 0, len(self.levels) - 1) // (TILE_COLUMNS << zoom)
         return range(int(low), int(high) + 1)
 
     def tile(self, zoom: int, number: int, together: bool = False) -> Bars:
-        """Return the rectangles of a tile: columns have their worst level, and equal neighbours are one.
+        """Return the rectangles of a tile: each column has the worst level of its frames, and equal neighbours are
+        merged.
 
-        together: all rows as one, which has the worst of them.
+        together: merge all rows into one with their worst level.
         """
         size = TILE_COLUMNS << zoom
         part = slice(number * size, min((number + 1) * size, len(self.levels)))
@@ -99,7 +100,7 @@ class HeatRows:
             levels = np.maximum.reduce(levels, axis=1, keepdims=True)
             guessed = np.logical_or.reduce(guessed, axis=1, keepdims=True)
         corners, kinds = [np.empty((0, 4))], [np.empty(0, int)]
-        for level in range(NEAR, len(LEVEL_HEIGHTS)):
+        for level in range(NEAR_LEVEL, len(LEVEL_HEIGHTS)):
             found = _corners(levels == level, edges, 1.0 - LANE - (1.0 - LANE) * LEVEL_HEIGHTS[level], 1.0 - LANE)
             corners.append(found)
             kinds.append(np.full(len(found), level))

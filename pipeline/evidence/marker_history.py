@@ -26,7 +26,7 @@ class MarkerHistory:
 
     @classmethod
     def of(cls, raw: Markers, cleaned: Markers, swapped: Bools | None, doubt: Floats | None) -> "MarkerHistory":
-        """Compare the labelled markers before and after cleaning, which keeps frames and labels."""
+        """Compare the labelled markers before and after cleaning, which changes neither frames nor labels."""
         removed = raw.seen & ~raw.predicted & (cleaned.predicted | ~cleaned.seen)
         corrected = removed if swapped is None else removed | swapped
         return cls(cleaned.names, cleaned.times, corrected, np.zeros(corrected.shape) if doubt is None else doubt)

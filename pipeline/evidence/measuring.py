@@ -39,9 +39,9 @@ class SolvedFrames:
     targets: Targets
     """The cleaned markers, not smoothed."""
     pose: Pose
-    """The hand that was solved."""
+    """The solved hand."""
     keyed: Pose
-    """The hand that is keyed: the same one, or that of a rig."""
+    """The keyed hand: the solved one, or that of a rig."""
     measured: Bools
     """(F, T) where a target was seen: neither filled in nor removed."""
     predicted: Bools
@@ -56,9 +56,9 @@ class SolvedFrames:
     """(T,) whether a target is measured anywhere in the take of which these frames are a piece; None for a whole
     take."""
     depths: Floats | None = None
-    """(F, P) mm, how deep its parts are in the others; None if that was not measured yet."""
+    """(F, P) mm, depth of its parts in the others; None if not measured yet."""
     hidden: Bools | None = None
-    """(F, T) where a correction hides the target's marker, which was seen; None where none does."""
+    """(F, T) where a correction hides the target's marker, which was seen; None without such corrections."""
 
     @cached_property
     def errors(self) -> Floats:
@@ -80,15 +80,15 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     is_tip = np.isin([hand.sites[site].joint for site in targets.sites], _TIPS)
     inside = _in_wrist(solved.pose.root, targets.positions)
     worn = solved.measured.any(axis=0) if solved.ever_measured is None else solved.ever_measured
-    bent = solved.keyed.hand.axis_joint
+    dof_joints = solved.keyed.hand.axis_joint
     values = np.full((len(targets), len(PARTS), len(MEASURES)), np.nan, np.float32)
 
     def put(name: str, found: Floats) -> None:
         values[..., MEASURE_INDEX[name]] = found
 
-    put("tip_error", _greatest(np.where(is_tip, errors, np.nan), part))
-    put("marker_error", _greatest(errors, part))
-    put("marker_leap", _greatest(_leaps(inside, solved.measured), part))
+    put("tip_error", _maximum(np.where(is_tip, errors, np.nan), part))
+    put("marker_error", _maximum(errors, part))
+    put("marker_leap", _maximum(_leaps(inside, solved.measured), part))
     put("joint_leap", _joint_leaps(solved, inside, part))
     joints = solved.keyed.joints_in_wrist
     put("jerk", _jerk(joints[:, _TIPS], solved.keyed.root, targets.times))
@@ -98,8 +98,8 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     unseen = ~solved.measured if solved.hidden is None else ~(solved.measured | solved.hidden)
     put("unseen", _mean(unseen[:, worn].astype(float), part[worn]))
     put("corrected", _mean(solved.corrected.astype(float), part))
-    put("at_limit", _mean(at_limit(solved.keyed).astype(float), _PART_OF_JOINT[bent]))
-    put("label_doubt", _greatest(solved.doubt, part))
+    put("at_limit", _mean(at_limit(solved.keyed).astype(float), _PART_OF_JOINT[dof_joints]))
+    put("label_doubt", _maximum(solved.doubt, part))
     return HandEvidence(hand.side, values)
 
 
@@ -111,8 +111,8 @@ def at_limit(pose: Pose) -> Bools:
     return at_limits
 
 
-def _greatest(values: Floats, part: Ints) -> Floats:
-    """Return the greatest known of the values (F, N) of each part (F, P), NaN where there is none."""
+def _maximum(values: Floats, part: Ints) -> Floats:
+    """Return the maximum (F, P) of the known values (F, N) of each part, NaN where there is none."""
     found = np.full((len(values), len(PARTS)), np.nan)
     for index in np.unique(part):
         found[:, index] = np.fmax.reduce(values[:, part == index], axis=1)
@@ -120,7 +120,7 @@ def _greatest(values: Floats, part: Ints) -> Floats:
 
 
 def _mean(values: Floats, part: Ints) -> Floats:
-    """Return the mean of the values (F, N) of each part (F, P), NaN for a part without any."""
+    """Return the mean (F, P) of the values (F, N) of each part, NaN for a part without any."""
     found = np.full((len(values), len(PARTS)), np.nan)
     for index in np.unique(part):
         found[:, index] = values[:, part == index].mean(axis=1)
@@ -128,13 +128,13 @@ def _mean(values: Floats, part: Ints) -> Floats:
 
 
 def _in_wrist(root: Floats, points: Floats) -> Floats:
-    """Return points (F, N, 3) of the world in the wrist's frame (F, 4, 4)."""
+    """Return points (F, N, 3), given in the world, in the frame (F, 4, 4) of the wrist."""
     inside: Floats = np.matmul(points - root[:, None, :3, 3], root[:, :3, :3])
     return inside
 
 
 def _leaps(positions: Floats, measured: Bools) -> Floats:
-    """Return (F, T) mm, half the second difference of positions (F, T, 3) m, NaN beside what was not measured."""
+    """Return (F, T) mm, half the second difference of positions (F, T, 3) m, NaN next to unmeasured ones."""
     leaps = np.full(measured.shape, np.nan)
     if len(positions) > 2:
         second = positions[1:-1] - (positions[:-2] + positions[2:]) / 2
@@ -144,7 +144,7 @@ def _leaps(positions: Floats, measured: Bools) -> Floats:
 
 
 def _joint_leaps(solved: SolvedFrames, inside: Floats, part: Ints) -> Floats:
-    """Return (F, P) degrees that a joint rotated since the frame before beyond what its markers' motion explains.
+    """Return (F, P) degrees that a joint rotated since the previous frame beyond what its markers' motion explains.
 
     A marker that moved by m on a bone of length l explains a rotation of m / l. inside (F, T, 3): markers in m in the
     wrist's frame. Not known where no marker was measured in both frames.
@@ -156,8 +156,8 @@ def _joint_leaps(solved: SolvedFrames, inside: Floats, part: Ints) -> Floats:
     angles = np.degrees(rot.angles_between(keyed.rotations[1:], keyed.rotations[:-1]))
     both = solved.measured[1:] & solved.measured[:-1]
     moved = np.where(both, lengths(inside[1:] - inside[:-1]), np.nan)
-    explained = np.degrees(_greatest(moved, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))
-    leaps[1:] = _greatest(np.maximum(angles - explained, 0.0), _PART_OF_JOINT)
+    explained = np.degrees(_maximum(moved, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))
+    leaps[1:] = _maximum(np.maximum(angles - explained, 0.0), _PART_OF_JOINT)
     leaps[:, PALM] = np.nan
     return leaps
 

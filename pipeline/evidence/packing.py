@@ -1,4 +1,4 @@
-"""Evidence as bytes, to be kept with a take in a Blender file; damaged or hostile bytes are no evidence."""
+"""Evidence as bytes, for storage with a take in a Blender file; damaged or hostile bytes yield no evidence."""
 
 import struct
 import zlib
@@ -28,7 +28,7 @@ def pack(evidence: Evidence) -> bytes:
     body = [evidence.times.astype("<f8").tobytes()]
     limit = float(np.finfo(np.float16).max)
     for hand in hands:
-        # Each part and measure by itself: equal neighbours are what compression feeds on.
+        # Each part and measure is stored separately, because equal neighbours compress well.
         halves = np.clip(hand.values, -limit, limit).astype("<f2")
         body.append(np.ascontiguousarray(halves.transpose(1, 2, 0)).tobytes())
     head = HEADER.pack(MAGIC, sides, len(PARTS), len(MEASURES), frames)
@@ -36,7 +36,7 @@ def pack(evidence: Evidence) -> bytes:
 
 
 def unpack(data: object) -> Evidence | None:
-    """Return the evidence in such bytes, None if they hold none."""
+    """Return the evidence in bytes, None if they contain none."""
     if not isinstance(data, bytes) or len(data) < HEADER.size:
         return None
     magic, sides, parts, measures, frames = HEADER.unpack_from(data)
@@ -59,7 +59,7 @@ def unpack(data: object) -> Evidence | None:
 
 
 def inflated(data: bytes, size: int) -> bytes | None:
-    """Return what zlib has compressed if it is of exactly this size, otherwise None; no more than that is unpacked."""
+    """Return decompressed data if it has exactly this size, otherwise None; at most this size is decompressed."""
     decoder = zlib.decompressobj()
     try:
         body = decoder.decompress(data, size + 1)

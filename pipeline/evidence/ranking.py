@@ -1,8 +1,9 @@
 """Problems of a take: spans of frames, worst first, each with its reason in words.
 
 A frame's severity is how many times a measure exceeds its threshold. A threshold is the median of the take's own values
-plus so many of their spreads (MAD), so that a noisy device is not all problems, but never below a floor. An error that
-lasts raises that threshold, so it is also judged by one that noise alone raises, apart from and below the others.
+plus so many of their spreads (MAD), so that a noisy device does not consist of problems only, but never below a floor.
+An error that lasts raises that threshold, so it is also judged by one that noise alone raises, apart from and below the
+others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +31,7 @@ class Threshold:
     floor: float
     """Minimum value of a problem, in the measure's unit."""
     spreads: float = 0.0
-    """Standard deviations above the take's median, estimated from the MAD; 0 leaves the floor alone."""
+    """Standard deviations above the take's median, estimated from the MAD; with 0 only the floor counts."""
     min_frames: int = 1
     """Minimum number of frames in a row."""
 
@@ -41,11 +42,11 @@ THRESHOLDS = (
     Threshold("marker_leap", 7.0, 25.0),
     Threshold("joint_leap", 15.0, 10.0),
     Threshold("label_doubt", 0.25),
-    # Of a part with eight markers one is an eighth; a spline is right across a frame or two.
+    # One of a part's eight markers is an eighth; a spline is accurate across a frame or two.
     Threshold("corrected", 0.12, min_frames=3),
     Threshold("unseen", 0.12, min_frames=3),
 )
-"""Tuned on other takes than those that the documentation reports on."""
+"""Tuned on takes other than those reported in the documentation."""
 ERRORS = ("tip_error", "marker_error")
 """Measures of how far the hand is from its markers."""
 _IS_ERROR = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
@@ -57,11 +58,11 @@ LASTING_SEVERITY = 1.0
 """Severity of an error that lasts. Errors that stand out from the rest of the take are at least as severe."""
 JOIN_S = 0.1
 """s, maximum gap between two problems of a part that are joined."""
-ALIKE = 0.3
-"""Overlap of two parts' spans, relative to either span, from which they are one problem of the hand."""
+MIN_OVERLAP = 0.3
+"""Minimum overlap of two parts' spans, relative to either span, at which they are one problem of the hand."""
 
 SIDE_EFFECT = 0.5
-"""Severity, relative to a problem, up to which a problem at its start or end counts as its effect."""
+"""Maximum severity, relative to a problem, at which a problem at its start or end counts as its effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +82,17 @@ class Problem:
     measure: str
     """The worst measure."""
     value: float
-    """Its greatest value."""
+    """Its maximum value."""
     reason: str
-    """The reason in words."""
+    """Reason in words."""
     at_limit: tuple[str, ...] = ()
     """Parts whose error is explained only by a joint at its limit, the worst first."""
     lasts: bool = False
-    """Whether it is an error that lasts and does not stand out from the take; it is listed after all others."""
+    """Whether it is a lasting error that does not stand out from the take; such errors are listed last."""
 
 
 MAX_REPORTED = 500
-"""Problems in a report, at most: the worst."""
+"""Maximum number of problems in a report: the worst."""
 
 
 def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
@@ -135,7 +136,7 @@ def rank(evidence: Evidence) -> tuple[Problem, ...]:
 
 
 def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return problems by their severity, the worst first, and after them the errors that last."""
+    """Return problems by severity, the worst first, followed by lasting errors."""
     return tuple(sorted(problems, key=lambda problem: (problem.lasts, -problem.severity, problem.first, problem.side)))
 
 
@@ -170,16 +171,16 @@ def _limits(values: Floats, threshold: Threshold) -> Floats:
     return limits
 
 
-def _short(mask: Bools, least: int) -> Bools:
+def _short(mask: Bools, minimum: int) -> Bools:
     """Return (F, P), True in the runs of a mask that have fewer frames."""
     short = np.zeros_like(mask)
     for column, start, stop in zip(*runs(mask), strict=True):
-        short[start:stop, column] = stop - start < least
+        short[start:stop, column] = stop - start < minimum
     return short
 
 
 def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
-    """Yield the problems of a hand, and the errors that last beside them."""
+    """Yield the problems of a hand, and its lasting errors."""
     severity = severities(hand)
     by_part = severity.max(axis=2)
     yield from _problems(hand, severity, _spans_of_parts(by_part >= 1.0, times, JOIN_S), times)
@@ -194,7 +195,7 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
 
 
 def _lasting_severities(hand: HandEvidence) -> Floats:
-    """Return (F, P, T): errors relative to the threshold of those that last, 0 of other measures and where unknown."""
+    """Return (F, P, T): errors relative to the threshold of lasting errors, 0 for other measures and where unknown."""
     found = _nothing(hand)
     for column, threshold in enumerate(THRESHOLDS):
         for part in range(len(PARTS)) if threshold.measure in ERRORS else ():
@@ -215,7 +216,8 @@ def _spans_of_parts(bad: Bools, times: Floats, join: float) -> Ints:
 def _problems(
     hand: HandEvidence, severity: Floats, spans: Ints, times: Floats, *, lasting: bool = False
 ) -> Iterator[Problem]:
-    """Yield the problems of a hand: spans (S, 3) of its parts, of severity (F, P, T), those that are alike as one."""
+    """Yield the problems of a hand from spans (S, 3) of its parts of severity (F, P, T); similar spans are one
+    problem."""
     by_part = severity.max(axis=2)
     worst = np.array([first + by_part[first : last + 1, part].argmax() for part, first, last in spans], int)
     height = by_part[worst, spans[:, 0]]
@@ -243,7 +245,7 @@ class _SpansByFrame:
         self._latest = np.maximum.accumulate(spans[self._order, 2])
 
     def overlapping(self, row: int) -> Ints:
-        """Return indices (N,), in order, of spans that may overlap one, itself among them."""
+        """Return indices (N,), in order, of spans that may overlap a span, including itself."""
         _, first, last = self._spans[row]
         start, end = np.searchsorted(self._latest, first), np.searchsorted(self._firsts, last, "right")
         found: Ints = np.sort(self._order[start:end])
@@ -251,7 +253,7 @@ class _SpansByFrame:
 
 
 def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats) -> Bools:
-    """Return (S,), which of the spans (S, 3) of part, first and last are the same problem as one of them.
+    """Return (S,) which of the spans (S, 3) of part, first and last belong to the same problem as one of them.
 
     Those that overlap it and are as long, or are lesser and worst, at times worst (S,) s, where it begins, ends or is
     worst itself: a fault of one marker shows in other digits where it comes and goes.
@@ -261,7 +263,7 @@ def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats)
     either = np.maximum(spans[:, 2], last) - np.minimum(spans[:, 1], first) + 1
     instants = np.array([times[first], times[last], worst[row]])
     near = lesser & (np.abs(worst[:, None] - instants) <= JOIN_S).any(axis=1)
-    belongs: Bools = (common > 0) & ((common >= ALIKE * either) | near)
+    belongs: Bools = (common > 0) & ((common >= MIN_OVERLAP * either) | near)
     return belongs
 
 

@@ -1,4 +1,5 @@
-"""Describe problems in words: what is wrong with the pose, for how many frames, and what in the markers explains it."""
+"""Describe problems in words: what is wrong with the pose, for how many frames, and which fault of the markers explains
+it."""
 
 from collections.abc import Sequence
 
@@ -10,7 +11,7 @@ EFFECTS = {
     "marker_error": "{part} marker {value:.0f} mm off",
     "marker_leap": "{part} marker jumped {value:.0f} mm",
     "joint_leap": "{part} rotated {value:.0f} degrees while its markers were still",
-    "label_doubt": "{part} label {value:.0%} likely wrong",
+    "label_doubt": "{part} label wrong with a probability of {value:.0%}",
     "corrected": "{part} marker corrected",
     "unseen": "{part} marker not seen",
 }
@@ -24,8 +25,8 @@ CAUSES = {
     "at_limit": "a joint is at its limit",
 }
 """Measure -> why the pose may be off, the most likely first."""
-LASTING = "usual in this take"
-"""Said of an error that lasts and does not stand out from the rest of the take."""
+TYPICAL = "usual in this take"
+"""Cause of a lasting error that is no larger than in the rest of the take."""
 LIMIT_ADVICE = (
     "the {side} hand's {parts} {is_} off where a joint is at its limit: check where its markers sit (marker map, "
     "Markers On), or widen the joint's range with limits_deg in the performer's file{rig}"
@@ -37,8 +38,8 @@ def reason(
 ) -> str:
     """Return a reason like "ring fingertip 18 mm off, 14 frames: marker jumped".
 
-    parts: the affected parts, the worst first. measures: all that exceed their thresholds on the worst part. lasting:
-    whether the error lasts and does not stand out from the rest of the take.
+    parts: the affected parts, the worst first. measures: those that exceed their thresholds on the worst part. lasting:
+    whether the error lasts and is no larger than in the rest of the take.
     """
     sentence = EFFECTS[measure].format(part=part_label(parts[0], tip=measure == "tip_error"), value=value)
     if len(parts) > 1:
@@ -46,7 +47,7 @@ def reason(
         sentence += f" and {others}"
     sentence += f", {frames} frame{'' if frames == 1 else 's'}"
     cause = next((CAUSES[name] for name in CAUSES if name in measures and name != measure), "")
-    causes = [*([LASTING] if lasting else []), *filter(None, [cause])]
+    causes = [*([TYPICAL] if lasting else []), *filter(None, [cause])]
     return f"{sentence}: {', '.join(causes)}" if causes else sentence
 
 
@@ -64,7 +65,7 @@ def limit_advice(side: Side, parts: Sequence[str], *, limited_bones: bool) -> st
 def part_label(part: str, *, tip: bool = False) -> str:
     """Return the name of a part for use in a sentence, such as "ring finger".
 
-    tip: whether "tip" is appended to it, as in "ring fingertip"; "thumb " ends with a space then, for "thumb tip".
+    tip: whether the caller appends "tip", as in "ring fingertip". For "thumb tip", the name then ends with a space.
     """
     label = digit_label(part)
     return f"{label} " if tip and part == "thumb" else label

@@ -12,7 +12,7 @@ FRAMES_AT_ONCE = 4096
 
 
 def depths(flesh: Flesh, joints: Floats) -> Floats:
-    """Return how deep each part is in the others (F, P), in mm, 0 where it touches none.
+    """Return the depth (F, P) in mm of each part in the others, 0 where it touches none.
 
     joints: their positions (F, J, 3) m.
     """

@@ -28,7 +28,7 @@ from .measuring_buffer import MAX_SECONDS, MIN_FRAMES
 
 ABSENT, MISSED_FRAMES = 0.5, 2
 """s and frames after which a hand that is not seen may return anywhere. Some computers process one frame per second."""
-NEAR, SPEED, FARTHEST = 0.6, 4.0, 2.0
+NEAR_DISTANCE, DISTANCE_PER_SECOND, MAX_DISTANCE = 0.6, 4.0, 2.0
 """Maximum distance of a hand from its last detection, in hand sizes: at once, additional per second, and in total."""
 KNOWN_FRAMES, KNOWN_SECONDS = 8, 0.3
 """Frames or s after which the side of a hand is decided while another followed hand is missing."""
@@ -80,10 +80,14 @@ class _Track:
     def distance(self, detection: Detection, time: float) -> float:
         """Return the distance of a detection from the hand's last one, in hand sizes; infinite if it is too large."""
         apart = detection.distance(self.detection)
-        return apart if apart <= min(NEAR + SPEED * (time - self.found_at), FARTHEST) else np.inf
+        return (
+            apart
+            if apart <= min(NEAR_DISTANCE + DISTANCE_PER_SECOND * (time - self.found_at), MAX_DISTANCE)
+            else np.inf
+        )
 
     def follow(self, time: float, size: PictureSize, found: PictureHand | None) -> bool:
-        """Follow the hand to a frame. Return whether a detection was passed that is this hand."""
+        """Follow the hand to a frame. Return whether a detection of this hand was passed."""
         if self.live is None or self.state is None:
             return found is not None
         self.state = self.live.tracker.follow(time, size, found, self.state)
@@ -110,7 +114,7 @@ class _Track:
 
 
 class CameraHands:
-    """The hands of a camera's frames. Pass frames to `feed`, and call `displayed` whenever hands are drawn."""
+    """The hands in a camera's frames. Pass frames to `feed`, and call `displayed` whenever hands are drawn."""
 
     def __init__(self, recipe: Recipe, rig: RigOf, submit: Submit) -> None:
         """submit: see Submit. Of the recipe, angle of view, the hand's length, up, performer and hand are used."""
@@ -264,7 +268,7 @@ class CameraHands:
         seen_side, requested = costs.side, self._recipe.hand
         sides = [side for side in costs.sides if requested not in SIDES or side == requested]
         if not sides:
-            raise HandError(f"a {seen_side} hand is seen, not the {requested} one that was asked for")
+            raise HandError(f"a {seen_side} hand is seen, not the requested {requested} one")
         for side in sides:
             other_track = self._known_hand(side, track)
             if other_track is None or not other_track.near(self._time):

@@ -53,17 +53,17 @@ class DropoutBlend:
         return self._lost
 
     def update(self, pose: Pose, time: float) -> bool:
-        """Set the solved pose (1 frame) at a time in s. Return whether the hand had been away."""
+        """Set the solved pose (1 frame) at a time in s. Return whether the hand had been lost."""
         gap = time - self._seen_at
-        away = self._lost or gap > max(LOST_AFTER_INTERVALS * self._interval, BURST_SECONDS)
-        if away:
+        was_lost = self._lost or gap > max(LOST_AFTER_INTERVALS * self._interval, BURST_SECONDS)
+        if was_lost:
             self._start_blend(time)
         if not self._lost:
             self._interval = gap if np.isinf(self._interval) else self._interval + 0.1 * (gap - self._interval)
         if gap <= LONGEST_HOLD:
             self._gaps.append(gap)
         self._solved_pose, self._seen_at, self._lost, self._rest_pose = pose, time, False, None
-        return away
+        return was_lost
 
     def set_hand(self, hand: HandModel, time: float) -> None:
         """Use a newly measured hand from a time in s on."""

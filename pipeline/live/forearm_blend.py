@@ -10,7 +10,7 @@ from ...hand.smoothstep import smoothstep
 from .dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS
 
 SPIKE_WINDOW = 3
-"""Number of frames whose median is displayed. Arms of figures that a camera follows leap for single frames."""
+"""Number of frames whose median is displayed. Arms of bodies followed by a camera leap for single frames."""
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +40,7 @@ class ForearmBlend:
             self._missing_since = time if self._missing_since is None else self._missing_since
             return
         if self._goal is None and self._missing_since is not None:
-            # The hand was sent first, and points as captured.
+            # The hand was sent first, and already points as captured.
             self._displayed = replace(sent, weight=np.zeros(1))
         returned = self._missing_since is not None and time - self._missing_since > HOLD_SECONDS
         if away or returned or self._goal is None:

@@ -1,4 +1,4 @@
-"""A hand before a camera: the first frames by which it is measured, and the tracker that follows it."""
+"""A hand in front of a camera: the first frames by which it is measured, and the tracker that follows it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,12 +27,12 @@ from .displayed_hand import DrivenHand
 Floats = NDArray[np.float64]
 
 MIN_TO_MEASURE = 3
-"""Frames in which a hand must be found before its side and bones are determined."""
+"""Minimum number of frames in which a hand is found before its side and bones are determined."""
 
 
 @dataclass(slots=True, eq=False)
 class FoundFrames:
-    """The frames, of pictures of one size, in which a hand was found that is not measured yet."""
+    """Frames, of pictures of one size, in which an unmeasured hand was found."""
 
     size: PictureSize
     times: list[float] = field(default_factory=list)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...capture.frame import NAMES_CACHE_SIZE, Frame
-from ...capture.marker_labels import elbow_beside, wrist_and_elbow
+from ...capture.marker_labels import elbow_label, wrist_and_elbow
 from ...hand import joint_rotations
 from ...hand import rotations as rot
 from ...hand.forearm import WristForearm, seen_from_wrist
@@ -51,7 +51,7 @@ class LiveHand:
         self._worn_columns = np.array([self.labels.index(label) if label in self.labels else -1 for label in worn], int)
         self._skin_state: TrackerState | None = None
         self._offsets = joint_rotations.device_offsets(self.hand, self._targets, pose, result.rotations)
-        wrist = next((row for row, label in enumerate(self.labels) if elbow_beside(label) is not None), 0)
+        wrist = next((row for row, label in enumerate(self.labels) if elbow_label(label) is not None), 0)
         self._wrist_offset = self._offsets[wrist]
 
     def solve(self, time: float, positions: Floats, rotations: Floats) -> Pose:

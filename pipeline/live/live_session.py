@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 MAX_HANDS = 16
 """Maximum number of hands of all performers that a session follows. A new hand replaces one that is no longer sent."""
 MAX_LABEL_LISTS = 4
-"""Maximum number of different label lists that are read from frames that arrive together."""
+"""Maximum number of different label lists read from frames that arrive together."""
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +91,7 @@ class LiveSession:
         self._problems: dict[str, str] = {}
         self.take: TakeBuffer | None = None
         """The displayed poses on the device's clock while a take is recorded; None otherwise."""
-        # Measuring takes as long as several frames, and hands that are measured already must not wait for it.
+        # Measuring takes as long as several frames, and already measured hands must not wait for it.
         self._worker = ThreadPoolExecutor(1, "knuckle measuring")
         self._measures = True
         self._camera = CameraHands(recipe, self._drives, self._worker.submit) if recipe.landmarks != "world" else None
@@ -102,7 +102,7 @@ class LiveSession:
         return self._problems | ({} if self._camera is None else self._camera.problems())
 
     def close(self) -> None:
-        """Cancel measuring. Frames that are still fed are solved with the present measurements."""
+        """Cancel measuring. Later frames are solved with the current measurements."""
         self._measures = False
         if self._camera is not None:
             self._camera.measures = False
@@ -125,7 +125,7 @@ class LiveSession:
             elif frame.names:
                 self._feed_points(frame, arrival, self.take is not None or newest[id(frame.names)] is frame)
             if self.take is not None:
-                # A hand that is lost throughout the take is no part of it.
+                # A hand that is lost throughout the take is not part of it.
                 displayed = [hand for hand in self.displayed(arrival) if not hand.lost or hand.name in self.take]
                 predicted = {hand.name for hand in displayed if hand.predicted}
                 forearms = {hand.name: hand.forearm for hand in displayed if hand.forearm is not None}
@@ -233,8 +233,8 @@ class LiveSession:
             if hand.live.labels != hand.labels:
                 positions, rotations = _points(frame, _columns(frame.names, hand.live.labels))
             if np.isfinite(positions).any():
-                away = hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
-                hand.forearm.update(hand.live.forearm(frame), arrival, away=away)
+                was_lost = hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
+                hand.forearm.update(hand.live.forearm(frame), arrival, away=was_lost)
 
     def _drives(self, name: str) -> DrivenHand:
         """Return the rig's hand that a hand drives. The hand has been seen for long enough to be measured."""

@@ -30,7 +30,7 @@ class Marks:
 
 @dataclass(frozen=True, eq=False)
 class ReviewedTake:
-    """A take that is reviewed: its report, evidence and angles."""
+    """A reviewed take: its report, evidence and angles."""
 
     name: str
     report: Mapping[str, Any]
@@ -66,7 +66,7 @@ class ReviewedTake:
 
     @property
     def period(self) -> float:
-        """s, the usual time between two frames; 1 for a single frame."""
+        """s, the median time between two frames; 1 for a single frame."""
         return float(np.median(np.diff(self.seconds))) or 1.0 if len(self.seconds) > 1 else 1.0
 
     def hand(self, side: Side) -> HandEvidence | None:
@@ -78,11 +78,11 @@ class ReviewedTake:
         return next((curves for curves in self.angles if curves.side == side), None)
 
     def frame(self, row: int) -> float:
-        """Return the scene frame of a frame of the take: frames of the scene are as far apart as the times."""
+        """Return the scene frame of a frame of the take, in proportion to the times."""
         whole = float(self.seconds[-1])
-        share = float(self.seconds[row]) / whole if whole > 0 else 0.0
+        fraction = float(self.seconds[row]) / whole if whole > 0 else 0.0
         first, last = self.frames
-        return first + share * (last - first)
+        return first + fraction * (last - first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 
 STATISTICS = ("Mean", "p95", "p99", "Max")
 MAX_LENGTH = 1e6
-"""mm; a longer hand is damage."""
+"""mm; a longer hand is a sign of damaged data."""
 MAX_RECIPE = 50_000
-"""Characters of a recipe that are shown."""
+"""Maximum number of characters shown of a recipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Figures:
     at_limit: float
     """Fraction of frames in which an angle was at a limit."""
     depth: float
-    """mm that skin is in skin, at most."""
+    """mm, maximum depth of skin in skin."""
 
     def cells(self) -> tuple[str, ...]:
         """Return the cells of a table."""
@@ -93,20 +93,25 @@ def summary(takes: Sequence[ReviewedTake]) -> Html:
     body = [_table_row(name, row) for name, row in zip(names, rows, strict=True)]
     if len(takes) > 1:
         a, b = all_figures
-        shares = (100 * (b.predicted - a.predicted), 100 * (b.at_limit - a.at_limit))
+        fractions = (100 * (b.predicted - a.predicted), 100 * (b.at_limit - a.at_limit))
         errors = [_signed(value, 2) if np.isfinite(value) else "–" for value in b.errors - a.errors]
         more = f"{len(takes[1].problems) - len(takes[0].problems):+d}"
         body.append(
             _table_row(
                 "B − A",
-                [*errors, *(f"{_signed(share, 1)} points" for share in shares), _signed(b.depth - a.depth, 1), more],
+                [
+                    *errors,
+                    *(f"{_signed(fraction, 1)} points" for fraction in fractions),
+                    _signed(b.depth - a.depth, 1),
+                    more,
+                ],
             )
         )
     return _table("Error of all fingertips", (*HEADS, "Problems"), body)
 
 
 def _signed(value: float, digits: int) -> str:
-    """Return a difference with its sign, which one that is rounded to zero has not."""
+    """Return a difference with its sign; without a sign if it is rounded to zero."""
     rounded = round(value, digits)
     return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
 

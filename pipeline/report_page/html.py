@@ -1,11 +1,11 @@
-"""HTML from elements: text is escaped unless an element has made it."""
+"""Build HTML from elements. All text is escaped, except for the output of these functions."""
 
 import base64
 import hashlib
 from html import escape
 
 MAX_TEXT = 2000
-"""Characters of a text from a file that are shown."""
+"""Maximum number of characters shown of a text from a file."""
 
 
 class Html(str):
@@ -15,7 +15,7 @@ class Html(str):
 
 
 def text(content: object) -> Html:
-    """Return text as HTML; controls and halves of characters are shown as marks."""
+    """Return text as HTML; control characters and lone surrogates are replaced by a replacement character."""
     clean = str(content).encode("utf-8", "replace").decode()
     return Html(escape(clean if clean.isprintable() else "".join(map(_visible, clean))))
 
@@ -24,16 +24,16 @@ def _visible(char: str) -> str:
     return char if char.isprintable() else "\ufffd"
 
 
-def cut(content: object, most: int = MAX_TEXT) -> str:
-    """Return text from a file, cut where it is very long."""
+def cut(content: object, max_length: int = MAX_TEXT) -> str:
+    """Return text from a file, truncated if it is very long."""
     plain = str(content)
-    return plain if len(plain) <= most else f"{plain[:most]} ..."
+    return plain if len(plain) <= max_length else f"{plain[:max_length]} ..."
 
 
 def element(tag: str, /, *parts: object, **attributes: object) -> Html:
     """Return an element with parts that are Html or text; class_ and for_ stand for class and for, _ for a hyphen.
 
-    An attribute of None is left out, one of True has no value.
+    Attributes that are None or False are omitted; attributes that are True have no value.
     """
     words = [tag]
     for key, value in attributes.items():
@@ -53,7 +53,7 @@ def joined(*parts: object) -> Html:
 
 
 def document(title: str, style: str, script: str, *body: Html) -> str:
-    """Return a whole page. By its policy the browser loads nothing, and runs no script but this one."""
+    """Return a whole page. Its content security policy lets the browser load nothing and run no script but this one."""
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

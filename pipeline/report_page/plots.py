@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 HEIGHT = 1000
 """Height of a plot, in units of its SVG."""
 MIN_RANGE = {"mm": 5.0, "°": 10.0}
-"""Unit -> the smallest range of a plot's scale, so that noise does not look like motion."""
+"""Unit -> minimum range of a plot's scale, so that noise does not look like motion."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class Series:
     """(C,) NaN where it is not known."""
     high: Floats
     edges: Ints
-    """(C + 1,) UNITS at which the columns begin, and the last one ends."""
+    """(C + 1,) UNITS: start of each column, and end of the last."""
     take: int
 
 
@@ -101,13 +101,13 @@ def _angle_series(axis: TimeAxis, number: int, low: Floats, high: Floats, column
     return Series(low[:, column], high[:, column], axis.edges(number, columns), number)
 
 
-def _span(series: Sequence[Series], least: float) -> tuple[float, float]:
+def _span(series: Sequence[Series], minimum: float) -> tuple[float, float]:
     """Return the lowest and the highest value of a plot's scale, multiples of five."""
     if not series:
-        return 0.0, least
+        return 0.0, minimum
     low = min(float(np.nanmin(curve.low)) for curve in series)
     high = max(float(np.nanmax(curve.high)) for curve in series)
-    missing = max(least - (high - low), 0.0) / 2
+    missing = max(minimum - (high - low), 0.0) / 2
     return 5 * np.floor((low - missing) / 5), 5 * np.ceil((high + missing) / 5)
 
 
@@ -142,7 +142,7 @@ def _plot(label: str, series: Sequence[Series], span: tuple[float, float], unit:
 
 
 def _area(series: Series, span: tuple[float, float]) -> str:
-    """Return the path around the columns of a series: each run of known ones forth along the highest values and back
+    """Return the path around the columns of a series: along the highest values of each run of known columns, and back
     along the lowest."""
     low, high = span
     x = (series.edges[:-1] + series.edges[1:]) // 2

@@ -3,28 +3,28 @@
 import base64
 
 from ...hand.joints import digit_label
-from ..evidence.heat import LEVEL_SEVERITIES, PROBLEM
+from ..evidence.heat import LEVEL_SEVERITIES, PROBLEM_LEVEL
 from ..evidence.ranking import MAX_REPORTED, Problem
 from .content import Pictures, ReviewedTake
 from .html import Html, cut, element, joined
 from .time_axis import TimeAxis
 
-SHOWN = 20
-"""Number of problems that are unfolded when the page opens."""
+EXPANDED_COUNT = 20
+"""Number of problems that are expanded when the page opens."""
 
 
 def problem_list(axis: TimeAxis, number: int) -> Html:
-    """Return the problems of a take; beside another take it is said which of them that one has, too."""
+    """Return the problems of a take; if two takes are compared, with a note on those that the other take has, too."""
     take = axis.takes[number]
     problems = take.problems[:MAX_REPORTED]
     if not problems:
         return element("p", "No problems were found.", class_="quiet")
     other_take = axis.takes[1 - number] if len(axis.takes) > 1 else None
     rows = [_row(axis, number, rank, problem, other_take) for rank, problem in enumerate(problems, 1)]
-    parts = [_left(take), element("ol", *rows[:SHOWN], class_="problems")]
-    if len(rows) > SHOWN:
-        folded = element("ol", *rows[SHOWN:], class_="problems", start=SHOWN + 1)
-        parts.append(element("details", element("summary", f"{len(rows) - SHOWN} more"), folded))
+    parts = [_left(take), element("ol", *rows[:EXPANDED_COUNT], class_="problems")]
+    if len(rows) > EXPANDED_COUNT:
+        folded = element("ol", *rows[EXPANDED_COUNT:], class_="problems", start=EXPANDED_COUNT + 1)
+        parts.append(element("details", element("summary", f"{len(rows) - EXPANDED_COUNT} more"), folded))
     if len(take.problems) > len(problems):
         parts.append(element("p", f"{len(take.problems) - len(problems)} lesser ones are left out.", class_="quiet"))
     return joined(*parts)
@@ -70,8 +70,8 @@ def _row(axis: TimeAxis, number: int, rank: int, problem: Problem, other: Review
 
 
 def level_of(severity: float) -> int:
-    """Return the level of heat of a problem's severity."""
-    return max(sum(severity >= least for least in LEVEL_SEVERITIES), PROBLEM)
+    """Return the heat level of a problem's severity."""
+    return max(sum(severity >= minimum for minimum in LEVEL_SEVERITIES), PROBLEM_LEVEL)
 
 
 def _shared(axis: TimeAxis, number: int, problem: Problem) -> str:

@@ -1,4 +1,4 @@
-"""Heat strips: how bad each part of each hand is over time. The height shows the level, too, not the color alone."""
+"""Heat strips: how bad each part of each hand is over time. The level is shown by height as well as by color."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from ...capture.cleaning import runs
 from ...hand.joints import Side, digit_title
 from ..evidence.columns import column_starts, highest
 from ..evidence.evidence import PARTS, HandEvidence
-from ..evidence.heat import LEVEL_HEIGHTS, LEVEL_NAMES, NEAR, PROBLEM, heat
+from ..evidence.heat import LEVEL_HEIGHTS, LEVEL_NAMES, NEAR_LEVEL, PROBLEM_LEVEL, heat
 from .content import ReviewedTake
 from .html import Html, element, joined
 from .time_axis import UNITS, TimeAxis
@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 MAX_COLUMNS = 1500
 HEIGHT = 24
-"""Height of a strip in its own units; the lowest three are for predicted frames."""
+"""Height of a strip in its own units, of which the lowest three are for predicted frames."""
 LANE = 3
 BASE = HEIGHT - LANE - 1
 """Height of the baseline of bars."""
@@ -56,7 +56,7 @@ class _Columns:
         found = self.highest[:, part]
         bars = [
             element("path", d=_bars(found == level, self.edges, BAR_HEIGHTS[level]), class_=f"level{level}")
-            for level in range(NEAR, len(BAR_HEIGHTS))
+            for level in range(NEAR_LEVEL, len(BAR_HEIGHTS))
             if (found == level).any()
         ]
         guessed = self.predicted[:, part]
@@ -75,14 +75,14 @@ class _Columns:
 
 
 def predicted(hand: HandEvidence) -> NDArray[np.float64]:
-    """Return (F, P), more than 0 where a joint of the part was not determined by a marker."""
+    """Return (F, P), above 0 where a joint of the part was not determined by a marker."""
     return np.nan_to_num(hand.of("predicted")).astype(float)
 
 
 def legend(*, predicted_lane: bool = True) -> Html:
     """Return the legend of the levels and of predicted frames."""
     items = []
-    for level in range(NEAR, len(LEVEL_NAMES)):
+    for level in range(NEAR_LEVEL, len(LEVEL_NAMES)):
         high = BAR_HEIGHTS[level]
         bar = element("rect", y=BASE - high, width=14, height=high, class_=f"level{level}")
         items.append(_item(bar, LEVEL_NAMES[level]))
@@ -99,19 +99,19 @@ def _item(drawn: Html, description: str) -> Html:
 def _description(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool_]) -> str:
     """Return a description of a strip in words."""
     worst = int(levels.max())
-    share = float((levels >= PROBLEM).mean())
+    fraction = float((levels >= PROBLEM_LEVEL).mean())
     said = (
-        f"{label}: a problem in {share:.1%} of frames, at worst {LEVEL_NAMES[worst]}"
-        if share
+        f"{label}: a problem in {fraction:.1%} of frames, at worst {LEVEL_NAMES[worst]}"
+        if fraction
         else f"{label}: no problem"
     )
     return f"{said}; partly predicted" if guessed.any() else said
 
 
 def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = BASE) -> str:
-    """Return the path of bars over the columns of a mask (C,), those side by side as one."""
+    """Return the path of bars over the columns of a mask (C,), adjacent ones merged."""
     _, starts, stops = runs(mask[:, None])
-    # At least a hair's width, or a single bad frame of a long take would not be seen.
+    # A minimum width, or a single bad frame of a long take would be invisible.
     lefts, widths = edges[starts], np.maximum(edges[stops] - edges[starts], UNITS // 500)
     return "".join(f"M{left} {bottom}v{-high}h{width}v{high}z" for left, width in zip(lefts, widths, strict=True))
 
@@ -123,10 +123,10 @@ def _marks(axis: TimeAxis, side: Side) -> Html:
     ][:MARKED]
     marks, taken = [], list[float]()
     for rank, problem in ranked:
-        share = axis.share(0, problem.worst)
-        if all(abs(share - taken_share) > 0.02 for taken_share in taken):
-            taken.append(share)
-            marks.append(element("text", rank, x=f"{100 * share:.2f}%", y=13, text_anchor="middle"))
+        fraction = axis.share(0, problem.worst)
+        if all(abs(fraction - taken_fraction) > 0.02 for taken_fraction in taken):
+            taken.append(fraction)
+            marks.append(element("text", rank, x=f"{100 * fraction:.2f}%", y=13, text_anchor="middle"))
     if not marks:
         return joined()
     return element(

@@ -1,4 +1,4 @@
-"""The time axis that the strips and plots of a page share, also where it shows two takes."""
+"""The time axis of all strips and plots of a page, for one take or two."""
 
 import math
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from .html import Html, element, joined
 Ints = NDArray[np.int64]
 
 UNITS = 6000
-"""Across a drawing; whole numbers are shorter than fractions."""
+"""Width of a drawing in units; whole numbers are shorter than fractions."""
 MAX_TICKS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """Where takes lie in the page's time."""
+    """Positions of takes on the page's time axis."""
 
     takes: tuple[ReviewedTake, ...]
     starts: tuple[float, ...]
@@ -29,7 +29,7 @@ class TimeAxis:
 
     @classmethod
     def of(cls, takes: tuple[ReviewedTake, ...]) -> "TimeAxis":
-        """Return the axis: takes of one capture lie as their frames do on its clock, others begin together."""
+        """Return the axis: takes of one capture are placed by its clock, others start together."""
         firsts = [float(take.evidence.times[0]) for take in takes]
         same = len({str(take.report.get("capture")) for take in takes}) == 1
         starts = tuple(first - min(firsts) if same else 0.0 for first in firsts)
@@ -37,18 +37,19 @@ class TimeAxis:
         return cls(takes, starts, max(take_ends))
 
     def share(self, which: int, row: int) -> float:
-        """Return where a frame of a take begins, 0 to 1."""
+        """Return the start of a frame of a take on the axis, 0 to 1."""
         return (self.starts[which] + float(self.takes[which].seconds[row])) / self.length
 
     def edges(self, which: int, columns: Ints) -> Ints:
-        """Return the UNITS (C + 1,) at which columns of a take with these first frames begin, and the last one ends."""
+        """Return the UNITS (C + 1,) of the starts of columns of a take with these first frames, and of the end of the
+        last."""
         take = self.takes[which]
         seconds = np.append(take.seconds[columns], take.seconds[-1] + take.period)
         edges: Ints = np.round(UNITS * (self.starts[which] + seconds) / self.length).astype(int)
         return edges
 
     def frame_scale(self) -> tuple[float, float]:
-        """Return the scene frame of the first take at the axis's begin, and how many frames the axis is long."""
+        """Return the scene frame of the first take at the start of the axis, and the length of the axis in frames."""
         take = self.takes[0]
         first, last = take.frames
         whole = float(take.seconds[-1])
@@ -57,29 +58,29 @@ class TimeAxis:
 
     def drawn(self) -> Html:
         """Return the axis with ticks at round frames of the first take, and the time there."""
-        marks = [joined(*self._tick(number, share, frame)) for number, (share, frame) in enumerate(self._ticks())]
+        marks = [joined(*self._tick(number, fraction, frame)) for number, (fraction, frame) in enumerate(self._ticks())]
         name = element("span", "Frame", class_="name")
         return element("div", name, element("svg", *marks, class_="ticks", aria_hidden="true"), class_="row axis")
 
-    def _tick(self, number: int, share: float, frame: float) -> tuple[Html, Html, Html]:
-        x, kind = f"{100 * share:.2f}%", "even" if number % 2 == 0 else "odd"
-        anchor = "start" if share < 0.04 else "end" if share > 0.96 else "middle"
+    def _tick(self, number: int, fraction: float, frame: float) -> tuple[Html, Html, Html]:
+        x, kind = f"{100 * fraction:.2f}%", "even" if number % 2 == 0 else "odd"
+        anchor = "start" if fraction < 0.04 else "end" if fraction > 0.96 else "middle"
         attributes = {"x": x, "text_anchor": anchor}
         return (
             element("line", x1=x, x2=x, y1=0, y2=5, class_=kind),
             element("text", f"{frame:g}", y=18, class_=kind, **attributes),
-            element("text", f"{share * self.length:.1f} s", y=32, class_=f"{kind} quiet", **attributes),
+            element("text", f"{fraction * self.length:.1f} s", y=32, class_=f"{kind} quiet", **attributes),
         )
 
     def _ticks(self) -> Iterator[tuple[float, float]]:
-        """Yield share and frame of each tick."""
+        """Yield the position, 0 to 1, and the frame of each tick."""
         origin, length = self.frame_scale()
         step = round_step(length, MAX_TICKS)
         for number in range(math.ceil(origin / step), math.floor((origin + length) / step) + 1):
             yield (number * step - origin) / length, number * step
 
 
-def round_step(length: float, most: int) -> float:
-    """Return a round distance of ticks at which at most so many fit into a length."""
-    size = 10.0 ** math.floor(math.log10(length / most))
-    return next(size * factor for factor in (1, 2, 5, 10) if length / (size * factor) <= most)
+def round_step(length: float, maximum: int) -> float:
+    """Return a round distance between ticks, with at most `maximum` of them in a length."""
+    size = 10.0 ** math.floor(math.log10(length / maximum))
+    return next(size * factor for factor in (1, 2, 5, 10) if length / (size * factor) <= maximum)

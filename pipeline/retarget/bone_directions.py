@@ -84,7 +84,7 @@ def observed_directions(performance: Pose, targets: Targets) -> ObservedDirectio
 
 
 def with_solved_directions(observed: ObservedDirections, performance: Pose) -> ObservedDirections:
-    """Return directions in which a digit that has no markers on the ends of a bone has those of its solved bones."""
+    """Return the directions, with those of the solved bones for a digit without markers on the ends of a bone."""
     unseen = (observed.weights == 0).all(axis=(0, 2))
     directions = np.where(unseen[:, None, None], pose_directions(performance), observed.directions)
     return replace(observed, directions=directions)
@@ -120,7 +120,7 @@ def follow_directions(performance: Pose, limits: Floats, targets: Targets, obser
 
 
 def pose_directions(pose: Pose) -> Floats:
-    """Bone directions (F, 5, 3, 3) of a pose: unit vectors in the wrist's frame."""
+    """Return bone directions (F, 5, 3, 3) of a pose: unit vectors in the wrist's frame."""
     frames = kinematics.joint_frames(pose.hand, replace(pose, root=np.tile(np.eye(4), (len(pose), 1, 1))))
     directions: Floats = frames[..., :3, 1][:, BONES]
     return directions

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 TIP_INDEX = [JOINT_INDEX[joints[-1]] for joints in CHAIN_JOINTS.values()]
 """(5,) indices of the fingertips."""
 MIN_LENGTH = 1e-6
-"""m, a shorter digit counts as having no length."""
+"""m, minimum length of a digit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ def build_character(performer: HandModel, rig: RestHand) -> Character:
 
 
 def _zero_pose_frames(hand: HandModel) -> Floats:
-    """T_wrist_joint (J, 4, 4) at zero angles."""
+    """Return T_wrist_joint (J, 4, 4) at zero angles."""
     frames: Floats = kinematics.joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
     return frames
 
@@ -118,7 +118,7 @@ def _fill_missing_joints(joints: Floats, digits: tuple[str, ...]) -> Floats:
 
 
 def _rest_transforms(hand: HandModel, zero_pose: Floats, positions: Floats) -> Floats:
-    """T_parent_joint (J, 4, 4): the hand's rotations, and palm and bone lengths from joint positions (J, 3).
+    """Return T_parent_joint (J, 4, 4): the hand's rotations, and palm and bone lengths from joint positions (J, 3).
 
     zero_pose: T_wrist_joint (J, 4, 4) of the hand at zero angles.
     """
@@ -136,7 +136,7 @@ def _rest_transforms(hand: HandModel, zero_pose: Floats, positions: Floats) -> F
 
 
 def chain_lengths(positions: Floats) -> Floats:
-    """Lengths (5,) of the digits in m, from the wrist along the bones, for joint positions (J, 3)."""
+    """Return lengths (5,) of the digits in m, from the wrist along the bones, for joint positions (J, 3)."""
     chains = np.array([[0, *(JOINT_INDEX[joint] for joint in joints)] for joints in CHAIN_JOINTS.values()])
     lengths: Floats = np.linalg.norm(np.diff(positions[chains], axis=1), axis=-1).sum(axis=-1)
     return lengths
@@ -150,7 +150,7 @@ def tip_positions(hand: HandModel, angles: Floats) -> Floats:
 
 
 def digit_lengths(hand: HandModel, weights: Floats | None = None) -> Floats:
-    """Lengths (5,) of the digits from the wrist in m, mixed by weights (5, 5), whose rows sum to 1."""
+    """Return lengths (5,) of the digits from the wrist in m, mixed by weights (5, 5), whose rows sum to 1."""
     lengths = chain_lengths(_zero_pose_frames(hand)[:, :3, 3])
     mixed: Floats = lengths if weights is None else weights @ lengths
     return mixed

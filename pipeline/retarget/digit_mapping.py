@@ -16,7 +16,7 @@ MITTEN_FINGER = "middle-finger"
 
 
 def digit_weights(digits: Collection[str]) -> Floats:
-    """Weights (5, 5) of the performer's digits (columns) in each digit of the rig (rows). Rows sum to 1.
+    """Return weights (5, 5) of the performer's digits (columns) in each digit of the rig (rows). Rows sum to 1.
 
     Every digit follows the performer's digit of the same name. The only finger of a mitten follows the mean of all
     fingers.

@@ -57,7 +57,7 @@ def retarget_figures(retargeted: RetargetedHand, observed: ObservedDirections | 
 
 
 def _direction_errors(pose: Pose, observed: ObservedDirections | None) -> Floats:
-    """Angles (F, 5, 3) in degrees between a pose's bones and the observed directions; NaN if there are none."""
+    """Return angles (F, 5, 3) in degrees between a pose's bones and the observed directions; NaN if there are none."""
     if observed is None:
         return np.full((len(pose), len(DIGITS), 3), np.nan)
     directions = pose_directions(pose)
@@ -74,7 +74,7 @@ def _source(observed: ObservedDirections | None, row: int) -> str | None:
 
 
 def _mean_and_max(digits: dict[str, Any], figure: str) -> dict[str, float | None]:
-    """Mean of the means and largest maximum of a figure over the digits that have it."""
+    """Return the mean of the means and largest maximum of a figure over the digits that have it."""
     known = [digit[figure] for digit in digits.values() if digit[figure]["mean"] is not None]
     if not known:
         return {"mean": None, "max": None}

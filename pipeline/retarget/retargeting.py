@@ -12,8 +12,8 @@ the world. Positions x of tips are in the wrist's frame, of the performer or of 
                      x̂_finger = x_finger + w (x̂_thumb + s g_performer − x_finger)
 
 DexPilot (Handa 2020, equation 2) and AnyTeleop use such a weight as well, but switch it between two distances and weigh
-the objective with it. Here it is smooth and moves the goals of the tips: a pinch comes and goes without a jump, and the
-gap of a full pinch is exactly the performer's.
+the objective with it. Here it is smooth and moves the goals of the tips: a pinch starts and ends without a jump, and
+the gap of a full pinch is exactly the performer's.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ beyond the second none. For a hand of 190 mm these are 28 and 76 mm; dex-retarge
 PINCH_ITERATIONS = 3
 """Number of times that the thumb moves to compensate for distances that the fingers cannot reach."""
 PINCH_TOLERANCE = 0.003
-"""Relative to the length of the hand: a smaller rest is not taken over."""
+"""Relative to the length of the hand: smaller remaining distances are not compensated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def retarget(
 ) -> RetargetedHand:
     """Retarget a performance to a character's hand.
 
-    targets: what the performance was solved to, which show the bone directions; None if only the pose is known.
+    targets: the targets of the performance's solve, which show the bone directions; None if only the pose is known.
     """
     performer, hand, table = performance.hand, character.hand, digit_weights(character.digits)
     rows = [row for row, digit in enumerate(DIGITS) if digit in character.digits]
@@ -130,7 +130,7 @@ class _Pinch:
     weights: Floats
     """(F, T) pinch weights w."""
     gaps: Floats
-    """(F, T, 3) m, wanted vectors from the thumb's tip to the fingers'."""
+    """(F, T, 3) m, desired vectors from the thumb's tip to the fingers'."""
 
     def select(self, frames: Ints) -> "_Pinch":
         """Select frames by index."""
@@ -150,12 +150,12 @@ class _Pinch:
         angles = move_tips(self.character, angles, [DIGITS[row] for row in self.rows], initial, goals)
         errors = goals - self.character.tips(angles)[:, self.rows]
         length = np.linalg.norm(errors, axis=-1, keepdims=True)
-        # Fades to zero, so that a frame with one iteration more does not jump relative to its neighbours.
+        # Fades to zero, so that a frame with an additional iteration does not jump relative to its neighbours.
         errors *= np.maximum(1.0 - PINCH_TOLERANCE * self.character.length / np.maximum(length, 1e-300), 0.0)
         return angles, thumb - self.weighted_mean(errors)
 
     def weighted_mean(self, offsets: Floats) -> Floats:
-        """Weighted mean (F, 1, 3) in m of the fingers' offsets e (F, T, 3): Σ w² e / Σ w."""
+        """Return the weighted mean (F, 1, 3) in m of the fingers' offsets e (F, T, 3): Σ w² e / Σ w."""
         total = self.weights.sum(axis=1)[:, None, None]
         mean: Floats = np.einsum("ft,fti->fi", self.weights**2, offsets)[:, None] / np.where(total > 0, total, 1.0)
         return mean

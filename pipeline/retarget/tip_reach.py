@@ -14,14 +14,14 @@ from .character_hand import Character
 Floats = NDArray[np.float64]
 
 POSTURE_WEIGHT = 0.01
-"""m, how much a deviation of a joint by its whole range counts on a hand of usual length. With less, joints that
-hardly move the tip swing from limit to limit for a fraction of a millimetre. CORRECTIONS compensate for its effect."""
+"""m, weight of a joint's deviation by its whole range, on a hand of average length. With less, joints that hardly move
+the tip swing from limit to limit for a fraction of a millimetre. CORRECTIONS compensate for its effect."""
 CORRECTIONS = 2
-"""Number of times that goals are shifted by the error that posture and the rig's own limits have left."""
+"""Number of times that goals are shifted by the error that posture and the rig's own limits leave."""
 MAX_SHIFT = 0.016
 """Largest shift each time, relative to the length of the hand: a goal out of reach stays out of reach."""
 TIP_TOLERANCE = 1e-8
-"""Relative to the length of the hand: a tip so close to its goal is not moved."""
+"""Relative to the length of the hand: a tip within this distance of its goal is not moved."""
 FRAMES_PER_CHUNK = 1000
 """Frames solved at a time."""
 

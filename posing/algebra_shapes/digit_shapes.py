@@ -50,11 +50,11 @@ class Tracer:
         self._states: dict[tuple[int, ...], PlanarState] = {}
 
     def digit(self, pose: Pose, name: str, goal: Floats | None = None, seen: Floats | None = None) -> Trace:
-        """Solve a digit from a pose (one frame) for its tip at a goal (3,) m in the world, and return the shapes.
+        """Solve a digit of a pose (one frame) for a goal (3,) m in the world of its tip, and return the shapes.
 
-        Without a goal, it is solved for its joints' present positions: those `seen` (J, 3) m, which may be impossible
-        for a hand, and the pose's where these are NaN. Raises HandError for a hand that is not five flexing digits on
-        a rigid palm.
+        Without a goal, it is solved for its joints' current positions: those `seen` (J, 3) m, which may be impossible
+        for a hand, and the pose's where these are NaN. Raises HandError for a hand that is not five flexing digits on a
+        rigid palm.
         """
         digit = digit_of_hand(self.hand, name)
         target, solved = self._solved(pose, digit, goal, seen)
@@ -145,9 +145,9 @@ def _plane(space: Space, digit: PlanarDigit, found: PlaneStep, local: Floats) ->
         space.line("n̂", 2, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.6 * size]])),
         space.line("", 2, np.stack([np.zeros(3), np.array(found.end)])),
     ]
-    wanted = _pole(*found.unlimited)
-    if wanted @ normal < SAME_PLANE_COSINE:
-        shapes.append(space.plane("Φ′", 2, middle - (middle @ wanted) * wanted, wanted, size, faint=True))
+    unlimited = _pole(*found.unlimited)
+    if unlimited @ normal < SAME_PLANE_COSINE:
+        shapes.append(space.plane("Φ′", 2, middle - (middle @ unlimited) * unlimited, unlimited, size, faint=True))
     return shapes
 
 
@@ -244,6 +244,6 @@ def _limits(hand: HandModel, solved: Pose, digit: PlanarDigit, frames: Floats) -
 
 
 def _arc_marker(frame: Floats, size: float) -> Shape:
-    """Return the line that marks a joint's present angle on its arc."""
+    """Return the line that marks a joint's current angle on its arc."""
     ends = np.stack([frame[:3, 3], frame[:3, 3] + size * frame[:3, 1]])
     return Shape("line", "", 5, ends[1], points=ends)

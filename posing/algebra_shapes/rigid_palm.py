@@ -18,7 +18,7 @@ OUTER_JOINTS = frozenset(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() 
 
 
 def with_rigid_palm(pose: Pose, seen: Floats) -> Pose:
-    """Return a pose (one frame) on a hand whose metacarpals are fixed in their present position.
+    """Return a pose (one frame) on a hand whose metacarpals are fixed in their current position.
 
     seen: (J, 3) m, where the joints are visible; NaN for joints at the pose's position. With A a joint's frame, P its
     parent's, and R its rotation: rest = P^-1 · A · R^-1 at the base of a digit, and P^-1 · A in the palm.

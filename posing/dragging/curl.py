@@ -1,7 +1,7 @@
-"""A cost that makes dragged fingers curl as people's do: all joints together, in the finger's plane.
+"""A cost that makes dragged fingers curl as human fingers do: all joints together, in the finger's plane.
 
-A point under the mouse, at any depth, leaves angles of its finger open. Of the poses that have it there, the one
-nearest to a person's is taken: the middle joint bends with the knuckle, which neither extends nor abducts. A thumb can
+A point under the mouse, at any depth, does not determine all angles of its finger. Of the poses with the point there,
+the most natural one is taken: the middle joint bends with the knuckle, which neither extends nor abducts. A thumb can
 point anywhere, so it keeps the depth at which its drag began.
 """
 
@@ -17,25 +17,25 @@ from ...solvers.pose_problem import Preferences, SoftLimit
 Floats = NDArray[np.float64]
 
 PIP_PER_MCP = 1.5
-"""Flexion of a finger's middle joint for each radian of its knuckle's; the last one follows by the hand's coupling.
+"""Flexion of a finger's middle joint for each radian of knuckle flexion; the last joint follows by the hand's coupling.
 First principal direction of the flexions in 11 takes of three performers of Han et al. (2018) and in the bundled Leap
 recording, joined."""
 SYNERGY_COST = 0.0006
-"""m/rad, cost of a deviation from this ratio, as a distance from the goal on a hand of the usual length."""
+"""m/rad, cost of deviating from PIP_PER_MCP, as a distance from the goal on a hand of the usual length."""
 ABDUCTION_COST = 0.002
-"""m/rad: the same for abduction of the knuckle."""
+"""m/rad, cost of abducting the knuckle."""
 POSTURE_COST = 0.0002
-"""m: the same for a change by a joint's whole range. All these costs yield to the coupling of the last joint."""
+"""m, cost of changing a joint by its whole range. All these costs yield to the coupling of the last joint."""
 KNUCKLE_LIMITS: Mapping[Movement, tuple[float, float, float]] = {
     "flexion": (-np.deg2rad(1.5), np.inf, 0.01),
     "abduction": (-np.deg2rad(4.0), np.deg2rad(4.0), 0.03),
     "twist": (0.0, 0.0, 0.01),
 }
-"""Movement of a knuckle -> least and largest change without a further cost, rad, and the cost of a radian beyond, m."""
+"""Movement of a knuckle -> minimum and maximum change without extra cost, rad, and the cost of a radian beyond, m."""
 
 
 def curls(joint: str) -> bool:
-    """Return whether a joint is a point of a finger."""
+    """Return whether dragging a joint curls a finger: it is a joint of a finger and not the thumb."""
     return digit_of(joint) not in (None, "thumb")
 
 
@@ -43,7 +43,7 @@ def curl_preferences(hand: HandModel, joint: str) -> Preferences:
     """Return the preferences of a problem that moves a point of a finger."""
     chain = CHAIN_JOINTS[str(digit_of(joint))]
     rows = [_row(hand, [(chain[0], "abduction", ABDUCTION_COST)])]
-    if joint in chain[2:]:  # a dragged middle joint leaves those after it as they are
+    if joint in chain[2:]:  # dragging a middle joint leaves the joints after it unchanged
         rows.append(
             _row(hand, [(chain[0], "flexion", -SYNERGY_COST), (chain[1], "flexion", SYNERGY_COST / PIP_PER_MCP)])
         )

@@ -14,7 +14,7 @@ from ...solvers.pose_problem import Objective, middle_finger_length
 Floats = NDArray[np.float64]
 
 PIN_WEIGHT = 30.0
-"""Weight of a pin; that of the goal is 1."""
+"""Weight of a pin, relative to the weight 1 of the goal."""
 PIN_MET = 1e-6
 """Distance, as a fraction of the hand's length, within which a fingertip is at its pin."""
 
@@ -25,7 +25,7 @@ class Pin:
 
     digit: str
     position: Floats
-    """(3,) m in the world; with another digit, the vector from its tip in the wrist's frame."""
+    """(3,) m in the world; for a pin to another digit, the vector from that digit's tip in the wrist's frame."""
     other: str | None = None
 
 
@@ -37,8 +37,10 @@ def pin_objective(hand: HandModel, pin: Pin) -> Objective:
 
 
 def affected_pins(start: Pose, pins: Sequence[Pin], moving: set[str], whole: bool) -> Iterator[Pin]:
-    """The pins that a drag of digits, or of the whole hand, could break, and those that are not met yet. The digits of
-    the others keep their angles exactly."""
+    """Return the pins that a drag of digits, or of the whole hand, could break, and those that are not met yet.
+
+    The digits of other pins keep their angles exactly.
+    """
     near = PIN_MET * middle_finger_length(start.hand)
     left, digits = list(pins), set(moving)
     while True:
@@ -55,7 +57,7 @@ def affected_pins(start: Pose, pins: Sequence[Pin], moving: set[str], whole: boo
 
 
 def _distance(pose: Pose, pin: Pin) -> float:
-    """m from a fingertip to its pin."""
+    """Return the distance (m) of a fingertip from its pin."""
     tip = joint_position(pose, CHAIN_JOINTS[pin.digit][-1])[0]
     if pin.other:
         tip = (tip - joint_position(pose, CHAIN_JOINTS[pin.other][-1])[0]) @ pose.root[0, :3, :3]

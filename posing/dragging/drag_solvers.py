@@ -1,7 +1,7 @@
 """The solvers that can bend the digits of a dragged hand: Nearest, and those of takes.
 
-Solvers of takes find the palm from its markers and bend each digit by itself. So where the wrist moves, or a digit is
-pinned to another, Nearest decides where the wrist and the points of the digits go.
+Solvers of takes find the palm from its markers and bend each digit separately. So if the wrist moves, or a digit is
+pinned to another, Nearest places the wrist and the points of the digits.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,12 +28,12 @@ Positions = dict[int, Floats]
 
 ITERATIONS = 6
 """Maximum calls of a solver in a step."""
-REACHED = 2e-5
-"""m on a hand of the usual length: a site so near to its goal is at it,"""
-MISSED = 10.0
-"""and one that many times as far from a goal within its reach has missed it."""
-PIN_LEFT = 2e-4
-"""m on a hand of the usual length: a fingertip that is farther from its pin has left it."""
+REACHED_DISTANCE = 2e-5
+"""m on a hand of the usual length: a site within this distance of its goal has reached it."""
+MISSED_FACTOR = 10.0
+"""A site farther than this many times REACHED_DISTANCE from a goal within its reach has missed it."""
+PIN_TOLERANCE = 2e-4
+"""m on a hand of the usual length: a fingertip farther than this from its pin has left it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,16 +41,19 @@ class _TakeState:
     """State from one step to the next."""
 
     state: State
-    """The solver's own."""
+    """State of the take solver."""
     offsets: Positions
     """Vectors from the sites' positions on the hand to those on the straight hand."""
     guide: Floats | None = None
-    """(1, D) rad, the angles by which Nearest reached the goals, where it was used."""
+    """(1, D) rad, angles with which Nearest reached the goals, if it was used."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeSolver:
-    """One of solvers.SOLVERS, called in the wrist's frame. At the goals of the start, the digits keep their angles."""
+    """One of solvers.SOLVERS, called in the wrist's frame.
+
+    While the goals are those of the start, the digits keep their angles.
+    """
 
     solver: Solver[Any]
     straight: HandModel
@@ -60,7 +63,7 @@ class TakeSolver:
         """See DragSolver."""
         state = last.state if last is not None and isinstance(last.state, _TakeState) else None
         root, goals, guide = self._goals(problem, last, state)
-        tolerance, start = REACHED * problem.scale, problem.start.angles
+        tolerance, start = REACHED_DISTANCE * problem.scale, problem.start.angles
         if _near(tolerance, _site_positions(problem.hand, tuple(goals), start), goals):
             angles, targets = start, goals
         else:
@@ -72,8 +75,8 @@ class TakeSolver:
     def _goals(
         self, problem: PoseProblem, last: DragStep | None, state: _TakeState | None
     ) -> tuple[Floats, Positions, Floats | None]:
-        """(1, 4, 4) the wrist, the goals of the sites that a digit moves, and (1, D) the angles by which Nearest
-        reached them, where it was used."""
+        """Return the wrist (1, 4, 4), the goals of the sites that a digit moves, and the angles (1, D) with which
+        Nearest reached them, if it was used."""
         root, objectives = problem.start.root, problem.objectives
         if not problem.wrist_moves and all(objective.relative is None for objective in objectives):
             rotation, wrist = root[0, :3, :3], root[0, :3, 3]
@@ -85,13 +88,13 @@ class TakeSolver:
         pose = Nearest().step(problem, before).pose
         sites = sorted(sites_of(objectives))
         moved = np.any(site_chains(problem.hand, tuple(sites)).dofs < ROOT_DOFS + problem.hand.dofs, axis=1)
-        bent = tuple(site for site, moves in zip(sites, moved, strict=True) if moves)
-        return pose.root, _site_positions(problem.hand, bent, pose.angles), pose.angles
+        moved_sites = tuple(site for site, moves in zip(sites, moved, strict=True) if moves)
+        return pose.root, _site_positions(problem.hand, moved_sites, pose.angles), pose.angles
 
     def _solved(
         self, problem: PoseProblem, goals: Positions, tolerance: float, state: _TakeState | None, guide: Floats | None
     ) -> tuple[Floats, Positions, _TakeState]:
-        """Return the angles (1, D) with the sites at their goals, and the targets that the solver was given for that.
+        """Return the angles (1, D) with the sites at their goals, and the targets given to the solver.
 
         The targets are the goals, shifted by as much as the straight hand differs from the dragged one. Where a goal is
         missed, the solver starts again from `guide`.
@@ -111,22 +114,22 @@ class TakeSolver:
             straight = _site_positions(self.straight, sites, pose.angles)
             offsets = {site: straight[site] - position for site, position in found.items()}
             if _near(tolerance, offsets, before):
-                if restart is None or _near(MISSED * tolerance, found, goals):
+                if restart is None or _near(MISSED_FACTOR * tolerance, found, goals):
                     break
                 solver_state, restart = replace(solver_state, angles=restart[0, own]), None
         return angles, targets, _TakeState(solver_state, offsets, guide)
 
 
 def _with_pins(problem: PoseProblem, pose: Pose) -> Pose:
-    """Return the pose, or where a pin was left the nearest one with the same wrist whose digits hold the pins."""
+    """Return the pose; if it leaves a pin, the nearest pose with the same wrist whose digits hold the pins."""
     pins = [objective for objective in problem.objectives if np.all(objective.weight > 1.0)]
-    if not any(_distance(pin, pose) > PIN_LEFT * problem.scale for pin in pins):
+    if not any(_distance(pin, pose) > PIN_TOLERANCE * problem.scale for pin in pins):
         return pose
     return solve(problem.with_fixed_wrist(pose, pins)).pose
 
 
 def _distance(pin: Objective, pose: Pose) -> float:
-    """m from a site to its pin."""
+    """Return the distance (m) of a site from its pin."""
     sites = tuple(site for site in (pin.site, pin.relative) if site is not None)
     position, *relative = _site_positions(pose.hand, sites, pose.angles).values()
     if relative:

@@ -20,7 +20,7 @@ class DragStep:
     pose: Pose
     """One frame."""
     objectives: tuple[Objective, ...] = ()
-    """The objectives that the step met; none if the pose is the one before the first step."""
+    """The objectives of the step; empty before the first step."""
     targets: Mapping[int, Floats] = field(default_factory=dict)
     """Site -> (3,) m in the world, the target that the solver was given for it."""
     state: Any = None

@@ -1,9 +1,9 @@
 """Keep a finger from hooking while its tip is dragged: it curls instead.
 
-The tip of a straight finger that is dragged straight at the palm stays under the mouse only if the MCP joint extends or
-abducts while the PIP joint flexes: a hook, which people do not make. So the MCP joint flexes with the PIP joint
+If the tip of a straight finger is dragged straight at the palm, it stays under the mouse only if the MCP joint extends
+or abducts while the PIP joint flexes: a hook, which people do not make. So the MCP joint flexes with the PIP joint
 instead. The tip then moves along an arc, at the mouse's distance from the MCP joint, and stays under the mouse if it
-can at another depth.
+can do so at another depth.
 """
 
 import numpy as np
@@ -26,19 +26,20 @@ FREE_PIP = np.deg2rad(10.0)
 FREE_PIP_PER_START = 3.0
 """Additional rad for each rad of PIP flexion at the start: a bent finger may be dragged into a claw."""
 EXTENSION_PER_PIP = 4.0
-"""rad by which the MCP joint may extend for each rad that the PIP joint stays below that."""
+"""rad by which the MCP joint may extend for each rad that the PIP joint stays below its free flexion."""
 DIP_PER_PIP = 2 / 3
 """rad of DIP flexion for each rad of PIP flexion."""
 FULL_CORRECTION = np.deg2rad(10.0)
 """rad of missing MCP flexion from which abduction and DIP flexion are corrected in full."""
 MIN_ABDUCTION, MAX_ABDUCTION = np.deg2rad(4.0), np.deg2rad(10.0)
-"""rad by which abduction may always change, and may change at most, to bring a curled finger under the mouse."""
+"""rad by which abduction may always change, and by which it may change at most, to bring a curled finger under the
+mouse."""
 
 
 def unhooked(problem: PoseProblem, pose: Pose) -> tuple[Pose, Floats] | None:
     """Return the pose with the dragged finger curled instead of hooked, and limits (2, k) rad that prevent hooking.
 
-    None if the finger does not hook, or if what is dragged is not a fingertip.
+    None if the finger does not hook, or if the dragged point is not a fingertip.
     """
     hand, joint = pose.hand, pose.hand.sites[problem.objectives[0].site].name
     digit = digit_of(joint)

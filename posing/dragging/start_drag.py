@@ -23,9 +23,8 @@ def start_drag(
     Args:
         start: the hand, one frame.
         joint: one of DRAGGABLE.
-        pins: of fingertips; that of the dragged tip itself is ignored.
-        coupled: whether a finger's last joint follows its middle one.
-        solver: bends the digits, see DRAG_SOLVERS; Nearest by default.
+        pins: pins of fingertips; a pin of the dragged tip itself is ignored. coupled: whether a finger's last joint
+            follows its middle one. solver: bends the digits, see DRAG_SOLVERS; Nearest by default.
     """
     hand = start.hand
     whole = joint == WRIST or joint in KNUCKLES
@@ -34,9 +33,9 @@ def start_drag(
     other_pins = [pin for pin in pins if pin.digit != own or pin.other or not joint.endswith("tip")]
     affected = list(affected_pins(start, other_pins, moving, whole))
     digits = {pin.digit for pin in affected} | {pin.other for pin in affected if pin.other} | moving
-    bent = tuple(digit for digit in DIGITS if digit in digits)
+    dragged_digits = tuple(digit for digit in DIGITS if digit in digits)
     base = np.arange(3) if joint == WRIST else np.arange(3, ROOT_DOFS) if whole else np.zeros(0, int)
-    free = np.concatenate([base, angles_of(hand, bent)])
+    free = np.concatenate([base, angles_of(hand, dragged_digits)])
     chain = (WRIST, joint) if whole else CHAIN_JOINTS[str(own)]
     rows = [JOINT_INDEX[link] for link in chain[: chain.index(joint) + 1]]
     positions = kinematics.joint_frames(hand, start)[0, rows, :3, 3]
@@ -47,4 +46,4 @@ def start_drag(
     reach = float(np.linalg.norm(np.diff(positions, axis=0), axis=-1).sum())
     by = solver or Nearest()
     any_depth = curled and isinstance(by, Nearest)
-    return Drag(start, joint, positions[-1], problem, bent, coupled, by, positions[0], reach, any_depth)
+    return Drag(start, joint, positions[-1], problem, dragged_digits, coupled, by, positions[0], reach, any_depth)

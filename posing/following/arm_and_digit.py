@@ -1,4 +1,4 @@
-"""A hand moved along a path: the arm moves the wrist, and the digit does what the arm cannot.
+"""Move a hand along a path: the arm moves the wrist, and a digit makes up for what the arm cannot do.
 
 All positions are in the same space as the arm's shoulder.
 """
@@ -35,8 +35,8 @@ class End:
     joint: str
     """The wrist or a tip."""
     offset: Floats = field(default_factory=lambda: np.zeros(3))
-    """(3,) m in the wrist's frame, offset of the visible point from the model's, since a user may pose bones as no hand
-    moves."""
+    """(3,) m in the wrist's frame, offset of the visible point from the model's. It is not zero if the user has posed
+    bones in a way in which no hand moves."""
 
     def positions(self, hand: HandModel, angles: Floats) -> Floats:
         """Return its positions (N, 3) m in the wrist's frame at angles (N, D) rad."""
@@ -104,8 +104,8 @@ def _wrist_frames(
 ) -> tuple[Floats, tuple[Case, ...]]:
     """Return the wrist frames (N, 4, 4) that an arm reaches, and the cases; tips: (N, 3) m, the end in these frames."""
     last = np.linalg.norm(tips, axis=-1)
-    wanted = path.ends - (path.wrists[:, :3, :3] @ tips[..., None])[..., 0]
-    reached = touch(shell, last, base[:, :3, 3], path.ends, wanted)
+    desired = path.ends - (path.wrists[:, :3, :3] @ tips[..., None])[..., 0]
+    reached = touch(shell, last, base[:, :3, 3], path.ends, desired)
     frames = aimed_frames(path.wrists, tips, reached)
     posed, _ = arms.solve(arm, frames, base)
     roots: Floats = arms.frames(arm, posed, base)[:, 2]

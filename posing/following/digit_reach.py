@@ -1,4 +1,4 @@
-"""Inverse kinematics of a single digit for fingertip positions, starting from its present angles."""
+"""Inverse kinematics of a single digit for fingertip positions, starting from its current angles."""
 
 import math
 from functools import lru_cache
@@ -45,18 +45,19 @@ def shell_of(hand: HandModel, digit: PlanarDigit) -> Shell:
 def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Touch:
     """Return which goals (F, 3) m in the wrist's frame a digit at angles (D,) rad can touch.
 
-    Only its bone lengths decide, not its limits; its last bone is the last phalanx. Raises HandError as digit_of_hand.
+    Its bone lengths decide, not its limits; its last bone is the last phalanx. Raises HandError as digit_of_hand does.
     """
     digit = digit_of_hand(hand, name)
     last = joint_position(Pose.at_origin(hand, angles[None]), hand.joints[digit.joints[2]])
-    wanted = np.broadcast_to(last, goals.shape)
-    return touch(shell_of(hand, digit), float(digit.lengths[2]), digit.T_wrist_base[:3, 3], goals, wanted)
+    desired = np.broadcast_to(last, goals.shape)
+    return touch(shell_of(hand, digit), float(digit.lengths[2]), digit.T_wrist_base[:3, 3], goals, desired)
 
 
 def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floats:
     """Return angles (F, D) rad that bring a digit's tip as near as possible to goals (F, 3) m in the wrist's frame.
 
-    Within its limits, and as near as possible to the present angles (D,), which are kept for goals that are not finite.
+    The result is within limits and as near as possible to the current angles (D,), which are kept for goals that are
+    not finite.
     """
     tip, free, known = hand.site_index(CHAIN_JOINTS[name][-1]), angles_of(hand, [name]), np.isfinite(goals).all(axis=-1)
     start = Pose(hand, np.tile(np.eye(4), (len(goals), 1, 1)), np.repeat(angles[None], len(goals), 0))
@@ -74,8 +75,8 @@ def extend_digit(hand: HandModel, name: str, angles: Floats, lengths: Floats) ->
 
     Starts from angles (D,), which are also returned for shorter lengths. The hand is longest if the tip, the first
     joint and the wrist are in line; this is found by repeatedly pointing at a distant goal in the tip's present
-    direction, which about halves the deviation each time. In between, direction and length of the tip are interpolated
-    together.
+    direction, which about halves the deviation each time. For lengths in between, the tip's direction and length are
+    interpolated together.
     """
     joint = CHAIN_JOINTS[name][-1]
     tip = joint_position(Pose.at_origin(hand, angles[None]), joint)
@@ -85,12 +86,12 @@ def extend_digit(hand: HandModel, name: str, angles: Floats, lengths: Floats) ->
         longest = joint_position(
             Pose.at_origin(hand, bring_tip(hand, name, angles, EXTENSION_DISTANCE * longest)), joint
         )
-    greatest = float(np.linalg.norm(longest))
-    if not greatest > length > 0:
+    max_length = float(np.linalg.norm(longest))
+    if not max_length > length > 0:
         return np.repeat(angles[None], len(lengths), 0)
-    wanted_lengths = np.clip(lengths, length, greatest)[:, None]
-    fractions = (wanted_lengths - length) / (greatest - length)
-    directions = (1 - fractions) * tip / length + fractions * longest / greatest
+    wanted_lengths = np.clip(lengths, length, max_length)[:, None]
+    fractions = (wanted_lengths - length) / (max_length - length)
+    directions = (1 - fractions) * tip / length + fractions * longest / max_length
     return bring_tip(
         hand, name, angles, wanted_lengths * directions / np.linalg.norm(directions, axis=-1, keepdims=True)
     )

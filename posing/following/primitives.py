@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 PARALLEL_SINE = 1e-6
 """Sine of the angle below which two directions are parallel."""
 FLAT_VOLUME = 1e-5
-"""Fraction of the cube of their extent below which the volume that four points span counts as none."""
+"""Volume of four points, as a fraction of the cube of their extent, below which they are coplanar."""
 _ORIGIN = vector(np.zeros((1, 3)))
 
 
@@ -48,7 +48,7 @@ class Tool:
 
     @property
     def pointing(self) -> Floats:
-        """(3,) m from the wrist to the end."""
+        """Vector (3,) m from the wrist to the end."""
         vector: Floats = self.wrist[:3, :3] @ self.end
         return vector
 
@@ -132,7 +132,7 @@ def along_points(tool: Tool, points: Floats, fractions: Floats) -> HandPath:
     """
     steps = np.linalg.norm(np.diff(points, axis=0), axis=-1)
     if not steps.sum() > 0:
-        raise SolverError("the curve has no length, expected two points apart at least")
+        raise SolverError("the curve has no length, expected at least two different points")
     travelled = np.concatenate([[0.0], np.cumsum(steps)])
     ends = np.stack([np.interp(fractions * travelled[-1], travelled, column) for column in points.T], axis=-1)
     wrists = np.tile(tool.wrist, (len(fractions), 1, 1))

@@ -41,7 +41,7 @@ REACHED: frozenset[Case] = frozenset(("inside", "circle", "tangent"))
 class Shell:
     """The distances from a chain's base at which the joint before its last bone can be.
 
-    Raises SolverError unless 0 <= least <= most, and finite.
+    Raises SolverError unless 0 <= least <= most < infinity.
     """
 
     least: float
@@ -50,7 +50,9 @@ class Shell:
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.most < np.inf:
-            raise SolverError(f"reach: from {self.least} to {self.most} m, expected less to more, from 0 on")
+            raise SolverError(
+                f"the reach is from {self.least} to {self.most} m, expected an increasing range of at least 0"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,17 +93,17 @@ def spheres(shell: Shell, last: Floats, goal: Floats) -> Spheres:
     return Spheres(target, bound, hollow, g.meet_sphere_sphere(bound, target), g.meet_sphere_sphere(hollow, target))
 
 
-def touch(shell: Shell, last: Floats | float, base: Floats, goal: Floats, wanted: Floats) -> Touch:
+def touch(shell: Shell, last: Floats | float, base: Floats, goal: Floats, desired: Floats) -> Touch:
     """Return the positions of a chain's end, and of the joint before its last bone.
 
     last: (N,) m, the length of the last bone, which may be 0. base: (3,) or (N, 3) m. goal: (N, 3) m, the targets.
-    wanted: (N, 3) m, the desired positions of p_2.
+    desired: (N, 3) m, desired positions of p_2.
     """
-    finite = np.all(np.isfinite(goal), axis=-1) & np.all(np.isfinite(wanted), axis=-1)
+    finite = np.all(np.isfinite(goal), axis=-1) & np.all(np.isfinite(desired), axis=-1)
     target = np.where(finite[:, None], goal - base, 0.0)
-    wanted_joint = np.where(finite[:, None], wanted - base, 0.0)
+    desired_joint = np.where(finite[:, None], desired - base, 0.0)
     length: Floats = np.broadcast_to(np.asarray(last, float), len(target))
-    case, joint = _joint(shell, spheres(shell, length, target), length, vector(target), vector(wanted_joint))
+    case, joint = _joint(shell, spheres(shell, length, target), length, vector(target), vector(desired_joint))
     end = nearest_on_sphere(joint, length, vector(target))
     reached = np.isin(case, list(REACHED))
     ends = np.where(reached[:, None], target, positions(end))
@@ -112,10 +114,10 @@ def touch(shell: Shell, last: Floats | float, base: Floats, goal: Floats, wanted
 
 
 def _joint(
-    shell: Shell, objects: Spheres, last: Floats, goal: Vector[Floats], wanted: Vector[Floats]
+    shell: Shell, objects: Spheres, last: Floats, goal: Vector[Floats], desired: Vector[Floats]
 ) -> tuple[NDArray[np.str_], Vector[Floats]]:
     """Return the case of each target, and p_2 relative to the base."""
-    free = nearest_on_sphere(goal, last, wanted)
+    free = nearest_on_sphere(goal, last, desired)
     distances = np.linalg.norm(positions(free), axis=-1)
     bound_square, bound_apart = _relation(objects.bound, objects.target, objects.outer)
     hollow_square, hollow_apart = _relation(objects.hollow, objects.target, objects.inner)
@@ -127,7 +129,7 @@ def _joint(
     case = np.select(
         [beyond, swallowed | hidden, touching, bound_square > 0], ["outside", "near", "tangent", "circle"], "inside"
     )
-    directions = positions(unit(select(1.0 * (np.linalg.norm(positions(goal), axis=-1) > 0), goal, wanted), _UP))
+    directions = positions(unit(select(1.0 * (np.linalg.norm(positions(goal), axis=-1) > 0), goal, desired), _UP))
     joint = np.select(
         [
             (beyond | swallowed)[:, None],
@@ -138,8 +140,8 @@ def _joint(
         [
             np.where(swallowed, -shell.most, shell.most)[:, None] * directions,
             shell.least * directions,
-            positions(nearest_on_circle(objects.outer, wanted)),
-            positions(nearest_on_circle(objects.inner, wanted)),
+            positions(nearest_on_circle(objects.outer, desired)),
+            positions(nearest_on_circle(objects.inner, desired)),
         ],
         positions(free),
     )

@@ -51,7 +51,7 @@ def _fractions_of(motor: Motor[Floats], fractions: Floats) -> Floats:
     axis = -sign * quaternion[1:] / sine
     along = float(axis @ translation)
     across = translation - along * axis
-    # The axis goes through the fixed point c: (1 - R) c = across.
+    # The axis passes through the fixed point c: (1 - R) c = across.
     fixed_point = 0.5 * (across + np.cross(axis, across) / np.tan(0.5 * angle))
     rotations = rot.to_matrix(rot.from_axis_angle(axis, fractions * angle))
     result[:, :3, :3] = rotations

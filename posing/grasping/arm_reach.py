@@ -35,7 +35,7 @@ class CarryingArm:
     fore: float
     """m, elbow to wrist."""
     elbow: Floats
-    """(3,) m, its present position; or (K, 3) m, positions with the wrist at each of `wrists`. They show on which side
+    """(3,) m, its current position; or (K, 3) m, positions with the wrist at each of `wrists`. They show on which side
     of the line from shoulder to wrist it is."""
     side: Side = "right"
     wrists: Floats | None = None
@@ -80,7 +80,8 @@ class CarryingArm:
 
     @property
     def _sign(self) -> float:
-        """1 for a right arm: with the palm facing the body, the back of the hand is along the elbow's axis; else −1."""
+        """Return 1 for a right arm, whose elbow axis points out of the back of the hand if the palm faces the body;
+        else −1."""
         return 1.0 if self.side == "right" else -1.0
 
     def _elbows(self, wrists: Floats, swivels: Floats) -> Floats:

@@ -26,16 +26,16 @@ ROLLS = 16
 APPROACH_LENGTH = 0.35
 """Hand lengths from the surface at which the open hand starts its straight approach."""
 PINCH_DEPTH = 0.07
-"""Hand lengths by which a pinched object's edge is between finger and thumb."""
+"""Hand lengths by which the edge of a pinched object reaches in between finger and thumb."""
 PEN_TIP_LENGTH = 0.19
 """Hand lengths from the tip of a pen to where it is held."""
 PEN_SHIFTS = (0.0, 0.01, 0.02)
 """Hand lengths by which a pen may lie nearer to the middle finger than in Knuckle's own hand."""
 HALF_HAND_WIDTH = 0.3
 """Hand lengths that a hand occupies to either side along the axis that it is wrapped around."""
-ROTATED, LACKING, STRAINED, BENT = 1.0, 40.0, 6.0, 12.0
-"""Costs, in phalanges that hold: of half a rotation from the present orientation; of each metre by which the arm is too
-short; of each radian of strain; and of its square, since people do not bend a wrist far."""
+ROTATION_COST, OUT_OF_REACH_COST, STRAIN_COST, STRAIN_SQUARED_COST = 1.0, 40.0, 6.0, 12.0
+"""Costs, in phalanges that hold: of a half turn from the current orientation; of each metre by which the arm is too
+short; of each radian of strain, and of each square radian, since people do not bend a wrist far."""
 THUMB_DOWN_COST = 1.0
 """Cost of the thumb pointing down while wrapping, in phalanges that hold: people do not hold a cup like that."""
 HALF_SHEET_M = 0.0015
@@ -49,7 +49,7 @@ class GraspingHand:
     hand: HandModel
     skin: SkinPoints
     root: Floats
-    """(4, 4) T_world_wrist, its present pose."""
+    """(4, 4) T_world_wrist, its current pose."""
     arm: CarryingArm | None = None
     """None for a hand without an arm."""
 
@@ -85,7 +85,7 @@ class GraspTask:
     object: GraspedObject
     plane: GraspPlane
     contact: Floats
-    """(3,) m, the point of the grasping circle nearest to the hand's present position."""
+    """(3,) m, the point of the grasping circle nearest to the hand's current position."""
 
     @property
     def hand(self) -> HandModel:
@@ -143,7 +143,7 @@ class _Line:
 def candidate_sets(task: GraspTask) -> list[Candidates]:
     """Return candidate poses of a hand around an object, in one set for each of its axes.
 
-    The first about a line approaches from the paper's point of contact.
+    The first candidate about a line approaches from the paper's point of contact.
     """
     if task.grip.name == "ball":
         return [_candidates_about(task, _about_ball(task))]
@@ -166,7 +166,7 @@ def _candidates_about(task: GraspTask, approaches: list[tuple[_Line, Floats]]) -
 def cost(task: GraspTask, candidates: Candidates, *, ahead: bool = False) -> Floats:
     """Return the costs (F,) of bringing a hand to candidate poses, in phalanges that hold.
 
-    ahead: for the poses in which it will touch, estimated, instead of where the approach starts.
+    ahead: whether to use the estimated poses at contact instead of those at the start of the approach.
     """
     roots, holder = candidates.roots, task.grasping_hand
     if ahead and not task.grip.starts_around:
@@ -180,13 +180,18 @@ def cost(task: GraspTask, candidates: Candidates, *, ahead: bool = False) -> Flo
         roots[:, :3, 3] += distance[:, None] * candidates.directions
     between = np.swapaxes(roots[:, :3, :3], -1, -2) @ holder.root[:3, :3]
     rotation_angles = np.arccos(np.clip((np.trace(between, axis1=1, axis2=2) - 1) / 2, -1.0, 1.0))
-    costs: Floats = ROTATED * rotation_angles / np.pi
+    costs: Floats = ROTATION_COST * rotation_angles / np.pi
     if task.grip.name == "wrap":
         from_thumb = 1.0 if holder.hand.side == "right" else -1.0
         costs = costs + THUMB_DOWN_COST * np.maximum(from_thumb * roots[:, 2, 0], 0.0)
     if holder.arm is not None:
         strain = holder.arm.strain(roots)[0]
-        costs = costs + LACKING * holder.arm.shortfall(roots) + STRAINED * strain + BENT * strain**2
+        costs = (
+            costs
+            + OUT_OF_REACH_COST * holder.arm.shortfall(roots)
+            + STRAIN_COST * strain
+            + STRAIN_SQUARED_COST * strain**2
+        )
     return costs
 
 
@@ -202,7 +207,7 @@ def _about_lines(task: GraspTask, lines: list[_Line]) -> list[tuple[_Line, Float
             direction = -rot.rotate(rot.from_axis_angle(line.axis, 2 * np.pi * roll / ROLLS), to_contact)
             position = line.position
             if task.grip.name == "pinch":
-                # An object broader than the fingers are long is held at its edge.
+                # An object wider than the fingers are long is held at its edge.
                 half = 0.5 * task.object.shape.thickness(0.0, direction)
                 position = position - max(0.0, half - PINCH_DEPTH * task.size) * direction
             result.append((_Line(line.axis, position, line.seat), direction))
@@ -252,8 +257,8 @@ def _wrap_lines(task: GraspTask, axis: int) -> list[_Line]:
 def _wrap_station(task: GraspTask, axis: int) -> float:
     """Return the position (m from the centre) on an axis at which a hand wraps around it.
 
-    In the grasping plane, halfway between base and apex; on an object longer than a hand is broad, nearest to the
-    hand.
+    It is in the grasping plane, halfway between base and apex; on an object longer than the hand's width, nearest to
+    the hand.
     """
     shape = task.object.shape
     direction, free_half_length = shape.axes[axis], 0.5 * float(shape.extents[axis]) - HALF_HAND_WIDTH * task.size
@@ -277,7 +282,7 @@ def _tip_direction(shape: GraspShape, holder: GraspingHand) -> Floats:
 
 
 def _about_ball(task: GraspTask) -> list[tuple[_Line, Floats]]:
-    """Return approaches to a ball: with the hand's present rotation, its comfortable one, and rotations near both."""
+    """Return approaches to a ball: with the hand's current rotation, its comfortable one, and rotations near both."""
     result = []
     rotations = nearby_rotations(task.grasping_hand.root[:3, :3])
     if carrier := task.grasping_hand.arm:

@@ -1,4 +1,4 @@
-"""Where an object lies in a hand: in front of the palm, between the pads of thumb and index finger, or on the web."""
+"""Positions of an object in a hand: in front of the palm, between the pads of thumb and index finger, or on the web."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from .skin_samples import LINKS, SkinPoints
 
 Floats = NDArray[np.float64]
 
-HALF_SLICE = 0.022
+SPOT_HALF_LENGTH = 0.022
 """Hand lengths along the bone to either side of a spot within which its skin is searched."""
 
 
@@ -73,7 +73,7 @@ def palm_seat(hand: HandModel, *, tilt: float, back: float, aside: float) -> Sea
 
 
 def pinch_seat(hand: HandModel, flesh: SkinPoints) -> Seat:
-    """Return the seat between the pads of thumb and index finger; its axis goes through both."""
+    """Return the seat between the pads of thumb and index finger; its axis passes through both."""
     frames = _frames(hand, grips.angles(hand, *grips.PINCHED))
     (thumb, _), (index, _) = (_skin(hand, flesh, frames, spot) for spot in (THUMB_PAD, INDEX_PAD))
     knuckles = frames[[joints[0] for joints in LINKS[1:3]], :3, 3].mean(axis=0)
@@ -109,7 +109,7 @@ def _skin(hand: HandModel, flesh: SkinPoints, frames: Floats, spot: SkinSpot) ->
     facing = np.array(spot.facing) * [-1.0 if hand.side == "left" else 1.0, 1.0, 1.0]
     on_phalanx = (flesh.digit == spot.digit) & (flesh.link == spot.link)
     local = flesh.local()[on_phalanx]
-    local = local[np.abs(local[:, 1] - along) < HALF_SLICE * hand_length(hand)]
+    local = local[np.abs(local[:, 1] - along) < SPOT_HALF_LENGTH * hand_length(hand)]
     position = np.array([0.0, along, 0.0])
     if len(local):
         position = position + max(0.0, float((local @ facing).max())) * facing

@@ -37,8 +37,8 @@ class CachedDistance:
         part = inside - cell
         nodes = (cell @ self._steps)[:, None] + self._offsets
         self._fill(nodes)
-        shares = np.prod(np.where(self._corners == 1, part[:, None, :], 1.0 - part[:, None, :]), axis=-1)
-        near = (shares * self._values[nodes]).sum(axis=1)
+        fractions = np.prod(np.where(self._corners == 1, part[:, None, :], 1.0 - part[:, None, :]), axis=-1)
+        near = (fractions * self._values[nodes]).sum(axis=1)
         beyond = np.linalg.norm(at - inside, axis=1) * self._spacing
         result: Floats = np.where(beyond > 0, np.maximum(near - beyond, beyond), near).reshape(points.shape[:-1])
         return result
@@ -51,7 +51,7 @@ class CachedDistance:
         return unit
 
     def _fill(self, nodes: NDArray[np.int64]) -> None:
-        wanted = np.unique(nodes[np.isnan(self._values[nodes])])
-        if len(wanted):
-            positions = self._low + self._spacing * np.stack(np.unravel_index(wanted, self._counts), -1)
-            self._values[wanted] = self._distance(positions)
+        unknown = np.unique(nodes[np.isnan(self._values[nodes])])
+        if len(unknown):
+            positions = self._low + self._spacing * np.stack(np.unravel_index(unknown, self._counts), -1)
+            self._values[unknown] = self._distance(positions)

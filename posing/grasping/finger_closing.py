@@ -20,18 +20,19 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CONTACT_DISTANCE_M = 1e-4
-"""m, points within this distance of their greatest depth touch."""
+"""m, points within this distance of their maximum depth touch."""
 EXACT_DISTANCE_M = 1e-3
 """m, distances below this are computed exactly."""
 MAX_STEPS = 80
-"""Greatest number of steps."""
-STEP_SHARE = 0.9
-"""Fraction of the free distance that a step uses, because lever arms grow a little while other joints bend."""
+"""Maximum number of steps."""
+STEP_FRACTION = 0.9
+"""Fraction of the free distance that a step uses. It is below 1 because lever arms grow a little while other joints
+bend."""
 PAD_DEPTH_M = 0.3e-3
-"""m, greatest depth to which skin may be pressed in where it touches."""
+"""m, maximum depth to which skin may be pressed in where it touches."""
 CREASE_DEPTH_M = 0.8e-3
-"""m, the same at the base of a phalanx, where skin folds."""
-CREASE_SHARE = 0.4
+"""m, maximum depth to which skin may be pressed in at the base of a phalanx, where it folds."""
+CREASE_FRACTION = 0.4
 """Fraction of a phalanx that is its crease."""
 
 
@@ -86,7 +87,7 @@ def press_depths(skin: SkinPoints, hand: HandModel) -> Floats:
     along = skin.local()[:, 1]
     lengths = np.array([[np.linalg.norm(hand.rest[joint + 1, :3, 3]) for joint in joints] for joints in LINKS])
     digit, link = skin.digit, skin.link
-    crease = (digit < 0) | (along < CREASE_SHARE * lengths[digit, link])
+    crease = (digit < 0) | (along < CREASE_FRACTION * lengths[digit, link])
     return np.where(crease, CREASE_DEPTH_M, PAD_DEPTH_M)
 
 
@@ -98,10 +99,10 @@ class Closing:
     skin: SkinPoints
     distance: Distance
     contact_distance: float = CONTACT_DISTANCE_M
-    """m, points within this distance of their greatest depth touch."""
+    """m, points within this distance of their maximum depth touch."""
     press_share: float = 1.0
-    """Fraction of `depths` to which skin may be pressed in; 0 for a sheet without an inside, which skin would pass
-    through."""
+    """Fraction of `press_depths` to which skin may be pressed in; 0 for a sheet without an inside, which skin would
+    pass through."""
 
     def close(
         self,
@@ -145,14 +146,14 @@ class Closing:
             progress.advance(free, points, frames)
         return progress.touching(angles, bounds.exact(points), points)
 
-    def approach(self, roots: Floats, angles: Floats, directions: Floats, greatest: float) -> Floats:
-        """Return distances (F,) m, up to `greatest`, that hands can move along unit vectors (F, 3) without contact."""
+    def approach(self, roots: Floats, angles: Floats, directions: Floats, maximum: float) -> Floats:
+        """Return distances (F,) m, up to `maximum`, that hands can move along unit vectors (F, 3) without contact."""
         points = self.skin.posed(joint_frames(self.hand, Pose(self.hand, roots, angles)))
         travelled = np.zeros(len(roots))
         bounds = _DistanceBounds(self.distance)
         for _ in range(MAX_STEPS):
             free = bounds.at_least(points + (travelled[:, None] * directions)[:, None]).min(axis=1)
-            step = np.minimum(np.maximum(free - CONTACT_DISTANCE_M, 0.0), greatest - travelled)
+            step = np.minimum(np.maximum(free - CONTACT_DISTANCE_M, 0.0), maximum - travelled)
             travelled = travelled + step
             if not np.any(step > CONTACT_DISTANCE_M):
                 break
@@ -192,14 +193,14 @@ class _DistanceBounds:
 class _Progress:
     """The progress of F closing hands."""
 
-    bent: Floats
+    joint_progress: Floats
     """(F, 5, 3) 0..1, progress of each joint."""
     stopped: Bools
     """(F, 5, 3)"""
     joint_speeds: Floats
     """(F, 3)"""
     rates: Floats
-    """(F, 5, 3) rad, greatest rotation of each joint over its range, times its speed."""
+    """(F, 5, 3) rad, maximum rotation of each joint over its range, times its speed."""
     rows: list[list[NDArray[np.int64]]]
     """Points of the skin, by digit and phalanx."""
     dofs: list[list[NDArray[np.int64]]]
@@ -207,11 +208,11 @@ class _Progress:
 
     @classmethod
     def of(
-        cls, hand: HandModel, skin: SkinPoints, away: Floats, joint_speeds: Floats, digits: tuple[int, ...]
+        cls, hand: HandModel, skin: SkinPoints, ranges: Floats, joint_speeds: Floats, digits: tuple[int, ...]
     ) -> "_Progress":
-        """Return the start of motions by angles `away` (F, D) rad."""
+        """Return the start of motions through angle ranges (F, D) rad."""
         dofs = [[np.flatnonzero(hand.axis_joint == joint) for joint in joints] for joints in LINKS]
-        rates = np.stack([np.stack([away[:, rows].sum(axis=1) for rows in joints], -1) for joints in dofs], 1)
+        rates = np.stack([np.stack([ranges[:, rows].sum(axis=1) for rows in joints], -1) for joints in dofs], 1)
         # Skin of the palm that moves with a digit counts as its first phalanx.
         palm = skin.digit < 0
         digit, link = np.where(palm, skin.moving_digit, skin.digit), np.where(palm, 0, skin.link)
@@ -222,40 +223,42 @@ class _Progress:
 
     def by_angle(self, count: int) -> Floats:
         """Return the progress (F, D), 0..1, of each angle."""
-        progress = np.zeros((len(self.bent), count))
+        progress = np.zeros((len(self.joint_progress), count))
         for digit, joints in enumerate(self.dofs):
             for link, dofs in enumerate(joints):
-                progress[:, dofs] = self.bent[:, digit, link, None]
+                progress[:, dofs] = self.joint_progress[:, digit, link, None]
         return progress
 
-    def stop(self, free: Floats, near: float) -> None:
-        """Stop the joints before skin that touches, and those that are done; free: (F, V) m of free distance."""
+    def stop(self, free: Floats, contact_distance: float) -> None:
+        """Stop the joints before skin that touches, and those that are done; free: (F, V) m, free distances."""
         for digit, link, rows in self._skins():
-            touches = free[:, rows].min(axis=1) <= near
+            touches = free[:, rows].min(axis=1) <= contact_distance
             self.stopped[:, digit, : link + 1] |= touches[:, None]
-        self.stopped |= self.bent >= 1.0 - 1e-9
+        self.stopped |= self.joint_progress >= 1.0 - 1e-9
 
     def advance(self, free: Floats, points: Floats, frames: Floats) -> None:
         """Advance by the longest step in which no point of the skin moves further than its free distance."""
-        step = np.full((len(self.bent), 5), np.inf)
+        step = np.full((len(self.joint_progress), 5), np.inf)
         # A step ends when the first joint of a digit is done, because then the motion of the others changes.
-        remaining = np.where(self.stopped, np.inf, (1.0 - self.bent) / np.maximum(self.joint_speeds, 1e-9)[:, None])
+        remaining = np.where(
+            self.stopped, np.inf, (1.0 - self.joint_progress) / np.maximum(self.joint_speeds, 1e-9)[:, None]
+        )
         step = np.minimum(step, remaining.min(axis=2))
         for digit, link, rows in self._skins():
-            path_lengths = np.zeros((len(self.bent), len(rows)))
+            path_lengths = np.zeros((len(self.joint_progress), len(rows)))
             for k in range(link + 1):
                 speed = self.rates[:, digit, k] * ~self.stopped[:, digit, k]
                 if speed.any():
                     arms = points[:, rows] - frames[:, None, LINKS[digit][k], :3, 3]
                     path_lengths += speed[:, None] * np.linalg.norm(arms, axis=-1)
             allowed = (np.maximum(free[:, rows], 0.0) / np.maximum(path_lengths, 1e-12)).min(axis=1)
-            step[:, digit] = np.minimum(step[:, digit], STEP_SHARE * allowed)
+            step[:, digit] = np.minimum(step[:, digit], STEP_FRACTION * allowed)
         advance_by = np.where(np.isfinite(step), step, 0.0)[..., None] * self.joint_speeds[:, None]
-        self.bent = np.minimum(self.bent + np.where(self.stopped, 0.0, advance_by), 1.0)
+        self.joint_progress = np.minimum(self.joint_progress + np.where(self.stopped, 0.0, advance_by), 1.0)
 
     def touching(self, angles: Floats, distances: Floats, skin_points: Floats) -> Contacts:
         """Return the contacts of skin points (F, V, 3) m at distances (F, V) m."""
-        gaps, points = np.full(self.bent.shape, np.inf), np.zeros((*self.bent.shape, 3))
+        gaps, points = np.full(self.joint_progress.shape, np.inf), np.zeros((*self.joint_progress.shape, 3))
         frames = np.arange(len(distances))
         for digit, link, rows in self._skins():
             nearest = rows[distances[:, rows].argmin(axis=1)]

@@ -13,9 +13,10 @@ from ...solvers.cga.nearest_points import nearest_on_circle
 
 Floats = NDArray[np.float64]
 
-BASE_SHARES = (0.04, 0.3, 0.5)
-"""Shares of an object's height within which its base is searched; the next one if the points there span no area."""
-MIN_BASE_SHARE = 1e-7
+BASE_HEIGHTS = (0.04, 0.3, 0.5)
+"""Fractions of an object's height within which its base is searched. The next one is used if the points span no area.
+"""
+MIN_BASE_AREA = 1e-7
 """A base with an area up to this fraction of the squared height is a line."""
 DIRECTIONS = 256
 """Number of directions in which the outermost vertices are searched."""
@@ -95,10 +96,10 @@ def four_points(vertices: Floats, axis: Floats) -> Floats:
     height = hull @ axis
     low, high = float(height.min()), float(height.max())
     ends = [(height - low, high), (high - height, low)]
-    for cap in BASE_SHARES:
+    for cap in BASE_HEIGHTS:
         found = [(*_widest(hull[from_end <= cap * (high - low)]), end) for from_end, end in ends]
         area, base, end = max(found, key=lambda item: item[0])
-        if area > MIN_BASE_SHARE * (high - low) ** 2 and high > low:
+        if area > MIN_BASE_AREA * (high - low) ** 2 and high > low:
             apex = hull[np.abs(height - end).argmin()]
             return np.concatenate([base, apex[None]])
     raise HandError("the object has no volume to grasp, expected a mesh that does not lie in one plane")

@@ -29,11 +29,12 @@ from .skin_samples import LINKS, SkinPoints, thinned
 
 Floats = NDArray[np.float64]
 
-THIN, SMALL, PEN_LENGTH, FLAT = 0.09, 0.2, 0.35, 0.03
-"""Hand lengths: thinner objects are held like a pen, smaller ones are pinched, shorter ones are no pens; a flatter
-block is a card."""
-TRIED_PER_AXIS, THUMBS_TRIED, CLOSED_EXACTLY = 32, 6, 2
-"""Number of candidates for each axis that are tried at all; in total with all motions of the thumb; and exactly."""
+MAX_PEN_THICKNESS, MAX_PINCH_SIZE, MIN_PEN_LENGTH, MAX_CARD_THICKNESS = 0.09, 0.2, 0.35, 0.03
+"""Hand lengths: maximum thickness of a pen, maximum size of an object to pinch, minimum length of a pen, and maximum
+thickness of a card."""
+CANDIDATES_PER_AXIS, MAX_THUMB_TRIALS, EXACT_CANDIDATES = 32, 6, 2
+"""Numbers of candidates: tried for each axis, tried in total with all motions of the thumb, and closed on the exact
+surface."""
 FALLBACK_GRIPS: tuple[Name, ...] = ("wrap", "ball", "pinch")
 """Grips to try if the most suitable one does not hold."""
 CANDIDATE_SPACING = 0.055
@@ -90,14 +91,18 @@ def choose_grip(shape: GraspShape, hand: HandModel) -> Grip:
     size, greatest_extent = contact_frames.hand_length(hand), float(shape.extents.max())
     thick = _check_thickness(shape, hand)
     if shape.kind == "ball":
-        return GRIPS["pinch" if greatest_extent < SMALL * size else "ball"]
-    is_slender = thick < THIN * size
-    if shape.kind == "bar" and is_slender and shape.length >= max(PEN_LENGTH * size, 0.99 * greatest_extent):
+        return GRIPS["pinch" if greatest_extent < MAX_PINCH_SIZE * size else "ball"]
+    is_slender = thick < MAX_PEN_THICKNESS * size
+    if shape.kind == "bar" and is_slender and shape.length >= max(MIN_PEN_LENGTH * size, 0.99 * greatest_extent):
         return GRIPS["write"]
-    is_card = shape.kind == "block" and thick < FLAT * size
+    is_card = shape.kind == "block" and thick < MAX_CARD_THICKNESS * size
     # A bar's width is that of its body: a handle that sticks out passes the hand.
     width = shape.thickness() if shape.kind == "bar" else shape.extents[1:].max()
-    if is_card or greatest_extent < (PEN_LENGTH if is_slender else SMALL) * size or width > OPENING_WIDTH * size:
+    if (
+        is_card
+        or greatest_extent < (MIN_PEN_LENGTH if is_slender else MAX_PINCH_SIZE) * size
+        or width > OPENING_WIDTH * size
+    ):
         return GRIPS["pinch"]
     return GRIPS["wrap"]
 
@@ -119,7 +124,7 @@ def plan(holder: GraspingHand, thing: GraspedObject, name: Name | None = None) -
     fallbacks: tuple[Name, ...] = () if name else FALLBACK_GRIPS
     for grip_name in (first, *(other for other in fallbacks if other != first)):
         task = GraspTask(GRIPS[grip_name], holder, thing, plane, plane.contact(holder.root[:3, 3]))
-        grasps = [_exact_grasp(task, field, found) for found in _search(task, field)[:CLOSED_EXACTLY]]
+        grasps = [_exact_grasp(task, field, found) for found in _search(task, field)[:EXACT_CANDIDATES]]
         best = max(grasps, key=lambda hold: hold.score)
         touches = best.gaps < TOUCH_DISTANCE_M
         if touches[1:].any() and (name or touches[0].any()):
@@ -132,7 +137,7 @@ def plan(holder: GraspingHand, thing: GraspedObject, name: Name | None = None) -
 def close_hand(task: GraspTask, root: Floats, bends: tuple[Floats, Floats], joint_speeds: Floats) -> Contacts:
     """Close a hand at root (4, 4); bends: first and last angles, (D,) rad each.
 
-    First the fingers, where those without contact follow their neighbours; then the thumb, which must not pass
+    The fingers close first, and those without contact follow their neighbours. The thumb follows; it must not pass
     through a finger.
     """
     hand, flesh, thing = task.hand, task.grasping_hand.skin, task.object
@@ -206,7 +211,7 @@ def _search(task: GraspTask, field: CachedDistance) -> list[_Candidate]:
     opened, closed = grip.bends(hand, len(grip.thumbs) // 2)
     candidates = Candidates.concatenated(
         [
-            candidate_set.subset(np.argsort(cost(task, candidate_set, ahead=True), kind="stable")[:TRIED_PER_AXIS])
+            candidate_set.subset(np.argsort(cost(task, candidate_set, ahead=True), kind="stable")[:CANDIDATES_PER_AXIS])
             for candidate_set in candidate_sets(task)
         ]
     )
@@ -217,7 +222,7 @@ def _search(task: GraspTask, field: CachedDistance) -> list[_Candidate]:
     costs = cost(task, candidates)
     values = grasp_quality.contact_values(task, contacts, range(1, 5)) - costs
     found = []
-    for row in np.argsort(-values, kind="stable")[:THUMBS_TRIED].tolist():
+    for row in np.argsort(-values, kind="stable")[:MAX_THUMB_TRIALS].tolist():
         thumbs = _closed_thumbs(task, closing, candidates.roots[row], contacts.angles[row])
         both = [_with_thumb(contacts, row, thumbs, thumb) for thumb in range(len(grip.thumbs))]
         thumb_values = [
@@ -243,10 +248,10 @@ def _approached(
     """Return candidates moved along their directions of approach until their skin touches."""
     if task.grip.starts_around:
         return candidates
-    greatest = float(task.object.shape.extents.max()) + 2 * APPROACH_LENGTH * task.size
+    max_distance = float(task.object.shape.extents.max()) + 2 * APPROACH_LENGTH * task.size
     closing = finger_closing.Closing(task.hand, skin, distance)
     travelled = closing.approach(
-        candidates.roots, np.tile(opened, (len(candidates.roots), 1)), candidates.directions, greatest
+        candidates.roots, np.tile(opened, (len(candidates.roots), 1)), candidates.directions, max_distance
     )
     roots = candidates.roots.copy()
     roots[:, :3, 3] += travelled[:, None] * candidates.directions
@@ -276,7 +281,7 @@ def _exact_grasp(task: GraspTask, field: CachedDistance, found: _Candidate) -> G
     opened, closed = task.grip.bends(task.hand, found.thumb)
     pose = found.pose
     if not task.grip.starts_around:
-        # Start clear of the object, because the distance does not show that a sheet was crossed.
+        # Start outside the object, because the distance to a sheet does not show that it was crossed.
         back = pose.roots.copy()
         back[:, :3, 3] -= (0.5 * float(task.object.shape.extents.max()) + APPROACH_LENGTH * task.size) * pose.directions
         pose = _approached(task, task.grasping_hand.skin, task.object.distance, replace(pose, roots=back), opened)

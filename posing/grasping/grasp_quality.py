@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 TOUCH_DISTANCE_M = 0.002
 """m, a phalanx within this distance touches."""
 OFF_BAR_M = 0.004
-"""m, contacts this much further from a bar's axis than its surface are not on the bar, but on a mug's handle."""
+"""m, contacts farther than this from a bar's surface are not on the bar itself, but for instance on a mug's handle."""
 OFF_BAR_FACTOR = 0.3
 """Factor for the value of such contacts."""
 OPPOSITION_VALUE, BALANCE_VALUE = 2.5, 2.0

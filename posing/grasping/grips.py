@@ -30,7 +30,7 @@ class Grip:
     digits: tuple[int, ...]
     """Digits that hold; the others stay opened."""
     contact_values: tuple[tuple[float, float, float], ...]
-    """Value of a contact of each phalanx, by digit, the proximal one first."""
+    """Value of a contact of each phalanx, by digit, proximal phalanx first."""
     joint_speeds: tuple[tuple[float, float, float], ...] = ((1.0, 1.0, 1.0),)
     """Relative speeds of the fingers' joints, outwards; those that hold best are used."""
     starts_around: bool = False

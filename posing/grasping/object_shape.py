@@ -12,9 +12,9 @@ from ...hand import rotations as rot
 Floats = NDArray[np.float64]
 Kind = Literal["ball", "bar", "block"]
 
-MAX_ASKEW = 0.3
-"""Greatest misfit of normals, see _askew, of a surface of revolution; a hexagonal pencil has 0.22."""
-MIN_SIDE_SHARE = 0.2
+MAX_AXIS_MISFIT = 0.3
+"""Maximum misfit of the normals of a surface of revolution, see _axis_misfit; a hexagonal pencil has 0.22."""
+MIN_SIDE_FRACTION = 0.2
 """Minimum fraction of a surface of revolution that faces away from its axis; otherwise a plate would fit any axis along
 its normal."""
 MIN_FACING_SINE = 0.3
@@ -24,14 +24,14 @@ BALL_TOLERANCE = 0.08
 PIECES = 1500
 """Approximate number of pieces into which a surface is cut, so that large faces are sampled all over."""
 MAX_PIECES = 4 * PIECES
-"""Maximum number of pieces that are used; of more, a selection."""
+"""Maximum number of pieces; if there are more, a selection is used."""
 MAX_CUTS = 16
 """Maximum number of pieces along a triangle's side."""
-OUTLIER_SHARE = 0.25
+OUTLIER_FRACTION = 0.25
 """Fraction of the surface that may not fit the shape, such as a mug's handle."""
 REWEIGHTINGS = 12
 """Number of reweighted fits of an axis."""
-HALF_SLAB = 0.15
+SLAB_HALF_HEIGHT = 0.15
 """Half the height of a slab in which a thickness is measured, as a fraction of the length."""
 
 
@@ -72,7 +72,7 @@ class GraspShape:
         offsets = self.surface.points - self.centre
         positions = offsets @ self.axes[0]
         in_slab = np.abs(positions - along) <= max(
-            HALF_SLAB * self.length, np.abs(positions - along).min() * (1 + 1e-9)
+            SLAB_HALF_HEIGHT * self.length, np.abs(positions - along).min() * (1 + 1e-9)
         )
         if direction is not None:
             side = offsets[in_slab] @ direction
@@ -100,7 +100,7 @@ class GraspShape:
 
 
 def surface_of(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
-    """Return the surface of triangles (T, 3) over vertices (V, 3) m; those of no area are left out.
+    """Return the surface of triangles (T, 3) over vertices (V, 3) m, without those of no area.
 
     Raises HandError if none has an area.
     """
@@ -150,7 +150,7 @@ def shape_of(surface: Surface) -> GraspShape:
     if ball := _ball(surface, centre, size):
         return ball
     axis, point, miss = _revolution(surface, centre, size)
-    if miss <= MAX_ASKEW:
+    if miss <= MAX_AXIS_MISFIT:
         return _about("bar", surface, axis, point)
     return _block(surface, centre)
 
@@ -164,7 +164,7 @@ def _ball(surface: Surface, centre: Floats, size: float) -> GraspShape | None:
     distances = np.linalg.norm(centred - solved[:3], axis=1)
     radius = float(np.average(distances, weights=surface.areas))
     miss = float(np.sqrt(np.average((distances - radius) ** 2, weights=surface.areas)))
-    # Only a surface all around is a ball; a cap is a bowl.
+    # A ball needs a surface all around; a cap is a bowl.
     if miss > BALL_TOLERANCE * radius or np.linalg.norm(solved[:3]) > 0.5 * radius:
         return None
     middle = centre + size * solved[:3]
@@ -173,7 +173,7 @@ def _ball(surface: Surface, centre: Floats, size: float) -> GraspShape | None:
 
 
 def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, Floats, float]:
-    """Return the best axis of revolution (3,), a point (3,) m on it, and the misfit of the normals, see _askew.
+    """Return the best axis of revolution (3,), a point (3,) m on it, and the misfit of the normals, see _axis_misfit.
 
     An infinitesimal rotation (a, c̄) moves a point p by c̄ + a × p. On a surface that it maps onto itself this is
     perpendicular to the normal n: n·c̄ + a·(p × n) = 0. Least squares for |a| = 1, with c̄ eliminated.
@@ -194,28 +194,29 @@ def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, 
     return (
         axis,
         centre + size * np.cross(axis, moment),
-        _askew(surface, weights, axis, centre + size * np.cross(axis, moment)),
+        _axis_misfit(surface, weights, axis, centre + size * np.cross(axis, moment)),
     )
 
 
-def _askew(surface: Surface, weights: Floats, axis: Floats, point: Floats) -> float:
+def _axis_misfit(surface: Surface, weights: Floats, axis: Floats, point: Floats) -> float:
     """Return the rms sine of the angle, seen along the axis, by which normals miss the axis.
 
-    Over the surface that faces away from the axis, without outliers; infinite if that is too little.
+    It is taken over the part of the surface that faces away from the axis, without outliers; infinite if that part is
+    too small.
     """
     radial = surface.points - point
     radial = radial - (radial @ axis)[:, None] * axis
     across = surface.normals - (surface.normals @ axis)[:, None] * axis
     facing, radii = np.linalg.norm(across, axis=1), np.linalg.norm(radial, axis=1)
     facing_away = (facing > MIN_FACING_SINE) & (radii > 0)
-    if weights[facing_away].sum() < MIN_SIDE_SHARE:
+    if weights[facing_away].sum() < MIN_SIDE_FRACTION:
         return np.inf
     miss = np.abs(np.cross(across[facing_away], radial[facing_away]) @ axis) / (
         facing[facing_away] * radii[facing_away]
     )
     order = np.argsort(miss)
     total = np.cumsum(weights[facing_away][order])
-    inliers = order[total <= (1.0 - OUTLIER_SHARE) * total[-1]]
+    inliers = order[total <= (1.0 - OUTLIER_FRACTION) * total[-1]]
     return (
         float(np.sqrt(np.average(miss[inliers] ** 2, weights=weights[facing_away][inliers])))
         if len(inliers)
@@ -225,8 +226,8 @@ def _askew(surface: Surface, weights: Floats, axis: Floats, point: Floats) -> fl
 
 def _about(kind: Kind, surface: Surface, axis: Floats, point: Floats) -> GraspShape:
     """Return the shape of a bar about an axis."""
-    away = surface.points - point
-    across = away - (away @ axis)[:, None] * axis
+    offsets = surface.points - point
+    across = offsets - (offsets @ axis)[:, None] * axis
     spread = across[np.linalg.norm(across, axis=1).argmax()]
     wide = rot.unit_vector(spread - (spread @ axis) * axis)
     axes = np.stack([axis, wide, np.cross(axis, wide)])
@@ -237,11 +238,15 @@ def _about(kind: Kind, surface: Surface, axis: Floats, point: Floats) -> GraspSh
 
 def _block(surface: Surface, centre: Floats) -> GraspShape:
     """Return the block whose sides are normal to the two commonest normals of the surface; the longest axis first."""
-    first = _faced(surface.normals, surface.areas)
+    first = _commonest_normal(surface.normals, surface.areas)
     across = surface.normals - (surface.normals @ first)[:, None] * first
     sine = np.linalg.norm(across, axis=1)
     seen = sine > MIN_FACING_SINE
-    second = _faced(across[seen] / sine[seen, None], surface.areas[seen]) if seen.any() else rot.perpendicular(first)
+    second = (
+        _commonest_normal(across[seen] / sine[seen, None], surface.areas[seen])
+        if seen.any()
+        else rot.perpendicular(first)
+    )
     second = rot.unit_vector(second - (second @ first) * first)
     axes = np.stack([first, second, np.cross(first, second)])
     corners = (surface.corners - centre) @ axes.T
@@ -252,7 +257,7 @@ def _block(surface: Surface, centre: Floats) -> GraspShape:
     return GraspShape("block", centre + 0.5 * (low + high) @ axes, sorted_axes, (high - low)[order], surface)
 
 
-def _faced(normals: Floats, areas: Floats) -> Floats:
+def _commonest_normal(normals: Floats, areas: Floats) -> Floats:
     """Return the commonest normal (3,) of a surface, up to sign."""
     step = max(1, len(normals) // 400)
     alike = ((normals[::step] @ normals.T) ** 16) @ areas

@@ -60,11 +60,11 @@ class SkinPoints:
     @property
     def moving_digit(self) -> Ints:
         """(V,) digit that partly moves a point of the palm, -1 for none and for points of digits."""
-        shares = np.zeros((len(self.points), len(DIGITS)))
+        fractions = np.zeros((len(self.points), len(DIGITS)))
         for digit, joints in enumerate(LINKS):
-            shares[:, digit] = np.where(np.isin(self.joints, joints), self.weights, 0.0).sum(axis=1)
-        digits = shares.argmax(axis=1)
-        moves_with_digit = (self.digit < 0) & (shares.max(axis=1) > MIN_DIGIT_WEIGHT)
+            fractions[:, digit] = np.where(np.isin(self.joints, joints), self.weights, 0.0).sum(axis=1)
+        digits = fractions.argmax(axis=1)
+        moves_with_digit = (self.digit < 0) & (fractions.max(axis=1) > MIN_DIGIT_WEIGHT)
         return np.where(moves_with_digit, digits, -1)
 
     @property
@@ -133,8 +133,10 @@ class SkinPoints:
 def skin_points(points: Floats, weights: Floats, bind_frames: Floats, *, dual_quaternions: bool) -> SkinPoints:
     """Return the skin of points (V, 3) m with weights (V, J) for all joints; the MAX_JOINTS greatest are kept."""
     order = np.argsort(-weights, axis=1, kind="stable")[:, :MAX_JOINTS]
-    greatest = np.take_along_axis(weights, order, axis=1)
-    return SkinPoints(points, order, greatest / greatest.sum(axis=1, keepdims=True), bind_frames, dual_quaternions)
+    largest_weights = np.take_along_axis(weights, order, axis=1)
+    return SkinPoints(
+        points, order, largest_weights / largest_weights.sum(axis=1, keepdims=True), bind_frames, dual_quaternions
+    )
 
 
 def fitted_skin(hand: HandModel) -> SkinPoints:

@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 TAIL_TOLERANCE = 0.3
 """A tail meets a child if its distance to the child's head is below this fraction of the distance between the heads."""
-LAST_BONE_SHARE = 0.7
+LAST_BONE_RATIO = 0.7
 """Length of a last bone whose tail cannot be trusted, as a fraction of the distance from its parent's head."""
 
 
@@ -42,7 +42,7 @@ def bone_ends(heads: Floats, tails: Floats, parents: Sequence[int]) -> Floats:
             continue
         step = heads[bone] - heads[ancestor]
         distances = [float(np.linalg.norm(heads[child] - heads[bone])) for child in children]
-        result[bone] = heads[children[int(np.argmax(distances))]] if children else heads[bone] + LAST_BONE_SHARE * step
+        result[bone] = heads[children[int(np.argmax(distances))]] if children else heads[bone] + LAST_BONE_RATIO * step
     return result
 
 

@@ -22,7 +22,7 @@ SAME_JOINT = 0.1
 FOREARM_END = 0.3
 """The forearm of a rig without a wrist bone ends within this fraction of its length from the heads of the palm's
 bones."""
-COPY_SHARE = 0.6
+COPY_FRACTION = 0.6
 """A chain is a copy of another if more than this fraction of its heads coincide with heads of the other."""
 ALONG_PARENT = 0.8
 """A childless bone whose head is before this fraction of its parent's length is a helper."""
@@ -158,8 +158,8 @@ def _starts_along(skeleton: Skeleton, bone: int, child: int) -> bool:
     direction = skeleton.ends[bone] - skeleton.heads[bone]
     offset = skeleton.heads[child] - skeleton.heads[bone]
     length = float(np.linalg.norm(direction))
-    share = float(offset @ direction) / max(length**2, 1e-24)
-    return share < ALONG_PARENT and bool(np.linalg.norm(offset - share * direction) < 0.1 * length)
+    fraction = float(offset @ direction) / max(length**2, 1e-24)
+    return fraction < ALONG_PARENT and bool(np.linalg.norm(offset - fraction * direction) < 0.1 * length)
 
 
 def _straightness(skeleton: Skeleton, bone: int, child: int) -> float:
@@ -184,4 +184,4 @@ def _is_copy(skeleton: Skeleton, chain: tuple[int, ...], other_chain: tuple[int,
     heads, other_heads = skeleton.heads[list(chain)], skeleton.heads[list(other_chain)]
     tolerance = 0.05 * min(float(np.linalg.norm(b - a)) for a, b in pairwise(heads))
     distances = np.linalg.norm(heads[:, None] - other_heads, axis=-1).min(axis=1)
-    return int(np.sum(distances < tolerance)) >= max(MIN_BONES, COPY_SHARE * len(chain))
+    return int(np.sum(distances < tolerance)) >= max(MIN_BONES, COPY_FRACTION * len(chain))

@@ -20,7 +20,7 @@ class AxisOrder:
         """Return the bones whose head and tail are within `tolerance` of `head` and `tail` (3,), along each axis."""
         position: Floats = np.concatenate([head, tail])
         coordinates = self._positions[:, self._axis]
-        # The window is slightly wider, so that rounding of the sums excludes no bone that the differences include.
+        # The window is slightly wider, so that rounding excludes no bone that is within the tolerance.
         centre = position[self._axis]
         half_width = tolerance + 2 * np.spacing(np.abs(centre) + tolerance)
         window = slice(*np.searchsorted(coordinates, [centre - half_width, centre + half_width]))

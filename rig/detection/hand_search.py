@@ -35,11 +35,11 @@ Floats = NDArray[np.float64]
 
 MAX_COST = 0.32
 """Maximum cost of a hand's palm. Feet cost 0.5, faces more."""
-FEW_COST = 0.22
+MAX_COST_OF_FEW = 0.22
 """Maximum cost of the palm of a thumb and one or two fingers, which more structures resemble."""
 MARGIN = 0.1
 """Labels that cost this much less than the next best are unambiguous."""
-OTHER_NAMES_COST = 0.4
+NON_HAND_NAMES_COST = 0.4
 """The cost if at least half of the bones have names of feet or hair."""
 MIN_THUMB_CONFIDENCE = 0.1
 """Minimum confidence in a hand's thumb. Paws, fins and the legs of a spider have less."""
@@ -84,7 +84,8 @@ def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = 
 def _hierarchies(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
     """Yield the bones in the hierarchies to try, in order.
 
-    For layered rigs the joined deforming bones come first, then the armature's own hierarchy, then those of flat rigs.
+    For layered rigs the hierarchy of the deforming bones comes first, then the armature's own, then those for flat
+    rigs.
     """
     if has_layers(bones):
         yield with_skin_hierarchy(bones)
@@ -118,39 +119,41 @@ def _no_hand_message(bones: Sequence[Bone], where: str) -> str:
 
 
 def _labelled_hands(skeleton: Skeleton) -> list[_LabelledHand]:
-    """Return everything that looks like a hand, best first, without shared bones."""
+    """Return everything that looks like a hand, the best first; no two share a bone."""
     labelled_hands: list[_LabelledHand] = []
     for candidate in candidates(skeleton):
         name_hints = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
-        other_names_share = name_hints.non_hand_bones / (1 + sum(map(len, candidate.chains)))
+        other_names_fraction = name_hints.non_hand_bones / (1 + sum(map(len, candidate.chains)))
         for labels in label_digits(skeleton, candidate, name_hints):
             left_out = tuple(chain[0] for chain in candidate.chains if chain not in labels.digits.values())
             labelled = _LabelledHand(
-                replace(labels, cost=labels.cost + OTHER_NAMES_COST * min(2 * other_names_share, 1.0)),
+                replace(labels, cost=labels.cost + NON_HAND_NAMES_COST * min(2 * other_names_fraction, 1.0)),
                 name_hints,
                 left_out,
             )
             if _is_hand(skeleton, candidate, labelled):
                 labelled_hands.append(labelled)
                 break
-    if sum(_has_few(labelled) and not labelled.hints.digits for labelled in labelled_hands) > len(SIDES):
-        labelled_hands = [labelled for labelled in labelled_hands if not _has_few(labelled) or labelled.hints.digits]
+    if sum(_has_few_digits(labelled) and not labelled.hints.digits for labelled in labelled_hands) > len(SIDES):
+        labelled_hands = [
+            labelled for labelled in labelled_hands if not _has_few_digits(labelled) or labelled.hints.digits
+        ]
     labelled_hands.sort(key=lambda labelled: (-len(labelled.labels.digits), labelled.labels.cost))
     chosen: list[_LabelledHand] = []
     used: set[int] = set()
     for labelled in labelled_hands:
-        own = {bone for chain in labelled.labels.digits.values() for bone in chain} | {labelled.labels.wrist}
-        if not own & used:
+        hand_bones = {bone for chain in labelled.labels.digits.values() for bone in chain} | {labelled.labels.wrist}
+        if not hand_bones & used:
             chosen.append(labelled)
-            used |= own
+            used |= hand_bones
     return chosen
 
 
 def _is_hand(skeleton: Skeleton, candidate: Candidate, labelled: _LabelledHand) -> bool:
     """Return whether a candidate is similar to a hand, not symmetric, and its thumb (or fingers) is distinct."""
-    labels, few = labelled.labels, _has_few(labelled)
+    labels, few = labelled.labels, _has_few_digits(labelled)
     if (
-        labels.cost >= (FEW_COST if few else MAX_COST)
+        labels.cost >= (MAX_COST_OF_FEW if few else MAX_COST)
         or _confidence(skeleton, labelled, next(iter(labels.digits))) < MIN_THUMB_CONFIDENCE
     ):
         return False
@@ -161,7 +164,7 @@ def _is_hand(skeleton: Skeleton, candidate: Candidate, labelled: _LabelledHand) 
     return not is_symmetric(skeleton, candidate)
 
 
-def _has_few(labelled: _LabelledHand) -> bool:
+def _has_few_digits(labelled: _LabelledHand) -> bool:
     """Return whether a hand has only two or three digits. So do forks in faces, of which there are many."""
     return len(labelled.labels.digits) < 4
 

@@ -47,7 +47,7 @@ class ArmMotion:
     fitted: arms.RestArm
     """The arm that was solved."""
     state: arms.ArmState
-    """For the frames that follow."""
+    """State for the following frames."""
 
 
 def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
@@ -152,10 +152,9 @@ def move_arm(
     """Return the motion of an arm that brings the wrist to its position in `pose`, or straight towards it.
 
     world: T_world_armature. shoulder_rest: the upper arm's rest matrix as moved by its ancestors, in armature space.
-    Each is (4, 4) or (F, 4, 4). before: the motion in the frames before, which is continued as if all were solved at
-    once. Bones between shoulder, elbow and wrist stay at rest. The elbow points to the arm's pole;
-    without a pole down, and to the side on which the little finger is at rest. Raises RigError if the arm's bones have
-    no length.
+    Each is (4, 4) or (F, 4, 4). before: the motion in the previous frames, which is continued as if all frames were
+    solved together. Bones between shoulder, elbow and wrist stay at rest. The elbow points to the arm's pole; without a
+    pole down, and to the side on which the little finger is at rest. Raises RigError if the arm's bones have no length.
 
     With U and E the rest matrices of upper arm and forearm, and A the motion of the solved arm's frame from its rest:
         bone pose    P = A · E            each bone moves with its frame
@@ -186,7 +185,7 @@ def rest_arm(armature: "Object", bones: ArmBones, binding: RigBinding, world: Fl
     shoulder, elbow = (np.array(armature.data.bones[name].head_local) for name in (bones.upper, bones.fore))
     wrist = binding.rest[0]
     little_side = wrist[:3, 0] if binding.side == "right" else -wrist[:3, 0]
-    # Down at the first frame: if the armature tips over during the take, the elbow's direction tips with it.
+    # Down in the first frame: if the armature tips over during the take, the elbow's direction tips with it.
     down = -np.linalg.inv(world.reshape(-1, 4, 4)[0, :3, :3])[:, 2]
     try:
         points = np.stack([shoulder, elbow, wrist[:3, 3]])

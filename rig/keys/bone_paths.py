@@ -21,6 +21,6 @@ def bone_and_channel(path: str) -> tuple[str, str]:
 
 
 def bones_with_paths(bones: Iterable[str], paths: Collection[str]) -> set[str]:
-    """Return those of `bones` to which some data path belongs."""
+    """Return those of `bones` that have at least one of the data paths."""
     prefixes = {bone: bone_path(bone) for bone in bones}
     return {bone for bone, prefix in prefixes.items() if any(path.startswith(prefix) for path in paths)}

@@ -57,7 +57,7 @@ def with_driven_parts(
 
 
 def is_on_arm(armature: "Object", binding: RigBinding) -> bool:
-    """Return whether a hand is attached to an arm, which decides where it is; no lone hand, which keys place."""
+    """Return whether a hand is attached to an arm, which decides its position, rather than being placed by keys."""
     name = binding.carrier or binding.bones[WRIST]
     if name is None or binding.location_keyed[WRIST]:
         return False
@@ -65,13 +65,14 @@ def is_on_arm(armature: "Object", binding: RigBinding) -> bool:
 
 
 def digits_follow_wrist(binding: RigBinding) -> bool:
-    """Whether all bones of a hand descend from its wrist and rotate with it, so that their keys are relative to it."""
+    """Return whether all bones of a hand descend from its wrist and rotate with it, so that their keys are relative to
+    it."""
     others = [joint for joint in binding.mapped if joint != WRIST]
     return bool((binding.mapped_parents[others] >= 0).all() and binding.inherits_rotation[others].all())
 
 
 def with_forearm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHand:
-    """Return a keyed hand whose forearm takes its pronation, where the rig lets it."""
+    """Return a keyed hand whose forearm takes its pronation, if the rig allows that."""
     return replace(keyed, forearm=find_forearm(armature, found))
 
 

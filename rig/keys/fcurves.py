@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from bpy.types import ID, FCurve, Keyframe
 
-SAME_FRAME = 0.01
-"""Blender merges keys that are nearer to each other than this, in frames."""
+FRAME_TOLERANCE = 0.01
+"""Frames; Blender merges keys that are nearer to each other than this."""
 
 
 def curves_of(action: Any, slot: Any) -> "Iterator[FCurve]":
@@ -52,5 +52,5 @@ def key_values(curve: "FCurve", setting: str) -> NDArray[np.float32]:
 
 def key_on(curve: "FCurve", frame: float) -> "Keyframe | None":
     """Return a curve's key on a frame, None if there is none."""
-    found = np.flatnonzero(np.abs(key_values(curve, "co")[::2] - frame) < SAME_FRAME)
+    found = np.flatnonzero(np.abs(key_values(curve, "co")[::2] - frame) < FRAME_TOLERANCE)
     return curve.keyframe_points[int(found[0])] if len(found) else None

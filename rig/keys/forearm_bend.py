@@ -1,14 +1,14 @@
 """The bend of a wrist, kept as it was captured where the capture shows the elbow.
 
-A character's arms are not where the performer's were, so that a hand with its captured direction bends its wrist as no
-person does. Against the forearm it bends as the performer's did: the hand is rotated by what takes the captured
-forearm to the character's. An armature that is the capture also shows how the forearm is turned about itself, by its
-hand at rest, or by the axis of its elbow. Otherwise the forearm comes to the character's by the shortest way, so that
-the hand pronates no more than it did. The shortest way depends on where the performer faced: if both arms were
-captured, the performer is turned about the vertical to face as the character does. The line of the shoulders shows it,
-or that of the hips; the elbows only where the capture has neither, for one arm that reaches ahead turns their line.
-Between opposite directions there is no shortest way, as from a forearm before the chest to one held to the side; there
-it leads over the front, where a person's forearm goes.
+A character's arms are not in the performer's pose, so a hand with its captured direction may bend the wrist as no
+person can. To bend the wrist as the performer did, the hand is rotated by the rotation from the captured forearm to the
+character's. If the capture is an armature, its hand at rest or the axis of its elbow also determines the forearm's
+rotation about itself. Otherwise the shortest rotation to the character's forearm is used, so that the hand pronates no
+more than before. The shortest rotation depends on where the performer faced: if both arms were captured, the performer
+is first rotated about the vertical to face as the character does. The line between the shoulders, or else between the
+hips, shows the direction; the elbows are used only if the capture has neither, because a single arm reaching ahead
+rotates their line. Between opposite directions the shortest rotation is undetermined, as from a forearm before the
+chest to one held to the side. It then passes through the front, as a person's forearm does.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Forearms = Mapping[Side, Forearm]
 
 UP = np.array([0.0, 0.0, 1.0])
-BY_FRONT = 0.3
+FRONT_WEIGHT = 0.3
 """Weight of the front, relative to the sum of both unit directions, in the rotation from one forearm to the other."""
 
 
@@ -39,18 +39,18 @@ def carried_forearm(above: ArmAbove, back: Floats, world: Floats, wrist_rest: Fl
     (..., 4, 4) in armature space.
     """
     length = np.linalg.norm(above.joints[2] - above.joints[1])
-    linear, place = world[..., :3, :3], world[..., :3, 3]
+    linear, position = world[..., :3, :3], world[..., :3, 3]
     turned, wrist = wrist_rest[..., :3, :3], wrist_rest[..., :3, 3]
     elbow = wrist - length * turned @ above.axis
     points = (elbow, wrist, shoulder_rest[..., :3, 3])
-    elbow, wrist, shoulder = ((linear @ point[..., None])[..., 0] + place for point in points)
+    elbow, wrist, shoulder = ((linear @ point[..., None])[..., 0] + position for point in points)
     return Forearm(elbow, wrist, (linear @ (turned @ back)[..., None])[..., 0], shoulder)
 
 
 def to_forearms(captured: Forearms, character: Forearms) -> dict[Side, Floats]:
     """Return the rotations (F, 3, 3) of the world that take each captured forearm to the character's.
 
-    Of a forearm with a weight it is that part of the rotation.
+    For a forearm with a weight, it is this fraction of the rotation.
     """
     facing, front = _facing(captured, character)
     rotations = {}
@@ -63,21 +63,21 @@ def to_forearms(captured: Forearms, character: Forearms) -> dict[Side, Floats]:
             continue
         start = rot.unit_vectors((facing @ (own.wrist - own.elbow)[..., None])[..., 0])
         ahead = np.cross(UP, end if side == "right" else -end) if front is None else front
-        between = start + end + BY_FRONT * ahead
+        between = start + end + FRONT_WEIGHT * ahead
         halves = rot.multiply(rot.shortest_rotation(between, end), rot.shortest_rotation(start, between))
         rotations[side] = _weighted(rot.to_matrix(halves) @ facing, own.weight)
     return rotations
 
 
 def _weighted(rotations: Floats, weight: Floats | None) -> Floats:
-    """Return parts (F,) 0..1 of rotations (F, 3, 3); None returns them as they are."""
+    """Return fractions (F,) 0..1 of rotations (F, 3, 3); None returns them unchanged."""
     if weight is None or (weight == 1.0).all():
         return rotations
     return rot.to_matrix(rot.slerp(rot.IDENTITY, rot.from_matrix(rotations), weight[:, None]))
 
 
 def _facing(captured: Forearms, character: Forearms) -> tuple[Floats, Floats | None]:
-    """Return the rotation by which a performer with two hands faces in the character's direction, and that direction.
+    """Return the rotation that makes a performer with two hands face in the character's direction, and that direction.
 
     The first are rotations (F, 3, 3) about the vertical, the second horizontal unit vectors (F, 3); None for one hand.
     """
@@ -92,7 +92,7 @@ def _facing(captured: Forearms, character: Forearms) -> tuple[Floats, Floats | N
 
 
 def _across(hands: Forearms) -> Floats:
-    """Return the line (F, 3) m from the left to the right of a body of two hands."""
+    """Return the vector (F, 3) m from the left to the right side of the body of two hands."""
     left, right = hands["left"], hands["right"]
     if left.trunk is not None and right.trunk is not None:
         return right.trunk - left.trunk
@@ -100,12 +100,13 @@ def _across(hands: Forearms) -> Floats:
 
 
 def against_forearms(roots: Mapping[Side, Floats], captured: Forearms, character: Forearms) -> dict[Side, Floats]:
-    """Return wrists (F, 4, 4) that bend against a character's forearms as captured ones did; they stay in place.
+    """Return wrists (F, 4, 4) that bend against a character's forearms as the captured ones did, at unchanged
+    positions.
 
     roots: T_world_wrist (F, 4, 4) as captured.
     """
-    bent = {}
+    rotated_roots = {}
     for side, rotations in to_forearms(captured, character).items():
-        bent[side] = roots[side].copy()
-        bent[side][:, :3, :3] = rotations @ roots[side][:, :3, :3]
-    return bent
+        rotated_roots[side] = roots[side].copy()
+        rotated_roots[side][:, :3, :3] = rotations @ roots[side][:, :3, :3]
+    return rotated_roots

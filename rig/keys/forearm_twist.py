@@ -1,8 +1,8 @@
 """Pronation: the part of a hand's rotation about its forearm that the forearm's bones take, as radius and ulna do.
 
-The ulna stays and the radius rotates about it, so that the skin's rotation grows linearly from zero at the elbow to
-all of it at the wrist (Kapandji, The Physiology of the Joints, vol. 1). Each bone takes the rotation at its middle: a
-single bone takes a half, two of the same length take a quarter and three quarters.
+The ulna stays and the radius rotates about it, so that the skin's rotation grows linearly from zero at the elbow to the
+full rotation at the wrist (Kapandji, The Physiology of the Joints, vol. 1). Each bone takes the rotation at its middle:
+a single bone takes a half, two of the same length take a quarter and three quarters.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ Floats = NDArray[np.float64]
 SUPINATION, PRONATION = np.deg2rad(170.0), np.deg2rad(100.0)
 """rad from rest, where palms face down or to the front, up to which a forearm follows the hand. Beyond, as in a capture
 that is not aligned, its twist decreases linearly, so that it is a continuous function of the angle."""
-MIN_SHARE = 0.02
+MIN_BONE_FRACTION = 0.02
 """Bones shorter than this fraction of the forearm are not rotated."""
-ASIDE = 0.15
+MAX_OFF_AXIS = 0.15
 """Maximum distance of a twist bone without children from the line of elbow and wrist, in forearm lengths."""
 TWIST_WORDS = ("twist", "roll")
 """Parts of the names of such bones."""
@@ -55,7 +55,8 @@ class ForearmMotion:
     rotations: Mapping[str, Floats]
     """Bone -> (F, 4) unit quaternions wxyz relative to its rest."""
     moved: Floats
-    """(F, 4, 4) how the children of the chain's last bone moved in armature space against the untouched forearm."""
+    """(F, 4, 4) motion in armature space of the children of the chain's last bone, relative to the untouched
+    forearm."""
     beyond: Floats
     """(F,) rad by which the hand rotates beyond the forearm's range."""
 
@@ -78,12 +79,14 @@ def find_forearm(armature: "Object", found: FoundHand) -> ForearmBones | None:
     )
     if overridden & set(chain[:-1]) or not all(bones[name].use_inherit_rotation for name in chain[1:]):
         return None
-    beside = _twist_bones(armature, chain, overridden)
-    shares = {
-        name: share for name, share in _shares(armature, chain, beside).items() if _may_twist(armature, chain, name)
+    candidates = _twist_bones(armature, chain, overridden)
+    fractions = {
+        name: fraction
+        for name, fraction in _twist_fractions(armature, chain, candidates).items()
+        if _may_twist(armature, chain, name)
     }
-    kept = {name: parent for name, parent in beside.items() if name in shares}
-    return ForearmBones(chain, shares, kept) if shares else None
+    twist_bones = {name: parent for name, parent in candidates.items() if name in fractions}
+    return ForearmBones(chain, fractions, twist_bones) if fractions else None
 
 
 def twist_forearm(
@@ -103,7 +106,7 @@ def twist_forearm(
 
     With S a bone's rotation from rest without its twist, and T(a) a twist by a about its axis, which goes to the wrist:
         basis = S · T(share · angle − share above · angle)
-    The wrist stays where it is, because all axes go through it.
+    The wrist does not move, because all axes go through it.
     """
     rest = {name: np.array(armature.data.bones[name].matrix_local) for name in (*forearm.chain, *forearm.beside)}
     swings = _untwisted(forearm, rest, carried)
@@ -112,17 +115,17 @@ def twist_forearm(
     goal = rot.transformed(np.asarray(np.linalg.inv(world[..., :3, :3]), float), roots[:, :3, :3])
     hand_rotation = np.swapaxes(bare[..., :3, :3], -1, -2) @ goal @ binding.rest_to_bone[0, :3, :3]
     angle, beyond = _followed(_twist(hand_rotation, axis), _supination(binding, world))
-    bases, parent_share = dict[str, Floats](), 0.0
+    bases, parent_fraction = dict[str, Floats](), 0.0
     for name in forearm.chain[:-1]:
-        share = forearm.shares.get(name, parent_share)
-        twist = rot.from_axis_angle(_axis(rest, name, forearm.chain[-1], name), (share - parent_share) * angle)
+        fraction = forearm.shares.get(name, parent_fraction)
+        twist = rot.from_axis_angle(_axis(rest, name, forearm.chain[-1], name), (fraction - parent_fraction) * angle)
         bases[name] = _with_rotation(swings[name], twist)
         for leaf in (leaf for leaf, parent in forearm.beside.items() if parent == name):
             leaf_twist = rot.from_axis_angle(
-                _axis(rest, forearm.chain[0], forearm.chain[-1], leaf), (forearm.shares[leaf] - share) * angle
+                _axis(rest, forearm.chain[0], forearm.chain[-1], leaf), (forearm.shares[leaf] - fraction) * angle
             )
             bases[leaf] = _with_rotation(np.eye(4), leaf_twist)
-        parent_share = share
+        parent_fraction = fraction
     moved = _carried_by(forearm, rest, carried, bases) @ np.linalg.inv(carried[forearm.chain[-1]])
     rotations = {name: rot.continuous(rot.from_matrix(bases[name][..., :3, :3])) for name in forearm.shares}
     return ForearmMotion(rotations, moved, beyond)
@@ -224,34 +227,36 @@ def _twist_bones(armature: "Object", chain: tuple[str, ...], overridden: set[str
 
 
 def _is_on_forearm(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> bool:
-    place, aside = _place(armature, chain, bone)
-    return -MIN_SHARE < place < 1 - MIN_SHARE and aside < ASIDE
+    position, aside = _position_on_forearm(armature, chain, bone)
+    return -MIN_BONE_FRACTION < position < 1 - MIN_BONE_FRACTION and aside < MAX_OFF_AXIS
 
 
-def _place(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> tuple[float, float]:
+def _position_on_forearm(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> tuple[float, float]:
     """Return a bone's head along the line from elbow (0) to wrist (1), and its distance from it, in forearm lengths."""
     start, end, head = (
         np.array(each.head_local) for each in (armature.data.bones[chain[0]], armature.data.bones[chain[-1]], bone)
     )
     line = end - start
-    place = float((head - start) @ line / (line @ line))
-    return place, float(np.linalg.norm(head - start - place * line) / np.linalg.norm(line))
+    position = float((head - start) @ line / (line @ line))
+    return position, float(np.linalg.norm(head - start - position * line) / np.linalg.norm(line))
 
 
-def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str]) -> dict[str, float]:
+def _twist_fractions(armature: "Object", chain: tuple[str, ...], twist_bones: Mapping[str, str]) -> dict[str, float]:
     """Return bone -> share, for bones that cover a part of the line from elbow to wrist.
 
     A bone ends where the next one begins. If two begin at the same point, the first covers nothing.
     """
     bones = armature.data.bones
-    names = [*chain[:-1], *beside]
-    places = sorted((max(_place(armature, chain, bones[name])[0], 0.0), row, name) for row, name in enumerate(names))
-    starts = [place for place, _, _ in places]
-    shares = {}
-    for (start, _, name), end in zip(places, [*starts[1:], 1.0], strict=True):
-        if end - start > MIN_SHARE:
-            shares[name] = (start + end) / 2
-    return shares
+    names = [*chain[:-1], *twist_bones]
+    positions = sorted(
+        (max(_position_on_forearm(armature, chain, bones[name])[0], 0.0), row, name) for row, name in enumerate(names)
+    )
+    starts = [position for position, _, _ in positions]
+    fractions = {}
+    for (start, _, name), end in zip(positions, [*starts[1:], 1.0], strict=True):
+        if end - start > MIN_BONE_FRACTION:
+            fractions[name] = (start + end) / 2
+    return fractions
 
 
 def _may_twist(armature: "Object", chain: tuple[str, ...], name: str) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LAST_FRAME = 1_048_574
-"""The last frame of a Blender scene, and minus the first: all keys beyond would fall on it."""
+"""The last frame of a Blender scene; the first is its negative. Keys beyond them would be moved to them."""
 
 
 def scene_rate(scene: "Scene") -> float:
@@ -30,7 +30,7 @@ def scene_frames(times: ArrayLike, origin: float, start: float, rate: float) -> 
     frames.
     """
     frames = start + (np.asarray(times, float) - origin) * rate
-    # Frames that are whole up to rounding are made whole, so that the user finds keys on them.
+    # Round frames that are whole up to rounding errors, so that the user finds keys on them.
     whole = np.round(frames)
     if not np.all(np.abs(whole) <= LAST_FRAME):
         raise RigError(

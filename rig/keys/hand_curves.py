@@ -17,7 +17,7 @@ from ..binding import joint_points
 from . import parent_motion
 from .arm_keys import arm_of
 from .bone_paths import bone_path, bones_with_paths
-from .fcurves import SAME_FRAME, curves_of, key_enum, key_settings, key_values
+from .fcurves import FRAME_TOLERANCE, curves_of, key_enum, key_settings, key_values
 from .nla_layers import TAKE_PROPERTY
 from .predicted_keys import MARKER_SUFFIX
 from .reduction.keyed_hand import MeasuredPoint, SampledBone, SampledHand
@@ -34,7 +34,7 @@ Curves = dict[str, "dict[int, FCurve]"]
 MAX_SAMPLES = 200_000
 """Maximum frames of an action that is sampled."""
 MIN_JITTER_KEYS = 3
-"""Minimum consecutive keys of type Jitter of which the first and the last are kept."""
+"""Minimum number of consecutive keys of type Jitter whose first and last are kept."""
 WRIST_GROUP = "wrist"
 """Group of the wrist and the arm's bones."""
 KEPT_TYPES = ("EXTREME", "BREAKDOWN")
@@ -187,7 +187,7 @@ def _frames(armature: "Object", curves: "list[FCurve]") -> Floats:
             f"{MAX_SAMPLES} frames"
         )
     frames = np.sort(np.concatenate([keyed, np.arange(np.ceil(keyed.min()), keyed.max() + 1e-6)]))
-    distinct: Floats = frames[np.concatenate([[True], np.diff(frames) > SAME_FRAME])]
+    distinct: Floats = frames[np.concatenate([[True], np.diff(frames) > FRAME_TOLERANCE])]
     return distinct
 
 
@@ -276,18 +276,18 @@ def _kept_keys(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) 
     """
     markers = source.action.pose_markers
     marked = np.array([marker.frame for marker in markers if MARKER_SUFFIX not in marker.name], float)
-    kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
-    for mask in kept.values():
+    masks = {bone.group: np.zeros(len(frames), bool) for bone in bones}
+    for mask in masks.values():
         _keep_nearest(mask, frames, marked[(marked >= frames[0]) & (marked <= frames[-1])])
     for bone, chosen in zip(bones, source.paths, strict=True):
         for path in chosen:
             keyed, types = key_types(source.curves[path][0])
             is_kept = np.isin(types, [key_enum("type", kind) for kind in KEPT_TYPES])
-            _keep_nearest(kept[bone.group], frames, keyed[is_kept])
+            _keep_nearest(masks[bone.group], frames, keyed[is_kept])
             _, starts, stops = runs((types == key_enum("type", "JITTER"))[:, None])
             long = stops - starts >= MIN_JITTER_KEYS
-            _keep_nearest(kept[bone.group], frames, keyed[np.concatenate([starts[long], stops[long] - 1])])
-    return kept
+            _keep_nearest(masks[bone.group], frames, keyed[np.concatenate([starts[long], stops[long] - 1])])
+    return masks
 
 
 def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
@@ -295,6 +295,6 @@ def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
     return key_values(curve, "co")[::2].astype(float), key_settings(curve, "type").astype(np.int64)
 
 
-def _keep_nearest(mask: Bools, frames: Floats, kept: Floats) -> None:
-    """Set a mask (F,) where the sampled frames (F,) are nearest to those that are kept (N,)."""
-    mask[np.minimum(np.searchsorted(frames, kept - SAME_FRAME), len(frames) - 1)] = True
+def _keep_nearest(mask: Bools, frames: Floats, kept_frames: Floats) -> None:
+    """Set a mask (F,) at the sampled frames (F,) nearest to the kept frames (N,)."""
+    mask[np.minimum(np.searchsorted(frames, kept_frames - FRAME_TOLERANCE), len(frames) - 1)] = True

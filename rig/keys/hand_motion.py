@@ -53,7 +53,8 @@ class KeyedHand:
     above: ArmAbove | None = None
     """The arm that carries the hand, keyed or not; None for a hand without an arm."""
     strains: list[WristStrain] = field(default_factory=list)
-    """Strain of the wrist and the arm by the keys, one entry for each piece, appended as the motion is computed."""
+    """Strain of the wrist and the arm caused by the keys: an entry for each piece, appended as the motion is
+    computed."""
     captured: Forearm | None = None
     """The performer's forearm; None if it was not captured."""
 
@@ -138,14 +139,17 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
 def poses_on_forearms(
     armature: "Object", movers: "Sequence[HandMover]", rows: slice, world: Floats, rests: Mapping[str, Floats]
 ) -> list[Pose]:
-    """Return the hands' poses in some of the frames; captured forearms make them bend against the character's."""
+    """Return the hands' poses in some of the frames.
+
+    With captured forearms, wrists bend against the character's forearms.
+    """
     poses = {mover.keyed.hand.side: mover.pose(rows) for mover in movers}
-    bent = {mover.keyed.hand.side: mover for mover in movers if mover.keyed.bends_with_forearm}
-    if not bent:
+    forearm_movers = {mover.keyed.hand.side: mover for mover in movers if mover.keyed.bends_with_forearm}
+    if not forearm_movers:
         return [poses[mover.keyed.hand.side] for mover in movers]
-    roots = {side: poses[side].root for side in bent}
-    captured = {side: mover.captured_forearm(rows) for side, mover in bent.items()}
-    carried = {side: mover.carried_forearm(armature, world, rests) for side, mover in bent.items()}
+    roots = {side: poses[side].root for side in forearm_movers}
+    captured = {side: mover.captured_forearm(rows) for side, mover in forearm_movers.items()}
+    carried = {side: mover.carried_forearm(armature, world, rests) for side, mover in forearm_movers.items()}
     for side, root in against_forearms(roots, captured, carried).items():
         poses[side] = replace(poses[side], root=root)
     return [poses[mover.keyed.hand.side] for mover in movers]
@@ -292,7 +296,7 @@ class HandMover:
 def _bone_values(keyed: KeyedHand, motion: BoneMotion) -> Iterator[BoneValues]:
     for joint in keyed.joints:
         static = bool(motion.static[joint])
-        # Copies: a view would keep the whole piece in memory.
+        # Copy the values, since a view would keep the whole piece in memory.
         rows = slice(0, 1) if static else slice(None)
         locations = motion.locations[rows, joint].copy() if keyed.binding.location_keyed[joint] else None
         yield BoneValues(str(keyed.binding.bones[joint]), motion.rotations[rows, joint].copy(), locations, static)

@@ -104,7 +104,7 @@ def write_curves(channelbag: Any, curves: Sequence[BoneCurves]) -> None:
             points = fcurve.keyframe_points
             points.add(len(column))
             points.foreach_set("co", np.stack([curve.frames, column], axis=-1).ravel().astype(np.float32))
-            # Nothing is known between two recorded frames, and linear interpolation does not overshoot.
+            # The motion between two recorded frames is unknown, and linear interpolation does not overshoot.
             points.foreach_set("interpolation", np.full(len(column), linear, np.int32))
             fcurve.update()
 

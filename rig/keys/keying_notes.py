@@ -30,8 +30,8 @@ def pushed_note(armature: "Object", played: "Action | None") -> tuple[str, ...]:
     below = [strip.action for track in animation.nla_tracks for strip in track.strips] if animation else []
     if played is None or played not in below:
         return ()
-    off = "" if animation.use_nla else "; its NLA is switched off, switch it on to see that"
-    return (f"action '{played.name}' was pushed down to the NLA and plays on below the take{off}",)
+    nla_note = "" if animation.use_nla else "; its NLA is switched off, switch it on to see that"
+    return (f"action '{played.name}' was pushed down to the NLA and plays on below the take{nla_note}",)
 
 
 def playing_notes(armature: "Object") -> tuple[str, ...]:

@@ -31,7 +31,10 @@ def key_above(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, na
 def key_above_stepwise(
     armature: "Object", hands: Sequence[KeyedHand], frames: Floats, name: str, scene: "Scene"
 ) -> "Steps[Action]":
-    """Do the same piece by piece. An armature whose keys are not complete when this is closed stays as it was."""
+    """Do the same piece by piece.
+
+    If the generator is closed early, armatures with incomplete keys are left unchanged.
+    """
     span = min(frames[0], scene.frame_start), max(frames[-1], scene.frame_end)
     bones = {bone for keyed in hands for bone in keyed.bones}
     strip, reference = push_down(armature, bones, span), DataReference.of(armature)

@@ -1,4 +1,4 @@
-"""Where a take's markers are on a frame, and the points of the posed hand that they belong to."""
+"""A take's markers on a frame, with the points of the posed hand that they belong to."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MAX_MARKERS = 500
-"""Markers of a hand that are drawn, at most."""
+"""Maximum number of markers of a hand that are drawn."""
 MAX_OFFSET = 1.0
-"""m, of a marker from its joint; more is damage."""
+"""m, maximum distance of a marker from its joint; a larger one means a damaged report."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkerLines:
-    """N markers of one hand that are seen. Positions in m in the world."""
+    """The N visible markers of one hand. Positions in m in the world."""
 
     markers: Floats
     """(N, 3)"""
@@ -59,9 +59,9 @@ def marker_lines(armature: "Object", binding: RigBinding, worn: Any, shown: "Obj
 def _sites(worn: Any, names: list[str]) -> list[tuple[int, int, list[float]]]:
     """Return column, joint and offset (3,) m of the markers of a report that the object shows."""
     found = []
-    for label, place in list(worn.items())[:MAX_MARKERS] if isinstance(worn, dict) else ():
-        joint = place.get("joint") if isinstance(place, dict) else None
-        offset = place.get("offset_m") if isinstance(place, dict) else None
+    for label, site in list(worn.items())[:MAX_MARKERS] if isinstance(worn, dict) else ():
+        joint = site.get("joint") if isinstance(site, dict) else None
+        offset = site.get("offset_m") if isinstance(site, dict) else None
         if label in names and isinstance(joint, str) and joint in JOINT_INDEX and _is_offset(offset):
             found.append((names.index(label), JOINT_INDEX[joint], [float(length) for length in offset]))
     return found

@@ -16,8 +16,8 @@ TAKE_PROPERTY = "knuckle_take"
 def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float]) -> "NlaStrip | None":
     """Push an armature's action down to a new NLA track on top; return its strip, None if there is nothing to push.
 
-    A take that keys only these bones is left, to be replaced. Over the frames of `span` and of the action itself, the
-    animation looks as before.
+    A take that keys only these bones is not pushed down, since it will be replaced. Over the frames of `span` and of
+    the action itself, the animation looks as before.
     """
     animation = armature.animation_data
     if animation is None or animation.action is None or animation.action_slot is None:
@@ -32,7 +32,7 @@ def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float
     strip = track.strips.new(action.name, int(action.frame_range[0]), action)
     strip.action_slot = slot
     first, last = _key_range(curves)
-    # A strip holds its end values, but curves by themselves may continue with a slope or cycle.
+    # A strip holds its end values, but curves without a strip may continue with a slope or cycle.
     has_modifiers = any(len(curve.modifiers) for curve in curves)
     extrapolates, beyond = any(curve.extrapolation != "CONSTANT" for curve in curves), animation.action_extrapolation
     if has_modifiers or (extrapolates and beyond == "HOLD"):

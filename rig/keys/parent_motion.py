@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Read = TypeVar("Read")
 
-FLAT = 1e-6
-"""Ratio of an armature's smallest scale to its largest from which it is flat, so that no hand can be keyed on it."""
+FLAT_SCALE_RATIO = 1e-6
+"""Ratio of an armature's smallest scale to its largest below which it is flat, so that no hand can be keyed on it."""
 
 _PLAYED = {"TRANSFORM_CACHE", "FOLLOW_TRACK", "CAMERA_SOLVER", "OBJECT_SOLVER"}
 """Constraints that are animated without keys, by a file or a movie clip."""
@@ -59,7 +59,7 @@ def on_frames(armature: "Object", frames: Floats, read: Callable[[float], Read],
 
 
 def parents_on_current_frame(armature: "Object", bones: Iterable[str]) -> tuple[Floats, dict[str, Floats]]:
-    """Return the same, (4, 4) each, for the scene's frame as it was last evaluated."""
+    """Return the same as parents_on_frames, (4, 4) each, for the scene's frame as it was last evaluated."""
     names = [name for name in bones if armature.pose.bones[name].parent]
     world, rests = _evaluate(armature, names)
     return world, dict(zip(names, rests, strict=True))
@@ -100,7 +100,7 @@ def check_depth(name: str, world: Floats) -> None:
     """Raise RigError if any T_world_armature (..., 4, 4) is scaled to zero or flat."""
     if np.isfinite(world).all():
         stretch = np.linalg.svd(world[..., :3, :3], compute_uv=False)
-        if (stretch[..., -1] > FLAT * stretch[..., 0]).all():
+        if (stretch[..., -1] > FLAT_SCALE_RATIO * stretch[..., 0]).all():
             return
     raise RigError(f"armature '{name}' is scaled to zero, give it a size along all axes")
 
@@ -116,7 +116,7 @@ def _evaluate(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
         bone = posed.pose.bones[name]
         offset = bone.parent.bone.matrix_local.inverted() @ bone.bone.matrix_local
         rests[row] = np.array((bone.parent.matrix @ offset).normalized())
-    flat = np.flatnonzero(~(np.abs(np.linalg.det(rests[:, :3, :3])) > FLAT))
+    flat = np.flatnonzero(~(np.abs(np.linalg.det(rests[:, :3, :3])) > FLAT_SCALE_RATIO))
     if len(flat):
         name = posed.pose.bones[names[flat[0]]].parent.name
         raise RigError(f"armature '{armature.name}': bone '{name}' is scaled to zero, give it a size along all axes")
@@ -125,7 +125,7 @@ def _evaluate(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
 
 @contextmanager
 def _in_pose_position(armature: "Object") -> Iterator[None]:
-    """Show an armature in Pose Position in the body, as keys have no effect in Rest Position."""
+    """Within the context, show an armature in Pose Position, since keys have no effect in Rest Position."""
     if armature.data.pose_position == "POSE":
         yield
         return
@@ -139,9 +139,10 @@ def _in_pose_position(armature: "Object") -> Iterator[None]:
 
 @contextmanager
 def _separate_scene(*objects: "Object") -> Iterator[None]:
-    """Run the body in a new scene with these objects alone, so that a change of frame evaluates no other meshes.
+    """Within the context, use a new scene with these objects alone, so that a change of frame evaluates no other
+    meshes.
 
-    If a parent is simulated the scene stays, as Blender simulates an object only in its own scene.
+    If a parent is simulated, the scene stays the same, since Blender simulates an object only in its own scene.
     """
     current = bpy.context.scene
     if any(_is_simulated(each) for obj in objects for each in _parents_and_targets(obj)):

@@ -38,7 +38,7 @@ def play(obj: "Object", action: "Action", slot: Any) -> None:
 
 @contextmanager
 def playing_no_action(obj: "Object") -> Iterator[None]:
-    """Let the object play only its NLA strips in the body."""
+    """Within the context, let the object play only its NLA strips."""
     animation = obj.animation_data
     if animation is None or animation.action is None:
         yield

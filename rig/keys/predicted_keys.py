@@ -1,7 +1,7 @@
 """Mark keys of joints that no marker determined: by their type in the Dope Sheet, and by markers of the action.
 
 Blender calls these keys Jitter, "a filler or baked keyframe". Markers of an action are shown by *Marker > Show Pose
-Markers* in the Action Editor, and go where it goes; those of the scene are the user's.
+Markers* in the Action Editor, and belong to the action; those of the scene are the user's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,9 +23,9 @@ Bools = NDArray[np.bool_]
 
 MARKER_SUFFIX = " Predicted"
 MAX_MARKERS = 200
-"""Markers of an action for a take, at most: of the longest stretches."""
-SAME_FRAME = 1e-3
-"""Frames of the scene within which a key is one of the take's, at least."""
+"""Maximum number of markers of an action for a take; the longest ranges get one."""
+MIN_FRAME_TOLERANCE = 1e-3
+"""Minimum distance, in frames, within which a key counts as one of the take's."""
 SINGLE_PRECISION = 1.2e-7
 """Relative rounding error of a frame in a curve, which Blender stores in single precision."""
 
@@ -35,7 +35,7 @@ def mark_predicted(
 ) -> None:
     """Mark predicted joints in the keys of hands at scene frames (F,); predicted: side -> (F, J).
 
-    Keys between the first and the last frame that were not are ordinary ones again, and so are their markers.
+    Other keys between the first and the last frame become ordinary again, and lose their markers.
     """
     curves = _curves_by_bone(action)
     for keyed in hands:
@@ -69,7 +69,7 @@ def _set_types(curve: "FCurve", frames: Floats, predicted: Bools) -> None:
     if len(points) < min(len(frames), 2):
         return  # a bone that does not move
     types, keyed = key_settings(curve, "type"), key_values(curve, "co")[::2].astype(float)
-    tolerance = np.maximum(SAME_FRAME, SINGLE_PRECISION * np.abs(keyed))
+    tolerance = np.maximum(MIN_FRAME_TOLERANCE, SINGLE_PRECISION * np.abs(keyed))
     nearest = np.clip(np.searchsorted(frames, keyed - tolerance), 0, len(frames) - 1)
     own = np.abs(frames[nearest] - keyed) <= tolerance
     types[own] = np.where(predicted[nearest[own]], key_enum("type", "JITTER"), key_enum("type", "KEYFRAME"))
@@ -78,7 +78,7 @@ def _set_types(curve: "FCurve", frames: Floats, predicted: Bools) -> None:
 
 
 def _set_markers(action: "Action", keyed: KeyedHand, frames: Floats, predicted: Bools) -> None:
-    """Replace an action's markers of a hand's predicted stretches between the first and the last of frames (F,)."""
+    """Replace an action's markers of a hand's predicted ranges between the first and the last of frames (F,)."""
     name = f"{keyed.binding.side.capitalize()}{MARKER_SUFFIX}"
     for marker in [one for one in action.pose_markers if one.name.startswith(name)]:
         if frames[0] - 0.5 <= marker.frame <= frames[-1] + 0.5:

@@ -15,7 +15,7 @@ from ...errors import RigError
 from ...hand.generators import Steps, part_of, run_to_end
 from ..armature_hands import find_hands
 from ..data_reference import DataReference
-from .fcurves import SAME_FRAME, curves_of, curves_on, key_enum, key_values
+from .fcurves import FRAME_TOLERANCE, curves_of, curves_on, key_enum, key_values
 from .hand_curves import HandCurves, key_types, read_hand_curves
 from .keyframes import check_changeable
 from .played_action import play, played_action
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 DENSE_PROPERTY = "knuckle_dense"
-"""Custom property of a reduced action: the action that it was made of."""
+"""Custom property of a reduced action: the action from which it was made."""
 KEYS_PROPERTY = "knuckle_keys"
 """Custom property of a reduced action: a KeyFigures, as JSON."""
 KEYS_ID_PROPERTY = "knuckle_keys_id"
-"""Custom property of a reduced action: a short text that differs where its keys do, as it was reduced."""
+"""Custom property of a reduced action: a short text that identifies its keys when it was reduced."""
 SUFFIX = " Reduced"
 MAX_FIGURE = 1e12
-"""A larger one is damage."""
-STILL = 1e-6
+"""Maximum value of a figure; a larger one means a damaged property."""
+STATIC_TOLERANCE = 1e-6
 """Changes of a channel's value, and of its slope per frame, below which it is static."""
 
 
@@ -58,7 +58,7 @@ class KeyFigures:
         return self.after / max(self.before, 1)
 
     def sentence(self) -> str:
-        """Return it in words."""
+        """Describe the figures in a sentence."""
         return (
             f"{self.after} of {self.before} keys remain ({self.share:.1%}), "
             f"fingertips within {self.distance_mm:.2f} mm and joints within {self.angle_deg:.2f} degrees"
@@ -66,7 +66,7 @@ class KeyFigures:
 
 
 def reduce_keys(armature: "Object", reduction: Reduction) -> tuple[KeyFigures, tuple[str, ...]]:
-    """Let an armature play a copy of its action with fewer keys of its hands.
+    """Let an armature play a copy of its action in which its hands have fewer keys.
 
     Return the figures, and notes on bones that were not reduced. Raises RigError; then nothing has changed.
     """
@@ -76,11 +76,11 @@ def reduce_keys(armature: "Object", reduction: Reduction) -> tuple[KeyFigures, t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReducedAction:
-    """An action and the fewer keys of its hands, not written yet."""
+    """An action and the reduced keys of its hands, not written yet."""
 
     armature: DataReference
     played: DataReference
-    """The action that the armature plays: the dense one, or one that was reduced of it before."""
+    """The action that the armature plays: the dense one, or an earlier reduction of it."""
     dense: DataReference
     hands: tuple[tuple[HandCurves, ReducedHand], ...]
     notes: tuple[str, ...]
@@ -103,7 +103,7 @@ class ReducedAction:
         return KeyFigures(before, after, 1000 * distance, degrees(angle))
 
     def check(self) -> "tuple[Object, Action]":
-        """Return the armature and the dense action. Raises RigError unless the armature still plays the same action."""
+        """Return the armature and the dense action. Raises RigError if the armature plays another action by now."""
         armature, dense = self.armature.find_in(bpy.data.objects), self.dense.find_in(bpy.data.actions)
         played = self.played.find_in(bpy.data.actions)
         if armature is None or dense is None or played is None or played_action(armature) != played:
@@ -121,7 +121,7 @@ class ReducedAction:
             )
         action = dense.copy()
         action.name = dense.name + SUFFIX
-        # The dense action is not only kept by whoever plays it.
+        # Keep the dense action even if no armature plays it.
         dense.use_fake_user = True
         action.use_fake_user = False
         action[DENSE_PROPERTY] = dense
@@ -139,9 +139,11 @@ class ReducedAction:
 
 
 def reduced_stepwise(armature: "Object", reduction: Reduction) -> "Steps[ReducedAction]":
-    """Return fewer keys for the action that an armature plays, piece by piece. Raises RigError; nothing changes.
+    """Compute reduced keys for the action that an armature plays, piece by piece, without changing anything.
 
-    Of an action that was reduced before, those of its dense one.
+    Raises RigError.
+
+    If the action was reduced before, its dense action is reduced again.
     """
     action, slot = check_reducible(armature)
     hands, notes = list[tuple[HandCurves, ReducedHand]](), list[str]()
@@ -176,7 +178,7 @@ def check_reducible(armature: "Object") -> "tuple[Action, Any]":
 
 
 def dense_action(armature: "Object | None") -> "Action | None":
-    """Return the dense action from which the one that an armature plays was reduced; None without one."""
+    """Return the dense action from which an armature's action was reduced; None if there is none."""
     return dense_of(None if armature is None else played_action(armature))
 
 
@@ -209,13 +211,13 @@ def forget_reduction(action: "Action") -> None:
 
 
 def was_edited(armature: "Object") -> bool:
-    """Return whether keys of a reduced action were moved, added or deleted since."""
+    """Return whether keys of a reduced action were moved, added or deleted since the reduction."""
     known = armature.animation_data.action.get(KEYS_ID_PROPERTY)
     return known is not None and known != _keys_id(armature)
 
 
 def _keys_id(armature: "Object") -> str:
-    """Return a short text that differs where frames or values of an armature's keys do."""
+    """Return a short text that identifies the frames and values of an armature's keys."""
     keys = b"".join(key_values(curve, "co").tobytes() for curve in curves_on(armature))
     return f"{zlib.crc32(keys):08x}"
 
@@ -248,7 +250,7 @@ def _by_property(curves: HandCurves, row: int, spline: Spline) -> "Iterator[tupl
     for path in curves.paths[row]:
         stop = start + (4 if path.endswith(("quaternion", "axis_angle")) else 3)
         part = Spline(spline.frames, spline.values[:, start:stop], spline.slopes[:, start:stop])
-        still = np.ptp(part.values, axis=0).max() < STILL and np.abs(part.slopes).max() < STILL
+        still = np.ptp(part.values, axis=0).max() < STATIC_TOLERANCE and np.abs(part.slopes).max() < STATIC_TOLERANCE
         yield path, Spline(part.frames[:1], part.values[:1], part.slopes[:1]) if still else part
         start = stop
 
@@ -257,8 +259,8 @@ def _write_curve(curve: "FCurve", spline: Spline, column: int) -> None:
     """Replace a curve's keys by those of a channel of a spline: Bézier keys whose handles are in line."""
     frames, values = spline.frames, spline.values[:, column]
     keyed, kinds = key_types(curve)
-    nearest = np.clip(np.searchsorted(keyed, frames - SAME_FRAME), 0, len(keyed) - 1)
-    types = np.where(np.abs(keyed[nearest] - frames) < SAME_FRAME, kinds[nearest], key_enum("type", "KEYFRAME"))
+    nearest = np.clip(np.searchsorted(keyed, frames - FRAME_TOLERANCE), 0, len(keyed) - 1)
+    types = np.where(np.abs(keyed[nearest] - frames) < FRAME_TOLERANCE, kinds[nearest], key_enum("type", "KEYFRAME"))
     reach = np.diff(frames) / 3 if len(frames) > 1 else np.empty(0)
     points = curve.keyframe_points
     points.clear()

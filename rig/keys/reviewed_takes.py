@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_TIME = 1e9
 """s of a capture's clock, at most."""
 MIN_SPAN = 1e-6
-"""s or frames from the first of several frames to the last, unless all have the same time."""
+"""s or frames, minimum span of several frames, unless all have the same time."""
 
 
 def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
@@ -44,7 +44,7 @@ def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
 
 
 def _is_usable(evidence: Evidence) -> bool:
-    """Return whether evidence, which another add-on may have edited, has frames in their order, and hands."""
+    """Return whether evidence, which another add-on may have edited, has hands and frames in order."""
     times = evidence.times
     if not len(times) or not len(evidence.hands) or not (np.abs(times) < MAX_TIME).all():
         return False

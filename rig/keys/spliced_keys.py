@@ -1,4 +1,4 @@
-"""A part of a take that is keyed again: its range of frames is replaced and blended in and out; all other keys stay."""
+"""Key a part of a take again: its range of frames is replaced and blended in and out; all other keys stay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
 from .. import rotation_channels
 from .bone_paths import bone_path
-from .fcurves import SAME_FRAME, key_enum, key_values
+from .fcurves import FRAME_TOLERANCE, key_enum, key_values
 from .hand_motion import BoneValues, KeyedHand, concatenated, motion_of_hands
 from .keyframes import BoneCurves, write_curves
 from .nla_layers import TAKE_PROPERTY
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-SAME_VALUES = 0.05
-"""Channel values that differ by less are the same values of the same rotation."""
+VALUE_TOLERANCE = 0.05
+"""Maximum difference between channel values of the same rotation; larger ones have jumped by a full turn or in sign."""
 BISECTIONS = 50
-"""Enough for the precision of numbers."""
+"""Number of bisections, enough for double precision."""
 KEY_SETTINGS = {
     "handle_left": (2, np.float32),
     "handle_right": (2, np.float32),
@@ -39,18 +39,19 @@ KEY_SETTINGS = {
     "amplitude": (1, np.float32),
     "period": (1, np.float32),
 }
-"""Properties of a key besides its frame and value: numbers and their type."""
+"""Properties of a key besides its frame and value -> count and type of their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """Over how many frames the new keys take over from the old ones, and these from them."""
+    """The number of frames over which new keys replace the old ones, and over which the old ones return."""
 
     frames_in: int = 0
     frames_out: int = 0
 
     def weights(self, frames: Floats, before: bool, after: bool) -> Floats:
-        """Return the weight (F,) 0..1 of the new keys; before, after: whether there are old ones before and after."""
+        """Return the weight (F,) 0..1 of the new keys; before, after: whether there are old keys before and after
+        them."""
         weights = np.ones(len(frames))
         if before and self.frames_in:
             weights = np.minimum(weights, (frames - frames[0]) / self.frames_in)
@@ -73,16 +74,16 @@ def played_take(armature: "Object") -> "Action":
 
 
 def splice_keys(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, blend: Blend) -> "Action":
-    """Key the hands of one armature at scene frames (F,) in the take that it plays, and return that.
+    """Key the hands of one armature at scene frames (F,) in the take that it plays; return the take.
 
-    The take's keys between the first and the last of the frames are replaced, of the bones that are keyed; the others
-    stay as they are. If it raises RigError, nothing has changed.
+    The keyed bones' keys between the first and the last of the frames are replaced; all others stay. If it raises
+    RigError, nothing has changed.
     """
     action = played_take(armature)
     pieces = list(motion_of_hands(armature, hands, frames))
     bag = action.layers[0].strips[0].channelbag(armature.animation_data.action_slot, ensure=True)
-    for of_bone in zip(*pieces, strict=True):
-        _splice_bone(armature, bag, concatenated(of_bone), frames, blend)
+    for bone_pieces in zip(*pieces, strict=True):
+        _splice_bone(armature, bag, concatenated(bone_pieces), frames, blend)
     return action
 
 
@@ -96,11 +97,11 @@ def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Float
         write_curves(bag, [BoneCurves(bone.name, channel, frames[: len(rotations)], rotations)])
     elif not values.static:
         old, weights = evaluated_channels(curves, frames), _weights(curves, frames, blend)
-        mixed = rot.slerp(rotation_channels.rotations(old, mode), values.rotations, weights[:, None])
-        near = near_channels(mixed, mode, old[0])
-        # Where the old keys count alone they stay as they are: those of a quaternion need not be of unit length.
-        kept = (weights == 0) & (np.abs(near - old).max(axis=1) < SAME_VALUES)
-        _replace(curves, frames, np.where(kept[:, None], old, near))
+        blended = rot.slerp(rotation_channels.rotations(old, mode), values.rotations, weights[:, None])
+        new = near_channels(blended, mode, old[0])
+        # Where only the old keys have weight, they stay unchanged: quaternion keys need not have unit length.
+        kept = (weights == 0) & (np.abs(new - old).max(axis=1) < VALUE_TOLERANCE)
+        _replace(curves, frames, np.where(kept[:, None], old, new))
     if values.locations is None:
         return
     curves = _curves(bag, path + "location", 3)
@@ -112,7 +113,7 @@ def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Float
 
 
 def _curves(bag: Any, path: str, count: int) -> "list[FCurve] | None":
-    """Return the curves of a property, None unless all are there and have keys."""
+    """Return the curves of a property; None unless all exist and have keys."""
     found = [bag.fcurves.find(path, index=index) for index in range(count)]
     if all(curve is not None and len(curve.keyframe_points) for curve in found):
         return found
@@ -128,7 +129,8 @@ def evaluated_channels(curves: "list[FCurve]", frames: Floats) -> Floats:
 
 
 def _evaluated(curve: "FCurve", frames: Floats) -> Floats:
-    """Return the values (F,) of a curve, those of its keys where it has some: most takes have one on each frame."""
+    """Return the values (F,) of a curve, taken from its keys where possible, since most takes have one on each
+    frame."""
     keyed, values = key_values(curve, "co").reshape(-1, 2).astype(float).T
     rows = np.clip(np.searchsorted(keyed, frames), 0, len(keyed) - 1)
     found = values[rows]
@@ -141,13 +143,13 @@ def _evaluated(curve: "FCurve", frames: Floats) -> Floats:
 
 def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
     keyed = [key_values(curve, "co")[::2] for curve in curves]
-    before = any(of_curve.min() < frames[0] - SAME_FRAME for of_curve in keyed)
-    after = any(of_curve.max() > frames[-1] + SAME_FRAME for of_curve in keyed)
+    before = any(key_frames.min() < frames[0] - FRAME_TOLERANCE for key_frames in keyed)
+    after = any(key_frames.max() > frames[-1] + FRAME_TOLERANCE for key_frames in keyed)
     return blend.weights(frames, before, after)
 
 
 def near_channels(rotations: Floats, mode: str, before: Floats) -> Floats:
-    """Return channel values (F, C) of rotations (F, 4), each the nearest to that of the frame before."""
+    """Return channel values (F, C) of rotations (F, 4), each nearest to that of the previous frame."""
     if mode == "QUATERNION":
         return rot.continuous(np.concatenate([before[None], rotations]))[1:]
     values = []
@@ -164,15 +166,14 @@ def _replace(curves: "list[FCurve]", frames: Floats, values: Floats) -> None:
 
 
 def replace_keys(curve: "FCurve", *ranges: NDArray[np.float32]) -> None:
-    """Replace the keys of a curve in one or more ranges of frames, apart and in order, by new ones (N, 2) of each.
+    """Replace the keys of a curve in one or more disjoint ranges of frames, in order, each by new keys (N, 2).
 
-    The new ones are linear. What the curve does beyond the ranges stays, also where it has no keys at their ends, as
-    one with few keys.
+    The new keys are linear. The curve does not change outside the ranges, even if it has no keys at their ends.
     """
     for frame in [frame for new in ranges for frame in new[[0, -1], 0].tolist()]:
         _split(curve, frame)
     points, count, new = curve.keyframe_points, len(curve.keyframe_points), np.concatenate(ranges)
-    # Added before anything is read, so that they come with the settings of new keys.
+    # Add keys before reading anything, so that they have the settings of new keys.
     points.add(len(new))
     settings = {name: _read(points, name, *kind) for name, kind in KEY_SETTINGS.items()}
     co = _read(points, "co", 2, np.float32)
@@ -181,13 +182,14 @@ def replace_keys(curve: "FCurve", *ranges: NDArray[np.float32]) -> None:
     for name, direction in (("handle_left", -1.0), ("handle_right", 1.0)):
         settings[name][count:] = new + np.array([direction / 3, 0.0], np.float32)
     outside, start = np.ones(count, bool), count
-    for of_range in ranges:
-        for row, side in ((start, "left"), (start + len(of_range) - 1, "right")):
-            before = int(np.argmin(np.abs(co[:count, 0] - co[row, 0])))
-            if abs(co[before, 0] - co[row, 0]) < SAME_FRAME:
-                _keep_handle(settings, co[row] - co[before], (before, row), side)
-        outside &= (co[:count, 0] < of_range[0, 0] - SAME_FRAME) | (co[:count, 0] > of_range[-1, 0] + SAME_FRAME)
-        start += len(of_range)
+    for new_keys in ranges:
+        for row, side in ((start, "left"), (start + len(new_keys) - 1, "right")):
+            old_row = int(np.argmin(np.abs(co[:count, 0] - co[row, 0])))
+            if abs(co[old_row, 0] - co[row, 0]) < FRAME_TOLERANCE:
+                _keep_handle(settings, co[row] - co[old_row], (old_row, row), side)
+        first, last = new_keys[0, 0] - FRAME_TOLERANCE, new_keys[-1, 0] + FRAME_TOLERANCE
+        outside &= (co[:count, 0] < first) | (co[:count, 0] > last)
+        start += len(new_keys)
     rows = np.concatenate([np.flatnonzero(outside), np.arange(count, len(co))])
     rows = rows[np.argsort(co[rows, 0], kind="stable")]
     points.clear()
@@ -199,14 +201,14 @@ def replace_keys(curve: "FCurve", *ranges: NDArray[np.float32]) -> None:
 
 
 def _split(curve: "FCurve", frame: float) -> None:
-    """Add a key where a curve has none between two others; its shape stays, of an easing that on whole frames."""
+    """Insert a key without changing the curve's shape; an easing keeps its shape on whole frames only."""
     keyed = key_values(curve, "co")[::2]
-    if not keyed[0] < frame < keyed[-1] or np.abs(keyed - frame).min() < SAME_FRAME:
+    if not keyed[0] < frame < keyed[-1] or np.abs(keyed - frame).min() < FRAME_TOLERANCE:
         return
     row = int(np.searchsorted(keyed, frame))
     before, after = curve.keyframe_points[row - 1], curve.keyframe_points[row]
     for neighbour in (before, after):
-        # Handles that Blender works out would change with the key beside them.
+        # Handles that Blender computes would change with the neighbouring key.
         neighbour.handle_left_type = neighbour.handle_right_type = "FREE"
     if before.interpolation in ("LINEAR", "CONSTANT"):
         added = curve.keyframe_points.insert(frame, curve.evaluate(frame), options={"FAST"})
@@ -219,23 +221,24 @@ def _split(curve: "FCurve", frame: float) -> None:
 
 
 def _split_bezier(curve: "FCurve", row: int, parts: tuple[Floats, Floats]) -> None:
-    """Add a key as number `row`, between two parts (4, 2) of a Bézier curve."""
+    """Insert a key at index `row`, between two parts (4, 2) of a Bézier curve."""
     left, right = parts
     key = curve.keyframe_points.insert(*left[3].tolist(), options={"FAST"})
     key.interpolation = "BEZIER"
     key.handle_left_type = key.handle_right_type = "FREE"
     key.handle_left, key.handle_right = left[2], right[1]
-    # The neighbours are looked up again: a new key moves them in memory.
+    # Look up the neighbours again, since a new key moves them in memory.
     curve.keyframe_points[row - 1].handle_right = left[1]
     curve.keyframe_points[row + 1].handle_left = right[2]
 
 
 def _bake(curve: "FCurve", row: int, frame: float) -> None:
-    """Add linear keys on a frame and the whole ones from key `row - 1` to `row`, as a part of an easing is none."""
+    """Insert linear keys on a frame and on all whole frames from key `row - 1` to `row`, since part of an easing is not
+    an easing."""
     points = curve.keyframe_points
     first, last = points[row - 1].co[0], points[row].co[0]
-    whole = np.arange(np.ceil(first + SAME_FRAME), last - SAME_FRAME)
-    frames = np.append(whole[np.abs(whole - frame) > SAME_FRAME], frame).tolist()
+    whole = np.arange(np.ceil(first + FRAME_TOLERANCE), last - FRAME_TOLERANCE)
+    frames = np.append(whole[np.abs(whole - frame) > FRAME_TOLERANCE], frame).tolist()
     values = [curve.evaluate(each) for each in frames]
     points[row - 1].interpolation = "LINEAR"
     for each, value in zip(frames, values, strict=True):
@@ -243,32 +246,34 @@ def _bake(curve: "FCurve", row: int, frame: float) -> None:
 
 
 def subdivided(corners: Floats, frame: float) -> tuple[Floats, Floats]:
-    """Return the corners (4, 2) of a Bézier curve (4, 2) up to a frame and from it on, by de Casteljau's construction.
+    """Split a Bézier curve with corners (4, 2) at a frame by de Casteljau's construction; return the corners of both
+    parts.
 
-    Each corner is frame and value. The curve's parameter is found by bisection, as its frames increase.
+    Each corner is a frame and a value. The curve's parameter is found by bisection, since its frames increase.
     """
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
-        part = (low + high) / 2
+        parameter = (low + high) / 2
         levels = [corners]
         while len(levels[-1]) > 1:
-            levels.append(levels[-1][:-1] + part * np.diff(levels[-1], axis=0))
-        low, high = (part, high) if levels[-1][0, 0] < frame else (low, part)
+            levels.append(levels[-1][:-1] + parameter * np.diff(levels[-1], axis=0))
+        low, high = (parameter, high) if levels[-1][0, 0] < frame else (low, parameter)
     return np.stack([level[0] for level in levels]), np.stack([level[-1] for level in reversed(levels)])
 
 
 def _keep_handle(
-    settings: dict[str, NDArray[Any]], moved: NDArray[np.float32], rows: tuple[int, int], side: str
+    settings: dict[str, NDArray[Any]], shift: NDArray[np.float32], rows: tuple[int, int], side: str
 ) -> None:
-    """Give a new key the handle that leads out of the range, of the key that it replaces; rows: of the old and the new.
+    """Copy the handle that points out of the range from the replaced key to the new one; rows: of the old key and the
+    new one.
 
-    moved: (2,) from the old key to the new one.
+    shift: (2,) frame and value of the new key minus those of the old one.
     """
-    before, row = rows
-    settings[f"handle_{side}"][row] = settings[f"handle_{side}"][before] + moved
-    settings[f"handle_{side}_type"][row] = key_enum(f"handle_{side}_type", "FREE")
+    old, new = rows
+    settings[f"handle_{side}"][new] = settings[f"handle_{side}"][old] + shift
+    settings[f"handle_{side}_type"][new] = key_enum(f"handle_{side}_type", "FREE")
     if side == "right":
-        settings["interpolation"][row] = settings["interpolation"][before]
+        settings["interpolation"][new] = settings["interpolation"][old]
 
 
 def _read(points: Any, name: str, width: int, kind: Any) -> NDArray[Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
 
 MAX_REASON = 200
-"""Characters of a reason that are shown."""
+"""Maximum number of characters of a reason that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class TakeProblem:
 
     @property
     def is_unseen(self) -> bool:
-        """Whether it is that markers were not seen."""
+        """Whether the problem is that markers were not seen."""
         return self.measure == "unseen"
 
     @property
@@ -46,17 +46,17 @@ class TakeProblem:
         return f"{self.hand} {self.parts[0]} {self.worst:.3f}"
 
     def is_beside(self, other: "TakeProblem") -> bool:
-        """Return whether both have frames of a part of the hand in common."""
+        """Return whether both problems share frames and a part of the hand."""
         overlap = self.first <= other.last and other.first <= self.last
         return overlap and self.hand == other.hand and not set(self.parts).isdisjoint(other.parts)
 
     def is_same_problem(self, other: "TakeProblem") -> bool:
-        """Return whether both have a part and most of their frames in common."""
+        """Return whether both problems share a part and most of their frames."""
         common = min(self.last, other.last) - max(self.first, other.first)
         return self.is_beside(other) and 2 * common >= max(self.last, other.last) - min(self.first, other.first)
 
     def as_report(self) -> dict[str, Any]:
-        """Return it as `problem_in` reads it, JSON-ready."""
+        """Return the problem as `problem_in` reads it, JSON-ready."""
         return {
             "hand": self.hand,
             "parts": list(self.parts),
@@ -102,7 +102,7 @@ def problem_in(entry: Any) -> TakeProblem | None:
 def is_number(value: Any) -> bool:
     """Return whether a value of a report is a number that a frame can be."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # False for NaN as well; an integer may be too large for a float.
+    # The comparison is False for NaN; an integer may be too large for a float.
     return is_number and abs(value) <= LAST_FRAME
 
 
@@ -122,7 +122,7 @@ def seen_in(action: "Action | None") -> frozenset[str]:
 
 
 def mark_seen(armatures: "Iterable[Object]", keys: frozenset[str]) -> None:
-    """Keep which problems are seen in the actions of armatures that play a take; linked ones stay as they are."""
+    """Store which problems are seen in the actions of armatures that play a take; linked actions do not change."""
     for armature in armatures:
         action = action_with_report(armature)
         if action is not None and action.is_editable:
@@ -130,6 +130,6 @@ def mark_seen(armatures: "Iterable[Object]", keys: frozenset[str]) -> None:
 
 
 def playing_with(armature: "Object", scene: "Scene") -> "list[Object]":
-    """Return an armature and the others of a scene that play the same take, as new hands of both sides do."""
+    """Return an armature and all others in the scene that play the same take, as new hands of both sides do."""
     others = [obj for obj in scene.objects if obj.type == "ARMATURE" and obj != armature]
     return [armature, *(obj for obj in others if play_same_take(armature, obj))]

@@ -22,7 +22,7 @@ keeps no new properties."""
 EVIDENCE_PROPERTY = "knuckle_evidence"
 """Custom property of a take's action: the evidence of each frame, as pipeline.evidence.packing packs it."""
 EVIDENCE_ID_PROPERTY = "knuckle_evidence_id"
-"""Custom property of a take's action: a short text that differs where the evidence or its scene frames do."""
+"""Custom property of a take's action: a short text that identifies the evidence and its scene frames."""
 ANGLES_PROPERTY = "knuckle_angles"
 """Custom property of a take's action: the angles that a report page draws, as pipeline.evidence.angle_curves has it."""
 SEEN_PROPERTY = "knuckle_seen"
@@ -61,9 +61,9 @@ def parsed_report(text: object) -> dict[str, Any] | None:
 
 
 def store_report(action: "Action", report: dict[str, Any], take: Take, frames: Floats) -> None:
-    """Keep a take's report and evidence in its action; frames (F,): the scene frames of its keys.
+    """Store a take's report and evidence in its action; frames (F,): the scene frames of its keys.
 
-    There the report and its problems also have their scene frames, `at`: first and last, of problems also worst.
+    The stored report and its problems also have their scene frames `at`: first and last, and for problems the worst.
     """
     problems = [
         problem | {"at": [float(frames[problem[name] - 1]) for name in ("first", "last", "worst")]}
@@ -80,7 +80,10 @@ def store_report(action: "Action", report: dict[str, Any], take: Take, frames: F
 
 
 def _store_bytes(action: "Action", name: str, content: bytes) -> None:
-    """Store bytes in a custom property of an action: one that is overwritten would end at the first zero (5.2, 4.5)."""
+    """Store bytes in a custom property of an action.
+
+    It is deleted first, since Blender 4.5 and 5.2 cut overwritten bytes at the first zero.
+    """
     action.pop(name, None)
     action[name] = content
 
@@ -120,7 +123,8 @@ def has_report(action: "Action") -> bool:
 
 
 def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether a report, which the user or another add-on may have edited, has the structure needed to show it."""
+    """Return whether a report, which the user or another add-on may have edited, has the structure needed to show
+    it."""
     hands = report.get("hands") if isinstance(report, dict) else None
     return isinstance(hands, dict) and all(
         isinstance(hand, dict)

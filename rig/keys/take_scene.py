@@ -69,7 +69,7 @@ def take_frames(take: Take, scene: "Scene", timing: TakeTiming) -> Floats:
     rate = scene_rate(scene)
     frames = scene_frames(take.times, origin, timing.start, rate)
     if take.recipe.fps is not None and abs(take.recipe.fps - rate) < 1e-6 * rate:
-        # A take that was resampled to the scene's rate is shifted onto whole frames, by half a frame at most.
+        # Shift a take that was resampled to the scene's rate onto whole frames, by half a frame at most.
         frames = np.round(frames - frames[0]) + np.round(frames[0])
     return frames
 
@@ -164,7 +164,10 @@ def write_take(
 
 
 def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, scene: "Scene") -> "Action":
-    """Key the hands of an armature in a new take, or in the one that it plays. Raises RigError; nothing has changed."""
+    """Key the hands of an armature in a new take, or in the one that it plays.
+
+    If it raises RigError, nothing has changed.
+    """
     recipe = take.recipe
     if recipe.into == "this":
         with playing_base(target) if composed_of(target) is not None else nullcontext():
@@ -187,7 +190,7 @@ def _reduced(target: "Object", recipe: Recipe) -> tuple[str, ...]:
 def target_armatures(armature: "Object | None", into: IntoChoice, scene: "Scene") -> "tuple[Object, ...]":
     """Return the armatures on which a take is keyed: one, or all that play the take to be changed; none for new hands.
 
-    Raises RigError unless there is a take that can be changed, if it is to be.
+    Raises RigError if a take should be changed and there is none that can be.
     """
     if into == "new":
         return (armature,) if armature else ()
@@ -200,7 +203,7 @@ def target_armatures(armature: "Object | None", into: IntoChoice, scene: "Scene"
 
 
 def armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]":
-    """Return an armature and those that play the same take with the other hand: new hands are an armature each."""
+    """Return an armature and those that play the same take with the other hand, since each new hand is an armature."""
     found, sides = [armature], set(hands_and_problems(armature)[0])
     for other in scene.objects:
         # A copy of the armature has the same hands and keeps its keys.
@@ -213,7 +216,7 @@ def armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]
 
 
 def bound_hands(armatures: "tuple[Object, ...]", take: Take) -> "list[tuple[Object, list[KeyedHand]]]":
-    """Return armature and hands that are keyed; of several armatures, each with its own. Raises RigError."""
+    """Return the armatures with the hands to key on each. Raises RigError."""
     if len(armatures) == 1:
         return [(armatures[0], bind_hands(armatures[0], take))]
     bound = []
@@ -225,7 +228,7 @@ def bound_hands(armatures: "tuple[Object, ...]", take: Take) -> "list[tuple[Obje
 
 
 def own_hands(armatures: "Sequence[Object]", take: Take) -> "list[tuple[Object, list[KeyedHand]]]":
-    """Return armature and hand of those that were built for the take, or another solve of it. Raises RigError."""
+    """Return the armatures and hands that were built for the take, or for another solve of it. Raises RigError."""
     bound = []
     for target in armatures:
         check_keyable(target)
@@ -240,19 +243,19 @@ def own_hands(armatures: "Sequence[Object]", take: Take) -> "list[tuple[Object, 
 
 
 def timing_of(take: Take, armature: "Object", timing: TakeTiming) -> TakeTiming:
-    """Return when a take starts: one that went into the take that an armature plays, as that does."""
+    """Return the timing of a take; if it goes into the take that an armature plays, that take's timing."""
     if take.recipe.into == "new":
         return timing
-    kept = played_take(armature).get(TIMING_PROPERTY)
-    if timing.origin is not None or kept is None:
+    stored = played_take(armature).get(TIMING_PROPERTY)
+    if timing.origin is not None or stored is None:
         return timing
-    return TakeTiming(float(kept[0]), float(kept[1]))
+    return TakeTiming(float(stored[0]), float(stored[1]))
 
 
 def _new_hands(take: Take, scene: "Scene", collection: "Collection") -> "list[tuple[Object, list[KeyedHand]]]":
     """Return Knuckle's own hands, left before right, built unless there are those of an earlier take."""
     ordered = sorted(take.hands, key=lambda solved: SIDES.index(solved.side))
-    # All are checked before any is built, because one that cannot be keyed is an error.
+    # Check all hands before building any, because one that cannot be keyed is an error.
     existing = [_existing_hand(take, solved, scene) for solved in ordered]
     hands = []
     for solved, pair in zip(ordered, existing, strict=True):
@@ -275,7 +278,7 @@ def _existing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Obj
         bones = [armature.data.bones.get(joint) for joint in JOINTS]
         if not all(bones) or not np.allclose(np.array(armature.matrix_world), np.eye(4), atol=1e-6):
             continue
-        # A hand that the user excluded, or that is linked from another file, is left alone.
+        # Leave hands alone that the user excluded or that are linked from another file.
         if not is_evaluated(armature) or not armature.is_editable:
             continue
         if np.allclose([np.array(bone.matrix_local) for bone in bones if bone], rest, atol=1e-5):

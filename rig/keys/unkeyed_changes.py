@@ -16,7 +16,7 @@ Value = float | str | tuple[Any, ...]
 
 @contextmanager
 def unkeyed_changes_restored() -> Iterator[None]:
-    """Restore the values of all animated properties afterwards; the body may change frames."""
+    """Within the context, frames may change; afterwards the values of all animated properties are restored."""
     saved = [(block, path, value) for block, path in _animated_properties() for value in _value(block, path)]
     try:
         yield
@@ -41,7 +41,7 @@ def _animated_blocks() -> "Iterator[Any]":
     for kind in bpy.data.bl_rna.properties:
         if kind.type == "COLLECTION" and kind.identifier != "all_ids":
             for block in getattr(bpy.data, kind.identifier):
-                # The node tree of a material or a light is a data-block of its own that no collection lists.
+                # The node tree of a material or a light is a separate data-block that no collection lists.
                 owners = (block, getattr(block, "node_tree", None))
                 yield from (owner for owner in owners if getattr(owner, "animation_data", None) is not None)
 

@@ -1,7 +1,7 @@
-"""The problems of a take that a review has gone to, in the order of visits, as the take's action keeps them.
+"""The problems of a take that a review has visited, in the order of visits, as stored in the take's action.
 
-A mend ranks the problems again. What is left of a visited one counts as visited, so the places of visits are kept, and
-not only their keys.
+A mend changes the ranking. The remainder of a visited problem counts as visited, so frames and parts of visits are
+stored, and not only their keys.
 """
 
 import json
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 MAX_VISITS = 2000
-"""Visits that are kept, the last ones: twice those of all problems of a report, and of what mends left of them."""
+"""Maximum number of stored visits, the latest ones: twice the number of problems of a report and of their
+remainders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Visits:
     order: tuple[TakeProblem, ...] = ()
     """The problems as they were when they were visited."""
     round_start: int = 0
-    """Index of the first visit of this round; those before it are of the round before."""
+    """Index of the first visit of this round; earlier visits belong to the previous round."""
 
     def at(self, shown: TakeProblem | None, problems: Sequence[TakeProblem]) -> int | None:
         """Return the index of the last visit of a problem of the take, None if it has none."""
@@ -39,7 +40,7 @@ class Visits:
         return None
 
     def unvisited(self, problems: Sequence[TakeProblem]) -> list[TakeProblem]:
-        """Return the problems of the take to which this round has not gone, the worst first."""
+        """Return the problems of the take that this round has not visited, the worst first."""
         visited = {visit.key: visit for visit in self.order[self.round_start :]}
         unlisted = [visited[key] for key in visited.keys() - {problem.key for problem in problems}]
         new = (problem for problem in problems if problem.key not in visited)
@@ -53,7 +54,7 @@ class Visits:
     def earlier(self, shown: TakeProblem | None, problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
         """Yield the problems of the take that were visited before the one that is shown, the last first.
 
-        Before the first visit is the last one.
+        It wraps around from the first visit to the last.
         """
         at = self.at(shown, problems)
         before = self.order if at is None else (*self.order[at:], *self.order[:at])
@@ -64,7 +65,8 @@ class Visits:
         return _last_visits((*self.order, problem), self.round_start)
 
     def with_remains(self, shown: TakeProblem, remains: Sequence[TakeProblem]) -> "Visits":
-        """Return these visits where a mend has left other problems of the one that is shown: they are visited, too."""
+        """Return these visits with the remains that a mend has left of the shown problem: they count as visited,
+        too."""
         at = next((i for i in reversed(range(len(self.order))) if self.order[i].key == shown.key), None)
         if at is None:
             return self
@@ -73,7 +75,7 @@ class Visits:
         return _last_visits(order, self.round_start + added)
 
     def next_round(self) -> "Visits":
-        """Return visits with a new round started; those of the round before this one are forgotten."""
+        """Return the visits with a new round started; visits before the current round are dropped."""
         return Visits(self.order[self.round_start :], len(self.order) - self.round_start)
 
 
@@ -90,7 +92,7 @@ def _is_left_of(problem: TakeProblem, visit: TakeProblem) -> bool:
 
 
 def _listed(visits: Iterable[TakeProblem], problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
-    """Yield the take's problems of visits, in their order: the problem itself, or else the rest of it."""
+    """Yield the take's problems in the order of visits: the visited problem itself, or else its remains."""
     by_key = {problem.key: problem for problem in problems}
     for visit in visits:
         if visit.key in by_key:
@@ -104,10 +106,10 @@ def visits_of(armature: "Object | None") -> Visits:
     action = action_with_report(armature)
     text = None if action is None else action.get(VISITED_PROPERTY)
     try:
-        kept: Any = json.loads(text) if isinstance(text, str) else None
+        stored: Any = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
-        kept = None
-    order, round_start = (kept.get("order"), kept.get("round_start")) if isinstance(kept, dict) else (None, None)
+        stored = None
+    order, round_start = (stored.get("order"), stored.get("round_start")) if isinstance(stored, dict) else (None, None)
     visits = [problem_in(entry) for entry in order[:MAX_VISITS]] if isinstance(order, list) else []
     known = tuple(visit for visit in visits if visit is not None)
     if len(known) < len(visits) or type(round_start) is not int or not 0 <= round_start <= len(known):
@@ -116,7 +118,8 @@ def visits_of(armature: "Object | None") -> Visits:
 
 
 def keep_visits(armatures: "Iterable[Object]", visits: Visits) -> None:
-    """Keep visits in the actions of armatures that play a take; linked ones have them until the file is closed."""
+    """Store visits in the actions of armatures that play a take; linked actions keep them only until the file is
+    closed."""
     text = json.dumps({"order": [visit.as_report() for visit in visits.order], "round_start": visits.round_start})
     for armature in armatures:
         action = action_with_report(armature)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MIN_SHORT = 0.005
-"""m by which an arm may miss the wrist without a warning."""
+MIN_SHORTFALL = 0.005
+"""m, minimum distance by which an arm misses the wrist that causes a warning."""
 ELBOWS = 36
 """Directions in which the elbow of a rig with its own IK is tried."""
 NOT_ALIGNED = "align the capture to the character, or drive the fingers only"
-"""Advice if the capture is where it was recorded."""
+"""Advice if the capture was not aligned."""
 MOVED_AWAY = "align the capture in another way, or drive the fingers only"
 """Advice if the capture was aligned: performer and character move or stand differently."""
 
@@ -55,9 +55,9 @@ class WristStrain:
     bend: Floats
     """(F,) rad between hand and forearm."""
     excess_bend: Floats
-    """(F,) rad by which that is more than a person's."""
+    """(F,) rad by which `bend` exceeds a person's range."""
     excess_twist: Floats
-    """(F,) rad by which the hand is rotated about the forearm, more than the forearm can follow."""
+    """(F,) rad by which the hand's rotation about the forearm exceeds what the forearm can follow."""
     shortfall: Floats
     """(F,) m by which the arm misses the captured wrist, or by which a rig stretches it."""
 
@@ -75,7 +75,7 @@ class CarriedWrist:
     rotations: Floats
     """(F, 4) unit quaternions wxyz, the keys of the wrist's bone."""
     goals: Floats
-    """(F, 3) m, where the wrist was captured in the world."""
+    """(F, 3) m, captured positions of the wrist in the world."""
     excess_twist: Floats
     """(F,) rad, see WristStrain."""
     placed: bool
@@ -97,7 +97,7 @@ def arm_above_hand(armature: "Object", found: FoundHand) -> ArmAbove | None:
 
 
 def wrist_strain(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist) -> WristStrain:
-    """Return how a wrist and its arm are posed. Angles and lengths are those of the world."""
+    """Return the strain of a wrist and its arm. Angles and lengths are those of the world."""
     carried, linear = np.broadcast_to(keyed.carried, (len(keyed.goals), 4, 4)), keyed.world[..., :3, :3]
     holds = carried[:, :3, :3] if binding.inherits_rotation[0] else binding.bone_rest()[0, :3, :3]
     hands = holds @ rot.to_matrix(keyed.rotations) @ binding.rest_to_bone[0, :3, :3].T
@@ -118,8 +118,8 @@ def _follows(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist, wrists: 
     scale = np.cbrt(np.abs(np.linalg.det(keyed.world[..., :3, :3])))
     upper, fore = (scale * np.linalg.norm(bone) for bone in np.diff(above.joints, axis=0))
     shoulder = keyed.rests.get(above.bones.upper)
-    place = np.append(above.joints[0], 1.0) if shoulder is None else shoulder[..., :, 3]
-    way = keyed.goals - (keyed.world @ place[..., None])[..., :3, 0]
+    position = np.append(above.joints[0], 1.0) if shoulder is None else shoulder[..., :, 3]
+    way = keyed.goals - (keyed.world @ position[..., None])[..., :3, 0]
     length = np.linalg.norm(way, axis=-1)
     reach = np.clip(length, np.abs(upper - fore) + 1e-9, upper + fore)
     cosine = np.clip((reach**2 + fore**2 - upper**2) / (2 * reach * fore), -1.0, 1.0)
@@ -135,7 +135,7 @@ def _follows(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist, wrists: 
 
 
 def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple[str, ...]:
-    """Return a sentence each on frames in which a wrist bends, or an arm should reach, farther than a person's."""
+    """Return sentences about frames in which a wrist bends, or an arm would have to reach, farther than a person's."""
     if not pieces:
         return ()
     names = ("bend", "excess_bend", "excess_twist", "shortfall")
@@ -148,10 +148,10 @@ def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple
         how = f"{bends} and {turns}" if bends and turns else bends or turns
         more = " a person's does" if turns else ", more than a person's does"
         notes.append(f"the {side} hand {how}{more}{_frames(wrong)}: {remedy}")
-    if (short > MIN_SHORT).any():
-        far = f"{100 * short.max():.0f} cm" if short.max() > 0.01 else f"{1000 * short.max():.0f} mm"
+    if (short > MIN_SHORTFALL).any():
+        gap = f"{100 * short.max():.0f} cm" if short.max() > 0.01 else f"{1000 * short.max():.0f} mm"
         notes.append(
-            f"the {side} arm is up to {far} too short for the captured wrist{_frames(short > MIN_SHORT)}: {remedy}"
+            f"the {side} arm is up to {gap} too short for the captured wrist{_frames(short > MIN_SHORTFALL)}: {remedy}"
         )
     return tuple(notes)
 

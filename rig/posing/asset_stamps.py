@@ -1,4 +1,4 @@
-"""Recognise the pose assets that Knuckle made, so that only these are ever keyed again.
+"""Recognise the pose assets that Knuckle made, so that only these are keyed again.
 
 Blender copies custom properties with a data-block. The mark of an action therefore holds its name and a digest of its
 keys: an action that a person edited, or a copy of it, belongs to the person. An armature has an identifier that
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 MARK = "knuckle_pose"
 """Custom property of an action: the pose, its side, the armature, and the action's name and keys when it was made."""
 POSED_MARK = "knuckle_poses"
-"""Custom property of an armature object whose poses were made assets: its identifier, and its name then."""
+"""Custom property of an armature object with pose assets: its identifier, and its name at that time."""
 
 
 def identifier(armature: "Object") -> str:
-    """Return the identifier of an armature, which it keeps from the first call on."""
-    own = _own(armature) or _missing_identifier(armature.name) or uuid4().hex
-    armature[POSED_MARK] = {"id": own, "name": armature.name}
-    return own
+    """Return the identifier of an armature, and store it on the first call."""
+    identity = _own(armature) or _missing_identifier(armature.name) or uuid4().hex
+    armature[POSED_MARK] = {"id": identity, "name": armature.name}
+    return identity
 
 
 def mark(action: "Action", armature: "Object", pose: str, side: Side) -> None:
     """Mark an action as made for an armature that has an identifier."""
-    made_for = {"pose": pose, "side": side, "of": armature[POSED_MARK]["id"], "armature": armature.name}
-    action[MARK] = made_for | {"name": action.name, "keys": _keys(action)}
+    origin = {"pose": pose, "side": side, "of": armature[POSED_MARK]["id"], "armature": armature.name}
+    action[MARK] = origin | {"name": action.name, "keys": _keys(action)}
 
 
-def made_before(own: str, pose: str, side: Side) -> "Action | None":
-    """Return the unchanged asset of a pose of the armature with an identifier, even if it was renamed.
+def existing_asset(identity: str, pose: str, side: Side) -> "Action | None":
+    """Return the unchanged asset of a pose, even if it was renamed. identity: identifier of the armature.
 
     None if there is none, or if it cannot be distinguished from a copy.
     """
-    made_for = pose, side, own
-    marked = {action: stamp for action, stamp in _marked() if (stamp["pose"], stamp["side"], stamp["of"]) == made_for}
+    origin = pose, side, identity
+    marked = {action: stamp for action, stamp in _marked() if (stamp["pose"], stamp["side"], stamp["of"]) == origin}
     named = [action for action, stamp in marked.items() if stamp["name"] == action.name]
     for action in named or (marked if len(marked) == 1 else ()):
         if action.is_editable and action.asset_data and marked[action]["keys"] == _keys(action):
@@ -53,17 +53,17 @@ def made_before(own: str, pose: str, side: Side) -> "Action | None":
 
 def _own(armature: "Object") -> str | None:
     """Return the identifier on an armature; None without one, or if the armature is a copy of another."""
-    own = _table(armature, POSED_MARK)
-    if own is None:
+    identity = _table(armature, POSED_MARK)
+    if identity is None:
         return None
-    tables = (_table(obj, POSED_MARK) for obj in bpy.data.objects if obj != armature and obj.name == own["name"])
-    copied = any(table is not None and table["id"] == own["id"] for table in tables)
-    return None if copied and armature.name != own["name"] else str(own["id"])
+    tables = (_table(obj, POSED_MARK) for obj in bpy.data.objects if obj != armature and obj.name == identity["name"])
+    copied = any(table is not None and table["id"] == identity["id"] for table in tables)
+    return None if copied and armature.name != identity["name"] else str(identity["id"])
 
 
 def _missing_identifier(name: str) -> str | None:
     """Return the identifier of a missing armature of this name: library overrides lose theirs on loading."""
-    present = {own["id"] for obj in bpy.data.objects if (own := _table(obj, POSED_MARK)) is not None}
+    present = {identity["id"] for obj in bpy.data.objects if (identity := _table(obj, POSED_MARK)) is not None}
     missing = (str(stamp["of"]) for _, stamp in _marked() if stamp["armature"] == name and stamp["of"] not in present)
     return next(missing, None)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ...errors import RigError
-from ..keys.fcurves import SAME_FRAME, key_on
+from ..keys.fcurves import FRAME_TOLERANCE, key_on
 from ..object_ancestors import ancestors
 from ..rotation_channels import channel
 from .following import HandArm
@@ -52,7 +52,7 @@ def has_keys(obj: "Object") -> bool:
 
 
 def attach(hand_arm: HandArm, obj: "Object", frames: tuple[float, float] | None = None) -> "Constraint":
-    """Attach an object to a hand in its present pose.
+    """Attach an object to a hand in its current pose.
 
     frames: the last frame on which it is not attached yet, and the first one on which it is. By default it is attached
     on all frames. Raises RigError if the hand no longer exists.
@@ -90,7 +90,7 @@ def check_loose(obj: "Object", constraint: "Constraint", frame: float) -> None:
 def release(obj: "Object", constraint: "Constraint", frame: float) -> None:
     """Release an object that passes check_loose, so that it stays where it is.
 
-    If it was attached by keys or has keys of its own, it is released on a frame, and earlier keys stay.
+    If it was attached by keys or has its own keys, it is released on a frame, and earlier keys stay.
     """
     world = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.copy()
     if not (_is_keyed(obj, constraint) or transform_curves(obj)):
@@ -153,7 +153,7 @@ def _keep_before(obj: "Object", path: str, frame: float) -> None:
             obj.keyframe_insert(path, index=index, frame=frame - 1)
             continue
         points = curves[index].keyframe_points
-        earlier = [key for key in points if key.co[0] < frame - SAME_FRAME]
+        earlier = [key for key in points if key.co[0] < frame - FRAME_TOLERANCE]
         if len(earlier) < len(points) or not earlier:
             # The only key is on this frame, or the curve has none before it.
             points.insert(frame - 1, curves[index].evaluate(frame - 1))

@@ -18,7 +18,7 @@ REST = {"QUATERNION": (1.0, 0.0, 0.0, 0.0), "AXIS_ANGLE": (0.0, 0.0, 1.0, 0.0)}
 
 
 def with_locked_channels(bone: "PoseBone", values: Floats) -> Floats:
-    """Return a rotation (4,) or (3,) in a bone's own mode, with the locked components at their present values.
+    """Return a rotation (4,) or (3,) in a bone's own mode, with the locked components at their current values.
 
     In modes with four numbers Blender locks the XYZ angles, or with *4D* the components of the quaternion. The free
     components are then scaled so that the quaternion has unit length.

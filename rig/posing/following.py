@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 PathMaker = Callable[[Tool], HandPath]
-"""Returns the path of a hand from its present pose."""
+"""Returns the path of a hand from its current pose."""
 
 NO_ROTATIONS: Mapping[str, Floats] = MappingProxyType({})
 ROUNDS = 3
@@ -148,7 +148,7 @@ def key(hand_arm: HandArm, followed: Followed, frames: Floats, name: str) -> "Ac
 
 
 def _tool(rig_hand: RigHand, state: HandState, joint: str) -> tuple[Tool, End]:
-    """Return the hand as a tool in its present pose, and its end; a tip is the end of the rig's last bone."""
+    """Return the hand as a tool in its current pose, and its end; a tip is the end of the rig's last bone."""
     root, angles = state.pose.root[0], state.pose.angles
     model = joint_position(Pose.at_origin(rig_hand.hand, angles), joint)[0]
     armature = rig_hand.armature_object()
@@ -186,7 +186,7 @@ def with_present_pole(hand_arm: HandArm) -> ArmBones:
     """Return the arm with a pole that keeps its elbow on the present side. A pole that is already set is used.
 
     The arm's own pole points down and to the side of the little finger. It is rotated about the line from shoulder to
-    wrist by the angle between its elbow and the present one, and moved far away, so that a natural elbow stays natural
+    wrist by the angle between its elbow and the current one, and moved far away, so that a natural elbow stays natural
     wherever the wrist goes. A straight arm keeps its own pole.
     """
     assert hand_arm.arm is not None

@@ -36,7 +36,7 @@ def posed_joints(rig_hand: RigHand) -> list[int]:
 
 
 def apply_pose(rig_hand: RigHand, name: str | poses.NamedPose, factor: float = 1.0) -> None:
-    """Pose the bones, without keys, between their present pose at a factor of 0 and the named pose at 1.
+    """Pose the bones, without keys, between their current pose at a factor of 0 and the named pose at 1.
 
     Rotations on top of the hand's angles vanish towards 1. Raises HandError for an unknown name, RigError if the
     hand no longer exists.
@@ -47,7 +47,7 @@ def apply_pose(rig_hand: RigHand, name: str | poses.NamedPose, factor: float = 1
 
 
 def pose_curves(armature: "Object", rig_hand: RigHand, name: str | poses.NamedPose) -> list[BoneCurves]:
-    """Return the keys of a named pose in the bones' present rotation modes, independent of the armature's pose.
+    """Return the keys of a named pose in the bones' current rotation modes, independent of the armature's pose.
 
     The wrist and the palm are assumed to be at rest, which does not matter for fingers that are their children. Bones
     without a parent are keyed at their positions in that state.

@@ -28,7 +28,7 @@ def mirrored(rig_hand: RigHand, state: HandState, target_hand: RigHand, present:
         rig_hand: the hand to mirror.
         state: its state.
         target_hand: the other hand.
-        present: the present state of the other hand.
+        present: the current state of the other hand.
     """
     angles = present.pose.angles.copy()
     for dof, movement in enumerate(target_hand.hand.movements):

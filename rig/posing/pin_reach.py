@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 MET = 0.0025
 """Hand lengths, half a millimetre of an adult's: a fingertip within this distance of its pin has reached it."""
-HELD = 2 * MET
+HELD_DISTANCE = 2 * MET
 """Hand lengths: a fingertip farther from its pin was moved away; a nearer one just did not reach it."""
 ROUNDS = 4
 """Number of times that the palm is dragged. Each drag stops where pins and its own goal balance; the next goes on."""
@@ -36,7 +36,7 @@ def pins_at_fingertips(rig_hand: RigHand, pins: Iterable[Pin]) -> list[Pin]:
 
     Raises RigError if the hand no longer exists.
     """
-    max_distance = HELD * hand_length(rig_hand.hand)
+    max_distance = HELD_DISTANCE * hand_length(rig_hand.hand)
     return [
         replace(pin, position=tip) if np.linalg.norm(tip - pin.position) > max_distance else pin
         for pin, tip in _pinned_tips(rig_hand, pins)
@@ -82,7 +82,7 @@ def _missed(hand_arm: HandArm, pins: Sequence[Pin]) -> float:
 
 
 def _pinned_tips(rig_hand: RigHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:
-    """Return each pin of a digit that the hand has, with its fingertip's present position (3,) in the pin's space."""
+    """Return each pin of a digit that the hand has, with its fingertip's current position (3,) in the pin's space."""
     frames = rig_hand.evaluated_frames()
     tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in rig_hand.digits}
     return [

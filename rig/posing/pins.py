@@ -81,7 +81,7 @@ def anchor_on(obj: "Object", position: Floats) -> SurfaceAnchor:
 
 
 def anchor_position(obj: "Object", anchor: SurfaceAnchor) -> Floats:
-    """Return the present position (3,) m of an anchor in the world.
+    """Return the current position (3,) m of an anchor in the world.
 
     If the mesh has changed, it stays at its first position in the object's own space.
     """

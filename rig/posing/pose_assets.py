@@ -18,7 +18,7 @@ from ...hand.joints import Side
 from ...hand.poses import NamedPose
 from ...posing.pose_picture import pose_picture
 from ..keys.keyframes import BoneCurves, write_curves
-from .asset_stamps import identifier, made_before, mark
+from .asset_stamps import existing_asset, identifier, mark
 from .hand_poses import pose_curves
 from .rig_hand import RigHand
 
@@ -44,10 +44,10 @@ def add_pose_assets(
     keyed = [(hand, name, pose_curves(armature, hand, name)) for hand in hands for name in names]
     own, rendered = identifier(armature), pictures()
     catalogs: dict[Side, str] = {}
-    made = []
+    assets = []
     for hand, name, curves in keyed:
         side, pose = hand.hand.side, poses.named(name)
-        action = made_before(own, pose.name, side)
+        action = existing_asset(own, pose.name, side)
         if action is None:
             action = _new_asset(armature, pose, side)
             if side not in catalogs:
@@ -58,8 +58,8 @@ def add_pose_assets(
             _show(action, rendered.get(pose.name, saved), side)
         _key(action, armature, curves)
         mark(action, armature, pose.name, side)
-        made.append(action)
-    return made
+        assets.append(action)
+    return assets
 
 
 def _new_asset(armature: "Object", pose: NamedPose, side: Side) -> "Action":
@@ -96,9 +96,9 @@ def _catalog(armature: "Object", side: Side) -> str:
     except (RuntimeError, TypeError):
         # A hidden armature has no Pose Mode, and another Blender may have another operator. Assets need no catalog.
         return ""
-    made = [action for action in bpy.data.actions if action not in before]
-    catalog = made[0].asset_data.catalog_id if made and made[0].asset_data else ""
-    for action in made:
+    new_actions = [action for action in bpy.data.actions if action not in before]
+    catalog = new_actions[0].asset_data.catalog_id if new_actions and new_actions[0].asset_data else ""
+    for action in new_actions:
         action.asset_clear()
         bpy.data.actions.remove(action)
     return str(catalog)

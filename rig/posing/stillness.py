@@ -36,7 +36,7 @@ def check_still(obj: "Object", frame: float, own: "list[Constraint]") -> None:
             raise RigError(f"'{obj.name}' is moved by its own keys after frame {frame:g}, delete those first")
     for constraint in obj.constraints:
         if constraint not in own and not constraint.mute:
-            raise RigError(f"'{obj.name}' has the constraint '{constraint.name}' as well, turn that off first")
+            raise RigError(f"'{obj.name}' also has the constraint '{constraint.name}', disable it first")
 
 
 def check_action(obj: "Object") -> None:
@@ -54,12 +54,12 @@ def moving_parent(obj: "Object", frame: float) -> "Object | None":
     for child, parent in ancestors(obj):
         animation = parent.animation_data
         by_keys = any(changes(curve, frame) for curve in transform_curves(parent))
-        other_value = animation is not None and (_is_driven(animation) or _plays_strips(animation))
+        by_animation = animation is not None and (_is_driven(animation) or _plays_strips(animation))
         # A parent bone moves with the pose, parent vertices with the mesh.
         if (
             child.parent_type != "OBJECT"
             or by_keys
-            or other_value
+            or by_animation
             or any(not constraint.mute for constraint in parent.constraints)
         ):
             return parent
@@ -86,9 +86,9 @@ def changes(curve: "FCurve", frame: float) -> bool:
     return any(differ(curve.evaluate(at), value) for at in (*keys, *np.arange(frame, last), last + 1))
 
 
-def differ(value: float, is_animated: float) -> bool:
+def differ(value: float, other: float) -> bool:
     """Return whether two values of a channel differ."""
-    return abs(value - is_animated) > TOLERANCE * max(1.0, abs(is_animated))
+    return abs(value - other) > TOLERANCE * max(1.0, abs(other))
 
 
 def _is_driven(animation: "AnimData") -> bool:

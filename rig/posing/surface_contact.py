@@ -80,15 +80,15 @@ class Padded:
         size, points = hand_length(pose.hand), self.skin.posed(joint_frames(pose.hand, pose))[0]
         if not len(points):
             return 0.0
-        away = points - joint_position(pose, self.dragged.drag.joint)[0]
-        up = away @ on.normal
+        offsets = points - joint_position(pose, self.dragged.drag.joint)[0]
+        up = offsets @ on.normal
         on_plane = float(-up.min())
         if ground is None:
             return on_plane
-        near_normal = np.linalg.norm(away - up[:, None] * on.normal, axis=-1)
+        near_normal = np.linalg.norm(offsets - up[:, None] * on.normal, axis=-1)
         min_height = float(-up[near_normal <= max(BESIDE * size, near_normal.min())].min())
         lifted = on_plane + LIFT * size
-        return max(min_height, lifted - ground.height(away + on.position + lifted * on.normal))
+        return max(min_height, lifted - ground.height(offsets + on.position + lifted * on.normal))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -46,7 +46,7 @@ def elbows_by_axes(
         if ELBOW not in index:
             continue
         upper, elbow, wrist = next(arms), index[ELBOW], index[JOINTS[0]]
-        places = {joint: points[:, row] for joint, row in index.items()}
-        arm = np.stack([upper[:, :3, 3], places[ELBOW], places[JOINTS[0]]], axis=1)
-        found = wrist_at_rest(upper[:, :3, :3], arm, places, rotations[:, wrist], hand.side)
+        positions = {joint: points[:, row] for joint, row in index.items()}
+        arm = np.stack([upper[:, :3, 3], positions[ELBOW], positions[JOINTS[0]]], axis=1)
+        found = wrist_at_rest(upper[:, :3, :3], arm, positions, rotations[:, wrist], hand.side)
         yield elbow, np.nan if found is None else found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MIN_JOINTS = 10
 """Minimum number of joints of a hierarchy that may contain a hand."""
-LEAF_SHARE = 0.7
+LEAF_RATIO = 0.7
 """Length of a bone without children, as a fraction of the distance from its parent's head."""
 MIN_LENGTH = 1e-5
 """Minimum length of a bone, as Blender removes bones of zero length."""
@@ -101,7 +101,7 @@ def _length(position: Vector, below: list[Vector], above: Vector | None) -> floa
     """Return the distance to the furthest child, or for a leaf a fraction of the distance from the parent."""
     distance = _furthest(below, position)
     if not distance and above is not None:
-        distance = LEAF_SHARE * _furthest([above], position)
+        distance = LEAF_RATIO * _furthest([above], position)
     return max(distance, MIN_LENGTH)
 
 

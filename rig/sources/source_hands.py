@@ -28,7 +28,7 @@ SAME_AXIS_COSINE = np.cos(np.deg2rad(20.0))
 """Cosine: bones of a digit point along a local axis if their next joints are within 20 degrees of it."""
 TAIL_TOLERANCE = 0.1
 """A tail meets the next head if their distance is below this fraction of the bone's length."""
-STUB_SHARE = 0.2
+STUB_RATIO = 0.2
 """A last bone represents an unknown end if its distance to the parent's head is below this fraction of the previous
 bone."""
 
@@ -118,14 +118,14 @@ def _without_stubs(bones: "list[PlainBone]", undirected: frozenset[str]) -> "lis
         for bone in bones
         if bone.parent in steps
         and bone.name not in parents
-        and np.linalg.norm(steps[bone.name]) < STUB_SHARE * np.linalg.norm(steps[bone.parent])
+        and np.linalg.norm(steps[bone.name]) < STUB_RATIO * np.linalg.norm(steps[bone.parent])
     }
     ended = set(stubs.values())
     short = {
         bone.name
         for bone in bones
         if bone.name in ended
-        and np.linalg.norm(np.subtract(bone.tail, bone.head)) < STUB_SHARE * np.linalg.norm(steps[bone.name])
+        and np.linalg.norm(np.subtract(bone.tail, bone.head)) < STUB_RATIO * np.linalg.norm(steps[bone.name])
     }
     return [
         _straight_on(bone, steps[bone.name]) if bone.name in short | undirected else bone
@@ -209,19 +209,19 @@ def _joints(armature: "Object", hand: FoundHand | DetectedHand, last_bones: Last
         yield SourceJoint(ELBOW, arm.fore, axes=hand.carrier or hand.bones["wrist"], upper=upper.name)
 
 
-def _tip_offset(chain: "list[Bone]", last_bones: LastBones, share: float) -> Floats:
+def _tip_offset(chain: "list[Bone]", last_bones: LastBones, fraction: float) -> Floats:
     """Return the offset (3,) of a digit's tip from the head of its last bone, in that bone's rest frame.
 
     In most rigs, the next joint is along the same local axis of all bones of a digit (N bones, from the palm).
-    Otherwise the last bone continues in a straight line. share: the last bone's length in lengths of the previous one,
-    used if its tail is not known.
+    Otherwise the last bone continues in a straight line. fraction: the last bone's length in lengths of the previous
+    one, used if its tail is not known.
     """
     steps = [np.array(bone.matrix_local)[:3, :3].T @ _step(bone, after) for bone, after in pairwise(chain)]
     local = [step / max(float(np.linalg.norm(step)), 1e-12) for step in steps[-2:]]
     length = float(np.linalg.norm(steps[-1]))
     last = chain[-1]
     # Importers rotate a bone that ends at a stub towards it.
-    is_rotated = last.name in last_bones.undirected or last.length < STUB_SHARE * length
+    is_rotated = last.name in last_bones.undirected or last.length < STUB_RATIO * length
     if local[0] @ local[-1] > SAME_AXIS_COSINE and not is_rotated:
         direction = local[-1]
     else:
@@ -229,7 +229,7 @@ def _tip_offset(chain: "list[Bone]", last_bones: LastBones, share: float) -> Flo
     gaps = [(bone.tail_local - after.head_local).length for bone, after in pairwise(chain[-3:])]
     tails_meet = max(gaps) < TAIL_TOLERANCE * length
     is_length_known = last_bones.tails_known and tails_meet and not is_rotated
-    tip: Floats = direction * (float(last.length) if is_length_known else length * share)
+    tip: Floats = direction * (float(last.length) if is_length_known else length * fraction)
     return tip
 
 

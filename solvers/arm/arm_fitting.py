@@ -60,7 +60,7 @@ def from_rest(
     if np.linalg.norm(bend) < STRAIGHT_SINE:
         bend = (back @ upper_direction) * upper_direction - back
         if not np.linalg.norm(bend) > 1e-6 * np.linalg.norm(back):
-            raise SkeletonError("arm: it is straight and its back is along it, expected a back to one side")
+            raise SkeletonError("arm: it is straight and parallel to `back`, expected another direction")
     upper_frame = rot.frame_from_yz(upper_direction, bend)
     # The forearm's X axis is as close to the elbow's axis as its direction, slightly out of the plane, allows.
     forearm = rot.frame_from_yz(fore_direction, np.cross(upper_frame[:, 0], fore_direction))

@@ -19,6 +19,7 @@ from .ball_joints import ball_joint
 Floats = NDArray[np.float64]
 
 FREE = ball()
+"""Limits of a ball joint that may rotate anywhere."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +53,7 @@ class Arm:
                 raise SkeletonError(f"arm: {name} is {length} m, expected more than 0")
         low, high = self.elbow
         if not 0 <= low <= high <= np.pi:
-            raise SkeletonError(f"arm: the elbow bends {low} to {high} rad, expected less to more within 0 to π")
+            raise SkeletonError(f"arm: the elbow bends from {low} to {high} rad, expected a range within 0 to π")
         if not 0 < np.linalg.norm(self.pole) < np.inf:
             raise SkeletonError(f"arm: the pole is {self.pole}, expected a finite position that is not the shoulder")
         if not abs(np.linalg.norm(self.hand) - 1) <= 1e-6:
@@ -107,7 +108,7 @@ class ArmPose:
 
     @property
     def elbow_rotation(self) -> Floats:
-        """(F, 4) unit quaternions wxyz of the elbow: CGA-arm (4.1), where i has the opposite sign."""
+        """(F, 4) unit quaternions wxyz of the elbow: CGA-arm (4.1), with the imaginary unit i of the opposite sign."""
         return rot.from_axis_angle(np.array([1.0, 0.0, 0.0]), self.elbow)
 
     @property
@@ -161,7 +162,7 @@ def frames(arm: Arm, pose: ArmPose, shoulder: Floats) -> Floats:
 
 
 def excess(arm: Arm, pose: ArmPose) -> Floats:
-    """Return by how much shoulder, elbow and wrist exceed their limits: (F, 3) rad, 0 inside."""
+    """Return how far shoulder, elbow and wrist exceed their limits: (F, 3) rad, 0 within them."""
     low, high = arm.elbow
     return np.stack(
         [
@@ -196,10 +197,10 @@ def _zxy_angles(q: Floats) -> Floats:
     arm about its own axis until the wrist is reached. If the elbow is on Z, θ1 is 0.
     """
     m = rot.to_matrix(q)
-    level = np.hypot(m[:, 0, 1], m[:, 1, 1])
-    upright = level < 1e-9
-    first = np.where(upright, 0.0, np.arctan2(-m[:, 0, 1], m[:, 1, 1]))
-    second = np.arctan2(m[:, 2, 1], level)
-    third = np.where(upright, np.arctan2(m[:, 0, 2], m[:, 0, 0]), np.arctan2(-m[:, 2, 0], m[:, 2, 2]))
+    horizontal = np.hypot(m[:, 0, 1], m[:, 1, 1])
+    on_z = horizontal < 1e-9
+    first = np.where(on_z, 0.0, np.arctan2(-m[:, 0, 1], m[:, 1, 1]))
+    second = np.arctan2(m[:, 2, 1], horizontal)
+    third = np.where(on_z, np.arctan2(m[:, 0, 2], m[:, 0, 0]), np.arctan2(-m[:, 2, 0], m[:, 2, 2]))
     angles: Floats = np.stack([first, second, third], -1)
     return angles

@@ -24,9 +24,9 @@ def solve(
     """Solve every frame. Solving in pieces gives the same poses as solving at once.
 
     A wrist target out of reach, or too near for the elbow to fold, is approached on the straight line to it. The elbow
-    points to the pole if that is within the limits, else the swivel is the nearest one within the limits; of two as
-    near, the one closer to the frame before. If no swivel is within the limits, the arm comes as near to the target as
-    its limits allow. A frame with values that are not finite keeps the last pose.
+    points to the pole if that is within the limits; else the swivel is the nearest one within the limits, or of two
+    equally near, the one closer to the frame before. If no swivel is within the limits, the arm comes as near to the
+    target as its limits allow. A frame with values that are not finite keeps the last pose.
 
     Args:
         arm: lengths and limits.
@@ -79,7 +79,7 @@ def _within_limits(
 
 
 def _poles(arm: Arm, base: Floats, pole: Floats | None) -> Floats:
-    """Return positions of the poles in the world, (F, 3) m; arm.pole where none is given or it is not finite."""
+    """Return positions of the poles in the world, (F, 3) m; arm.pole where none is given or the pole is not finite."""
     default: Floats = base[:, :3, 3] + base[:, :3, :3] @ np.array(arm.pole)
     if pole is None:
         return default

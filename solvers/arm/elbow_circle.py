@@ -16,7 +16,7 @@ from .arm_model import Arm
 
 Floats = NDArray[np.float64]
 
-MIN_DISTANCE_RATIO = 1e-6
+MIN_DISTANCE_FRACTION = 1e-6
 """Minimum distance of shoulder and wrist, as part of the arm's length, at which the elbow's circle exists."""
 POLE_TOLERANCE = 1e-6
 """Minimum distance of a pole to the line from shoulder to wrist, as part of its distance to the shoulder."""
@@ -92,7 +92,7 @@ def reach_range(arm: Arm) -> tuple[float, float]:
     longest, shortest = (
         math.sqrt(max(arm.upper**2 + arm.fore**2 + 2 * arm.upper * arm.fore * math.cos(x), 0.0)) for x in arm.elbow
     )
-    shortest = max(shortest, MIN_DISTANCE_RATIO * (arm.upper + arm.fore))
+    shortest = max(shortest, MIN_DISTANCE_FRACTION * (arm.upper + arm.fore))
     return shortest, max(shortest, longest)
 
 
@@ -121,7 +121,7 @@ def elbow_objects(arm: Arm, wrist: Floats, direction: Floats, side: Floats) -> E
 
 
 def _elbow_position(arm: Arm, wrist: Floats, direction: Floats, side: Floats) -> Floats:
-    """Position of the elbow, (N, 3) m: of the two intersections the one on `side` (N, 3)."""
+    """Return the position of the elbow, (N, 3) m: the intersection on `side` (N, 3) of the two."""
     ends = elbow_objects(arm, wrist, direction, side).ends
     first, second = positions(ends.first), positions(ends.second)
     on_side = ((first - second) * side).sum(-1, keepdims=True) >= 0
@@ -130,7 +130,7 @@ def _elbow_position(arm: Arm, wrist: Floats, direction: Floats, side: Floats) ->
 
 
 def elbow_direction(arm: Arm, pole: Floats, direction: Floats) -> Floats:
-    """Unit vectors (F, 3) perpendicular to the direction (F, 3) to the wrist, towards the pole.
+    """Return unit vectors (F, 3) perpendicular to the direction (F, 3) to the wrist, towards the pole.
 
     A pole too close to the line is replaced by arm.pole, or by a fixed direction.
     """

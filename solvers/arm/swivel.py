@@ -22,7 +22,7 @@ MAX_MINIMA = 4
 """Local minima of the sampled cost that are refined, the lowest ones."""
 BATCH = 500
 """Frames in a batch; limits the memory used."""
-SHOULDER_FIRST = 1e3
+SHOULDER_WEIGHT = 1e3
 """Weight of the shoulder's excess relative to the wrist's: the wrist's position has priority over its rotation."""
 
 
@@ -44,18 +44,19 @@ def choose_swivel(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
 
 
 def _candidates(joints: Joints, triangle: ArmTriangle) -> Floats:
-    """Swivels (N, 2) rad where the limits start to hold in either direction from 0; twice the least outside if none."""
+    """Return swivels (N, 2) rad where the limits start to hold in either direction from 0; if there are none, twice the
+    swivel that is least outside."""
     step = 2 * np.pi / SAMPLES
     ring: Floats = np.linspace(0.0, 2 * np.pi, SAMPLES, endpoint=False)
     allowed = _within_limits(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), SAMPLES)))
     infeasible = np.flatnonzero(~np.any(allowed, axis=1))
-    least = np.zeros(len(allowed))
+    least_outside = np.zeros(len(allowed))
     if len(infeasible):
-        least[infeasible] = _least_outside(joints, triangle.select(infeasible), ring)
+        least_outside[infeasible] = _least_outside(joints, triangle.select(infeasible), ring)
     edges = []
     for direction, inside in ((1.0, allowed), (-1.0, np.roll(allowed[:, ::-1], 1, axis=1))):
         # A range narrower than a step is found as a minimum of the cost; its edge is within a step of that.
-        first = np.where(np.any(allowed, axis=1), direction * ring[np.argmax(inside, axis=1)], least)
+        first = np.where(np.any(allowed, axis=1), direction * ring[np.argmax(inside, axis=1)], least_outside)
         edges.append(_edge(joints, triangle, first, direction * step))
     return wrap_angle(np.stack(edges, -1))
 
@@ -71,7 +72,8 @@ def _edge(joints: Joints, triangle: ArmTriangle, inside: Floats, step: float) ->
 
 
 def _least_outside(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Floats:
-    """Swivel (N,) rad of the least cost: a ternary search in the lowest local minima on the ring (SAMPLES,)."""
+    """Return the swivel (N,) rad of the least cost: a ternary search in the lowest local minima on the ring
+    (SAMPLES,)."""
     step = float(ring[1])
     cost = _cost(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), SAMPLES)))
     minima = (cost <= np.roll(cost, 1, axis=1)) & (cost <= np.roll(cost, -1, axis=1))
@@ -83,8 +85,8 @@ def _least_outside(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Float
         low, high = np.where(nearer, low, left), np.where(nearer, right, high)
     middle = (low + high) / 2
     best = np.argmin(_cost(joints, triangle, middle), axis=1)
-    least: Floats = np.take_along_axis(middle, best[:, None], axis=1)[:, 0]
-    return least
+    least_outside: Floats = np.take_along_axis(middle, best[:, None], axis=1)[:, 0]
+    return least_outside
 
 
 def _within_limits(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Bools:
@@ -96,7 +98,7 @@ def _within_limits(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Boo
 
 
 def _cost(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Floats:
-    """Weighted excess (N, ...) of swivels (N, ...) rad over the limits; 0 inside."""
+    """Return the weighted excess (N, ...) of swivels (N, ...) rad over the limits; 0 inside."""
     upper = triangle.upper_rotation(swivel)
     shoulder, wrist = joints
-    return SHOULDER_FIRST * shoulder.excess(upper) + wrist.excess(triangle.wrist_rotation(upper, triangle.elbow))
+    return SHOULDER_WEIGHT * shoulder.excess(upper) + wrist.excess(triangle.wrist_rotation(upper, triangle.elbow))

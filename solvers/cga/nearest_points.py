@@ -105,7 +105,7 @@ def nearest_on_line_from_circle(line: Line[T], circle: Circle[T]) -> Vector[T]:
 
 
 def _distance_terms(quadratic: tuple[T, T, T], radius: T, t: T) -> T:
-    """Squared distance from the circle at t, less its constant part."""
+    """Return the squared distance from the circle at t, less its constant part."""
     a, b, c = quadratic
     return t * t - 2.0 * radius * safe_sqrt((a * t + 2.0 * b) * t + c)
 

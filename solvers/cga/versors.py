@@ -67,7 +67,7 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
     _, s, scale, opposite = _half_angle(normal_a, normal_b)
     both = Plane(a.e1 + b.e1, a.e2 + b.e2, a.e3 + b.e3, a.ei + b.ei)
     _, e23, e31, e12, e1i, e2i, e3i, e123i = g.plane_plane(both, a)  # 1 + b a = (b + a) a
-    least = Motor(
+    motion = Motor(
         s * scale,
         e23 * scale,
         e31 * scale,
@@ -81,14 +81,14 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
     middle = Plane(a.e1, a.e2, a.e3, 0.5 * (a.ei - b.ei))
     half_turn = g.plane_plane(Plane(side.e1, side.e2, side.e3, 0.0 * s), middle)
     return Motor(
-        choose(opposite > 0, half_turn.s, least.s),
-        choose(opposite > 0, half_turn.e23, least.e23),
-        choose(opposite > 0, half_turn.e31, least.e31),
-        choose(opposite > 0, half_turn.e12, least.e12),
-        choose(opposite > 0, half_turn.e1i, least.e1i),
-        choose(opposite > 0, half_turn.e2i, least.e2i),
-        choose(opposite > 0, half_turn.e3i, least.e3i),
-        choose(opposite > 0, half_turn.e123i, least.e123i),
+        choose(opposite > 0, half_turn.s, motion.s),
+        choose(opposite > 0, half_turn.e23, motion.e23),
+        choose(opposite > 0, half_turn.e31, motion.e31),
+        choose(opposite > 0, half_turn.e12, motion.e12),
+        choose(opposite > 0, half_turn.e1i, motion.e1i),
+        choose(opposite > 0, half_turn.e2i, motion.e2i),
+        choose(opposite > 0, half_turn.e3i, motion.e3i),
+        choose(opposite > 0, half_turn.e123i, motion.e123i),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hand.digit_plane import AHEAD_DISTANCE_M, UPRIGHT_DISTANCE_M, Bounds, fit_inner_points, likely_twist
+from ...hand.digit_plane import ABDUCTION_PRIOR_M, TWIST_PRIOR_M, Bounds, fit_inner_points, likely_twist
 from ...hand.model import HandModel
 from ...hand.scalar_math import N, NumberFunctions, Point
 from ..cga import generated as g
@@ -56,14 +56,14 @@ class ConformalPlane:
         x, y, _ = end
         across = x * x + y * y
         # An end right below its joint does not determine the abduction, which fades to zero there.
-        weight = across / (across + AHEAD_DISTANCE_M * AHEAD_DISTANCE_M)
+        weight = across / (across + ABDUCTION_PRIOR_M * ABDUCTION_PRIOR_M)
         if limits[1] == (0.0, 0.0):
             return m.clip(weight * abduction_of(m, pole_along(Vector(*end), DORSAL)), *limits[0]), 0.0 * x
         twist = self.tilt(m, end, limits[1])
         desired = weight * abduction_of(m, pole_tilted(m, Vector(*end), twist))
         abduction = m.clip(desired, *limits[0])
         tilted = twist_of(m, end, abduction)
-        deep: Any = abs(end[2]) > UPRIGHT_DISTANCE_M
+        deep: Any = abs(end[2]) > TWIST_PRIOR_M
         return abduction, m.where((abduction == desired) | (deep == 0), twist, m.clip(tilted, *limits[1]))
 
 
@@ -118,7 +118,7 @@ class ThumbTilt:
         level = m.sqrt(e1 * e1 + e2 * e2)
         twist = m.atan2(m.where(e1 < 0, e3, -e3), level)
         square = (e1 * e1 + e2 * e2 + e3 * e3) / math.hypot(*self.knuckle) ** 2
-        return m.clip(twist * square / (square + UPRIGHT_DISTANCE_M * UPRIGHT_DISTANCE_M), *limits)
+        return m.clip(twist * square / (square + TWIST_PRIOR_M * TWIST_PRIOR_M), *limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ class ConformalPalm:
     """Finds the palm's pose from its markers in CGA.
 
     Three markers that span a plane, the paper's p, q and r, determine the plane and the joints in it. With more, the
-    palm is fitted by least squares as in every planar solver. With two, the palm rotates as little as possible; with
-    one it keeps its rotation and follows the marker; with none it stays.
+    palm is fitted by least squares as in every planar solver. With two markers, the palm rotates as little as possible;
+    with one, it keeps its rotation and follows the marker; without any, it stays.
     """
 
     palm: PalmMarkers
@@ -80,7 +80,8 @@ class ConformalPalm:
         return roots
 
     def _fill_missing(self, targets: Targets, roots: Floats, determined: Bools, last: Floats) -> Floats:
-        """Return the roots (F, 4, 4), those without three markers (not `determined` (F,)) by the frame before them."""
+        """Fill in the roots (F, 4, 4) of frames without three markers (not `determined` (F,)) from the previous
+        frame."""
         weights = targets.weights[:, self.palm.columns]
         positions = np.where(weights[..., None] > 0, targets.positions[:, self.palm.columns], 0.0)
         pairs, pair_index = self._pairs(positions, weights, determined)
@@ -91,7 +92,8 @@ class ConformalPalm:
         return follow_markers(hold_last(roots, known, last), known, self.palm.rest_positions, positions, weights)
 
     def _pairs(self, positions: Floats, weights: Floats, determined: Bools) -> tuple[list[TwoMarkerPalm], Ints]:
-        """Return the pairs of markers that are seen, and each frame's pair (F,): -1 if `determined` or without."""
+        """Return the visible pairs of markers, and the index (F,) of each frame's pair: -1 if `determined` or without a
+        pair."""
         pair_index = np.full(len(weights), -1)
         patterns, seen = np.unique(weights[~determined] > 0, axis=0, return_inverse=True)
         candidates = [
@@ -109,9 +111,9 @@ class ConformalPalm:
     def _rotate_to_pairs(
         self, pairs: list[TwoMarkerPalm], pair_index: Ints, positions: Floats, roots: Floats, determined: Bools
     ) -> None:
-        """Overwrite the roots of the frames with a pair, which hold the last root determined by three markers.
+        """Overwrite the roots of frames with a pair. On input they are the last root determined by three markers.
 
-        The midpoint of the pair is placed at the midpoint of the two markers as seen.
+        The midpoint of the pair is placed at the midpoint of the two observed markers.
         """
         frames = np.flatnonzero(pair_index >= 0)
         rows = np.array([(pair.first, pair.second) for pair in pairs])[pair_index[frames]]

@@ -13,7 +13,7 @@ from ..planar.palm_pose import Matrix, fit_points
 from .sphere_intersection import joint_position
 
 COLLINEAR_SINE = 1e-3
-"""Sine of the angle at p from which p, q and r define a plane; palm markers are at least 5 mm out of a line."""
+"""Minimum sine of the angle at p with which p, q and r define a plane; palm markers are at least 5 mm out of a line."""
 MARKER_PAIRS = ((0, 1), (0, 2), (1, 2))
 COINCIDENCE_TOLERANCE_M = 1e-6
 """m, distance below which a joint coincides with a marker."""
@@ -145,7 +145,7 @@ def three_marker_palm(
 
 
 def _coordinates(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:
-    """Coordinates of a point in a frame, m."""
+    """Return coordinates of a point in a frame, m."""
     centroid, (along, across, up) = frame
     to_q = subtract(x, centroid)
     return dot(to_q, along), dot(to_q, across), dot(to_q, up)
@@ -154,11 +154,11 @@ def _coordinates(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:
 def _palm_joint(markers: tuple[Vector[float], ...], frame: Frame, x: Vector[float]) -> PalmJoint:
     lengths = [math.dist(x, marker) for marker in markers]
 
-    def slant(pair: tuple[int, int]) -> float:
+    def cosine(pair: tuple[int, int]) -> float:
         i, j = pair
         return abs(dot(subtract(x, markers[i]), subtract(x, markers[j]))) / (lengths[i] * lengths[j])
 
-    first, second = min(MARKER_PAIRS, key=slant)
+    first, second = min(MARKER_PAIRS, key=cosine)
     if lengths[first] < lengths[second]:
         first, second = second, first
     return PalmJoint((x.e1, x.e2, x.e3), _coordinates(frame, x), (first, second), (lengths[first], lengths[second]))

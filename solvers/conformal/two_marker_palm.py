@@ -103,7 +103,8 @@ def _third_point_directions(
     continues: list[bool],
     in_pair_axes: list[list[Point[float]]],
 ) -> list[Point[float]]:
-    """Unit vectors perpendicular to each line towards the third point; in plain floats, as frames are sequential."""
+    """Return unit vectors perpendicular to each line towards the third point; in plain floats, as frames are
+    sequential."""
     directions: list[Point[float]] = []
     last, a, b, c, u, v, w = 0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0
     for (x, y, z), pair, position, continued in zip(lines, pair_index, previous, continues, strict=True):

@@ -2,9 +2,9 @@
 
 A digit's first joint rotates about z (abduction), about y (twist, which some joints lack) and about x (flexion); the
 hinges after it rotate about the same x. A bone's heading is the sum of the flexions up to it. In these coordinates all
-bones share abduction and twist, each bone has one angle of its own, and the Gauss-Newton step decouples. With e the
-rotation errors of the bones (Dynamical 3.1) in the joint's frame after abduction and twist, ē their weighted mean, and
-δ the rotation by which the step moves the parent bone:
+bones share abduction and twist, each bone has one own angle, and the Gauss-Newton step decouples. With e the rotation
+errors of the bones (Dynamical 3.1) in the joint's frame after abduction and twist, ē their weighted mean, and δ the
+rotation by which the step moves the parent bone:
 
     z: cos(twist) · abduction = ē_z − δ_z    y: twist = ē_y − δ_y    x: heading = e_x − δ_x + sin(twist) · abduction
 
@@ -118,7 +118,7 @@ class FittedJoint(NamedTuple, Generic[N]):
     mean_errors: tuple[N, N]
     """ē_y and ē_z."""
     valid: Any
-    """Whether every bone is less than a right angle off."""
+    """Whether the error of every bone is less than a right angle."""
 
 
 def solve_headings(
@@ -126,8 +126,8 @@ def solve_headings(
 ) -> tuple[list[N], Any]:
     """Return the angles (n,) of a limb in rad, and whether they are a converged solution.
 
-    They are not where a bone lacks a rotation target, a position target has a weight, a limit is active, or the last
-    step was not small.
+    They are none if a bone lacks a rotation target, a position target has a weight, a limit is active, or the last step
+    was not small.
     """
     converged = _has_rotations_only(limb, frames)
     if not m.any(converged):
@@ -203,7 +203,8 @@ def _fit_abduction_and_twist(m: NumberFunctions[N], twists: bool, axes: Any, mea
 
 
 def _fit_heading(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, Any]:
-    """The optimal heading of a bone, e_y and e_z there, its axes, and whether it is less than a right angle off."""
+    """Return the optimal heading of a bone, e_y and e_z there, its axes, and whether it is less than a right angle
+    off."""
     x, y, z = axes
     p, q, r = bone
     along, across = _dot(y, q) + _dot(z, r), _dot(z, q) - _dot(y, r)
@@ -243,7 +244,8 @@ def _joint_step(joint: DirectionJoint, fitted: FittedJoint[Any], rotation: Any, 
 def _last_bone_rotation(
     joint: DirectionJoint, fitted: FittedJoint[Any], child: FittedJoint[Any], child_twists: bool
 ) -> tuple[Any, Any, Any]:
-    """The rotation of a joint's last bone about x, y and z that is best for its own targets and for the child joint.
+    """Return the rotation of a joint's last bone about x, y and z that is best for its own targets and for the child
+    joint.
 
     A child that cannot twist needs ē_y about its own y axis a; the bone's compliance along a is a · a over the weights.
     """
@@ -256,8 +258,8 @@ def _last_bone_rotation(
         return 0.0, twist, side
     about_x, about_y, about_z = ax / fitted.weights[-1], ay / fitted.total_weight, az / fitted.total_weight
     compliance = ax * about_x + ay * about_y + az * about_z
-    share = (child.mean_errors[0] - ay * twist - az * side) / (1 / child.total_weight + compliance)
-    return share * about_x, twist + share * about_y, side + share * about_z
+    correction = (child.mean_errors[0] - ay * twist - az * side) / (1 / child.total_weight + compliance)
+    return correction * about_x, twist + correction * about_y, side + correction * about_z
 
 
 def _coupling_shifts(
@@ -274,7 +276,7 @@ def _coupling_shifts(
 
 
 def _rotated_axes(first: Any, second: Any, cos: Any, sin: Any) -> Any:
-    """Two axes, rotated in their plane from the first towards the second."""
+    """Return two axes, rotated in their plane from the first towards the second."""
     ax, ay, az = first
     bx, by, bz = second
     return (

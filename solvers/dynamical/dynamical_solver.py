@@ -132,14 +132,14 @@ class Dynamical:
 
 
 def _is_later(state: State, targets: Targets) -> bool:
-    """Return whether the state is from after the first frame, so that no motion leads from it to the targets."""
+    """Return whether the state is later than the first frame, so that no motion leads from it to the targets."""
     if not isinstance(state, DynamicalState) or state.time is None:
         return False
     return bool(state.time > targets.times[0] + CLOCK_TOLERANCE_S)
 
 
 def time_steps(targets: Targets, last: State) -> Floats:
-    """(F,) s from the previous frame to each frame, at least 0."""
+    """Return (F,) s from the previous frame to each frame, at least 0."""
     between = np.diff(targets.times)
     if isinstance(last, DynamicalState) and last.time is not None:
         first = float(targets.times[0]) - last.time

@@ -69,7 +69,7 @@ def follow_floating(
     start: tuple[Floats, Floats],
     method: tuple[FollowMethod, LimbWeights],
 ) -> tuple[Floats, Floats]:
-    """(F, 4, 4) roots and (F, D) angles, each frame from the one before.
+    """Return (F, 4, 4) roots and (F, D) angles, each frame from the one before.
 
     time_steps: (F,) s from the previous frame; start: root (4, 4) and angles (D,) before the first frame.
     """
@@ -100,12 +100,12 @@ def step_program(
     Dynamical 3.2: minimise Σ w ‖J ν − v*‖² + λ ‖ν‖² within the joints' limits and the couplings.
     """
     follow, weights = method
-    hand, share, limit = posed.hand, follow.share(substep), follow.limit(substep)
+    hand, fraction, limit = posed.hand, follow.share(substep), follow.limit(substep)
     linear, angular = (jacobian[0] for jacobian in posed.jacobians(goals.sites))
     joints = [hand.sites[site].joint for site in goals.sites]
-    translation = share * (goals.positions - posed.site_positions(goals.sites)[0]) + substep * goals.velocities
+    translation = fraction * (goals.positions - posed.site_positions(goals.sites)[0]) + substep * goals.velocities
     error, _ = rotation_error(ARRAY, _columns(goals.rotations), _columns(posed.rotations[0, joints]))
-    rotation = share * np.stack(error, axis=-1) + substep * goals.angular_velocities
+    rotation = fraction * np.stack(error, axis=-1) + substep * goals.angular_velocities
     hessian = np.einsum("t,tik,til->kl", goals.weights, linear, linear)
     hessian += np.einsum("t,tik,til->kl", goals.rotation_weights, angular, angular)
     hessian += follow.damping * np.eye(ROOT_DOFS + hand.dofs)
@@ -122,7 +122,7 @@ def step_program(
             violation = min(max(total, coupling.lower), coupling.upper) - total
             if violation or coupling.lower == coupling.upper:
                 hessian += weights.coupling**2 * np.outer(row, row)
-                right += weights.coupling**2 * share * violation * row
+                right += weights.coupling**2 * fraction * violation * row
         else:
             rows.append(row)
             low = np.append(low, -limit.towards(SCALAR, total - coupling.lower))

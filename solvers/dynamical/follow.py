@@ -103,12 +103,12 @@ def _follow_limb(
     """Return the angles (n,) of a limb at the end of a frame."""
     observed = observed_dofs(SCALAR, limb, [moving.target for moving in targets])
     substep = time_step / method.substeps
-    share, limit = method.share(substep), method.limit(substep)
+    fraction, limit = method.share(substep), method.limit(substep)
     for number in range(method.substeps):
         current = [moving.moved_back(time_step - number * substep, substep) for moving in targets]
         posed = evaluate(SCALAR, limb, angles, current)
-        program = normal_equations(limb, posed, current, share)
-        add_couplings(SCALAR, limb, angles, program, share)
+        program = normal_equations(limb, posed, current, fraction)
+        add_couplings(SCALAR, limb, angles, program, fraction)
         bounds = step_bounds(SCALAR, limb, angles, limit, observed)
         step = solve_step(SCALAR, limb, damped(program, method.damping), bounds)
         # Rounding must not carry a joint beyond its limit.
@@ -169,7 +169,8 @@ def _moving_targets(
 
 
 def palm_twist(palm: PalmTargets, targets: Targets, root: Floats, frame: int, rotation_weight: float) -> Floats:
-    """(6,) m/s and rad/s of the wrist in the world, by least squares; 0 in directions that no target determines."""
+    """Return (6,) m/s and rad/s of the wrist in the world, by least squares; 0 in directions that no target
+    determines."""
     matrix, right = np.zeros((6, 6)), np.zeros(6)
     for jacobian, velocity, weight in _palm_velocities(palm, targets, root, frame, rotation_weight):
         matrix += weight * jacobian.T @ jacobian

@@ -65,7 +65,7 @@ class LimbFrames(NamedTuple, Generic[N]):
     cost: N
     """m², the weighted sum of squares."""
     largest_squared_error: N
-    """m², the largest squared error of a target."""
+    """m², the maximum squared error of a target."""
 
 
 def evaluate(m: NumberFunctions[N], limb: LimbModel, angles: list[N], targets: list[SiteTarget[N]]) -> LimbFrames[N]:
@@ -163,8 +163,8 @@ def rotation_error(m: NumberFunctions[N], target: Any, current: Any) -> tuple[An
     obtuse: Any = cos < 0
 
     def recomputed(pick: Pick) -> Any:
-        some = [[tuple(map(pick, column)) for column in columns] for columns in (target, current)]
-        return _far_rotation_error(m, some[0], some[1], pick(cos), tuple(map(pick, error[:3])))
+        picked = [[tuple(map(pick, column)) for column in columns] for columns in (target, current)]
+        return _far_rotation_error(m, picked[0], picked[1], pick(cos), tuple(map(pick, error[:3])))
 
     x, y, z, square = m.recompute_where(obtuse, error, recomputed)
     return (x, y, z), square
@@ -174,24 +174,24 @@ def _far_rotation_error(m: NumberFunctions[N], target: Any, current: Any, cos: N
     """Return `rotation_error` beyond a right angle. At half a turn, the axis is the longest column of R R̂ᵀ + I."""
     sine = m.sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2])
     best: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
-    most = 0.0 * cos
+    maximum = 0.0 * cos
     for i in range(3):
         column = [sum(w[j] * f[i] for w, f in zip(target, current, strict=True)) + (i == j) for j in range(3)]
         length = m.sqrt(column[0] * column[0] + column[1] * column[1] + column[2] * column[2])
-        longer: Any = length > most
+        longer: Any = length > maximum
         best = [m.where(longer, c / m.where(length > 1e-9, length, 1.0), b) for c, b in zip(column, best, strict=True)]
-        most = m.where(longer, length, most)
+        maximum = m.where(longer, length, maximum)
     determined: Any = sine > 1e-6
     axis: Any = [m.where(determined, e / m.where(determined, sine, 1.0), b) for e, b in zip(error, best, strict=True)]
     return *axis, 2 + 2 * (m.atan2(sine, cos) - 1.5707963267948966)
 
 
 def normal_equations(
-    limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], share: float
+    limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], fraction: float
 ) -> tuple[Square[N], list[N]]:
     """Return the normal equations of a step: the lower half of JᵀWJ (n, n), and JᵀW times the desired change (n,).
 
-    The desired change is `share` of the error plus the target's own motion. Dynamical 3.1 and 3.2, times the time step:
+    The desired change is `fraction` of the error plus the target's motion. Dynamical 3.1 and 3.2, times the time step:
     v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
     """
     count = len(limb.dofs)
@@ -205,10 +205,10 @@ def normal_equations(
     ):
         moved_by = limb.sites[target.site].moved_by
         if position_error is not None and position is not None:
-            change = _desired_change(position_error, target.linear_motion, share)
+            change = _desired_change(position_error, target.linear_motion, fraction)
             _add_position_target(posed, moved_by, (position, change, target.weight), (square, right))
         if angular_error is not None:
-            x, y, z = _desired_change(angular_error, target.angular_motion, share)
+            x, y, z = _desired_change(angular_error, target.angular_motion, fraction)
             weight = target.rotation_weight * limb.weights.rotation**2
             for dof in moved_by:
                 a, b, c = rotations[dof]
@@ -219,7 +219,8 @@ def normal_equations(
             ax, ay, az = axes[dof]
             x, y, z = rotations[dof]
             right[dof] = right[dof] + ax * x + ay * y + az * z
-            # The rotation Jacobian does not depend on where a site is, so only the sum of the weights beyond counts.
+            # The rotation Jacobian does not depend on the site's position, so only the sum of the distal weights
+            # counts.
             weight, row, ancestor = weights[dof], square[dof], dof
             while ancestor >= 0:
                 bx, by, bz = axes[ancestor]
@@ -228,11 +229,11 @@ def normal_equations(
     return square, right
 
 
-def _desired_change(error: Any, motion: Any, share: float) -> Any:
+def _desired_change(error: Any, motion: Any, fraction: float) -> Any:
     """Return the desired change of a site: a fraction of its error plus its target's own motion."""
     if motion is None:
-        return error if share == 1.0 else (share * error[0], share * error[1], share * error[2])
-    return tuple(share * e + own for e, own in zip(error, motion, strict=True))
+        return error if fraction == 1.0 else (fraction * error[0], fraction * error[1], fraction * error[2])
+    return tuple(fraction * e + motion_component for e, motion_component in zip(error, motion, strict=True))
 
 
 def _add_position_target(posed: LimbFrames[Any], moved_by: tuple[int, ...], target: Any, program: Any) -> None:
@@ -254,7 +255,8 @@ def _add_position_target(posed: LimbFrames[Any], moved_by: tuple[int, ...], targ
 
 
 def second_order_term(limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]]) -> Square[N]:
-    """The second-order term of the position errors' Hessian (its lower half), which matters where errors are large.
+    """Return the second-order term of the position errors' Hessian (its lower half), which matters where errors are
+    large.
 
     A rotation about a_i changes the Jacobian column J_j of an axis beyond it by a_i × J_j, so half the squared error
     has the second derivatives J_i · J_j − (p − p̂) · (a_i × J_j).

@@ -16,7 +16,7 @@ from .limbs import LimbCoupling, LimbModel
 
 Floats = NDArray[np.float64]
 FIXED = 2
-"""Marks a variable whose bounds are equal; active bounds are marked by 1 and −1."""
+"""Mark of a variable whose bounds are equal; active bounds are marked by 1 and −1."""
 ROUNDS = 8
 """Maximum number of rounds of block pivoting in plain floats; programs that need more go to qp.solve_all."""
 
@@ -37,7 +37,8 @@ class StepLimit:
         """1/rad, k."""
 
     def towards(self, m: NumberFunctions[N], distance: N) -> Any:
-        """rad that a step may go towards a limit `distance` rad ahead; negative, back inside, beyond the limit."""
+        """Return rad that a step may go towards a limit `distance` rad ahead; negative, back inside, beyond the
+        limit."""
         # The hyperbolic tangent is odd, so this holds for negative distances, too.
         if m is SCALAR:
             step = self.max_step * math.tanh(self.slope * distance)
@@ -47,7 +48,7 @@ class StepLimit:
 
 
 def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> Any:
-    """m², the cost of violated couplings; a hard one costs 1 m² per rad²."""
+    """Return m², the cost of violated couplings; a hard one costs 1 m² per rad²."""
     cost: Any = 0.0 * angles[0]
     for coupling in limb.couplings:
         error = coupling_error(m, coupling, angles)
@@ -55,8 +56,8 @@ def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> An
     return cost
 
 
-def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], program: Any, share: float) -> None:
-    """Add the soft couplings, corrected by `share` of their violation, to the normal equations, in place."""
+def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], program: Any, fraction: float) -> None:
+    """Add the soft couplings, corrected by `fraction` of their violation, to the normal equations, in place."""
     square, right = program
     weight = limb.weights.coupling**2
     for coupling in limb.couplings:
@@ -66,14 +67,14 @@ def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], progr
         active: Any = weight if coupling.lower == coupling.upper else m.where(abs(error) > 0, weight, 0.0)
         terms = list(zip(coupling.dofs, coupling.coefficients, strict=True))
         for k, (dof, coefficient) in enumerate(terms):
-            right[dof] = right[dof] + active * share * coefficient * error
+            right[dof] = right[dof] + active * fraction * coefficient * error
             for other, other_coefficient in terms[: k + 1]:
                 low, high = (other, dof) if other < dof else (dof, other)
                 square[high][low] = square[high][low] + active * coefficient * other_coefficient
 
 
 def coupling_error(m: NumberFunctions[N], coupling: LimbCoupling, angles: list[N]) -> N:
-    """rad by which a coupling's sum must change to be within its bounds, 0 inside."""
+    """Return rad by which a coupling's sum must change to be within its bounds, 0 inside."""
     total, low, high = _weighted_sum(coupling, angles), coupling.lower, coupling.upper
     if low == high:
         error: N = low - total
@@ -88,7 +89,8 @@ def _weighted_sum(coupling: LimbCoupling, angles: list[N]) -> Any:
 def step_bounds(
     m: NumberFunctions[N], limb: LimbModel, angles: list[N], limit: StepLimit, observed: list[Any]
 ) -> tuple[list[N], list[N]]:
-    """Lower and upper bounds (n + p,) of the step: of each degree of freedom, then of each hard coupling's sum.
+    """Return the lower and upper bounds (n + p,) of the step: of each degree of freedom, then of each hard coupling's
+    sum.
 
     Degrees of freedom that no target determines (`observed` (n,) is false) stay.
     """
@@ -126,7 +128,7 @@ def solve_step(
 def solve_box_qp(
     square: list[list[float]], right: list[float], low: list[float], high: list[float]
 ) -> list[float] | None:
-    """Minimise ½ xᵀHx − gᵀx with low ≤ x ≤ high by block pivoting, as in qp/; None where that does not finish.
+    """Minimise ½ xᵀHx − gᵀx with low ≤ x ≤ high by block pivoting, as in qp/; None if that does not finish.
 
     square: the lower half of H; right: g.
     """
@@ -153,7 +155,7 @@ def solve_box_qp(
 
 
 def _negative_gradient(square: list[list[float]], right: list[float], x: list[float], i: int) -> float:
-    """(g − Hx)_i: positive where increasing x_i lowers the cost."""
+    """Return (g − Hx)_i: positive where increasing x_i lowers the cost."""
     result = right[i]
     row = square[i]
     for j, value in enumerate(x):
@@ -198,7 +200,8 @@ def _solve_free(
 def _solve_frames(
     limb: LimbModel, program: tuple[Square[Floats], list[Floats]], bounds: tuple[list[Floats], list[Floats]]
 ) -> Any:
-    """A limb's steps in F frames, every number an array (F,), by qp/quadratic_program.py, which always terminates."""
+    """Return a limb's steps in F frames, every number an array (F,), by qp/quadratic_program.py, which always
+    terminates."""
     square, right = program
     count, n = len(bounds[0][0]), len(right)
     hessian, gradient, rows = np.empty((count, n, n)), np.empty((count, n)), np.zeros((len(limb.hard_couplings), n))

@@ -125,7 +125,7 @@ def _rotations_in_wrist(root: Floats, quaternions: Floats, weights: Floats) -> l
 
 
 def observed_dofs(m: NumberFunctions[N], limb: LimbModel, targets: list[SiteTarget[N]]) -> list[Any]:
-    """(n,) whether the targets determine each degree of freedom, directly or through a coupling."""
+    """Return (n,) whether the targets determine each degree of freedom, directly or through a coupling."""
     if m is SCALAR and len(targets) == len(limb.sites):
         return list(limb.observable)
     observed: list[Any] = [False] * len(limb.dofs)

@@ -114,7 +114,8 @@ def split_into_limbs(hand: HandModel, sites: list[int], weights: LimbWeights) ->
 
 
 def _linked_dofs(hand: HandModel) -> Bools:
-    """(D, D) whether two degrees of freedom belong to the same limb: one moves the other, or a coupling links them."""
+    """Return (D, D) whether two degrees of freedom belong to the same limb: one moves the other, or a coupling links
+    them."""
     moves = hand_topology(hand).affected_by[hand.axis_joint]
     linked: Bools = moves | moves.T
     for coupling in hand.couplings:
@@ -180,7 +181,7 @@ def _limb(hand: HandModel, hand_dofs: list[int], sites: list[int], weights: Limb
 
 
 def known_through_couplings(couplings: tuple[LimbCoupling, ...], known: list[Any]) -> list[Any]:
-    """(n,) which degrees of freedom are known once couplings carry knowledge from one to another."""
+    """Return (n,) which degrees of freedom are known once couplings carry knowledge from one to another."""
     known = list(known)
     for _ in couplings:
         for coupling in couplings:
@@ -214,7 +215,7 @@ def _last_dof_moving(hand: HandModel, joint: int, index: dict[int, int]) -> tupl
 
 
 def _axis_frame(axis: Floats) -> Floats:
-    """(3, 3) a frame with one axis along a unit vector; the identity for x, y and z."""
+    """Return a frame (3, 3) with one axis along a unit vector; the identity for x, y and z."""
     if np.abs(axis).max() > 1 - 1e-15:
         return np.eye(3)
     y = perpendicular(axis)

@@ -23,7 +23,8 @@ Floats = NDArray[np.float64]
 
 
 def settle(plan: DynamicalPlan, targets: Targets, state: State, method: SettlingMethod) -> tuple[Floats, Floats]:
-    """(F, 4, 4) roots, (1, 4, 4) if constant, and (F, D) angles; undetermined angles stay as in the frame before."""
+    """Return (F, 4, 4) roots, (1, 4, 4) if constant, and (F, D) angles; undetermined angles stay as in the frame
+    before."""
     roots = fit_wrist(plan.palm, targets, state.root, plan.weights.rotation)
     if len(targets) == 1:
         return roots, _settle_frame(plan, targets, roots, state, method)

@@ -1,7 +1,7 @@
 """A limb iterated to convergence on one frame.
 
 This is the dynamical method with constant targets and unbounded gain: each step is then a Gauss-Newton step within the
-limits. The damping grows where a step raises the cost (Levenberg 1944, Marquardt 1963), and such a step is not taken.
+limits. A step that raises the cost is rejected, and the damping is increased (Levenberg 1944, Marquardt 1963).
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from .limbs import LimbModel
 Floats = NDArray[np.float64]
 
 MIN_STEP = 1e-7
-"""rad: a smaller step is not taken, so that rounding decides nothing."""
+"""rad, minimum step; smaller ones are not taken, because they may be rounding errors."""
 MIN_STEP_HARD = 1e-13
 """rad, the same for limbs with hard couplings, where even tiny violations are corrected."""
 MAX_STEP = 1.0
@@ -36,7 +36,7 @@ MAX_STEP = 1.0
 DAMPING_UP, DAMPING_DOWN = 30.0, 0.03
 """Factors on the damping after a rejected step and after an accepted one."""
 MIN_GAIN_RATIO = 0.1
-"""Smallest ratio of actual to predicted cost reduction: two poses of equal cost must not alternate."""
+"""Minimum ratio of actual to predicted cost reduction, so that two poses of equal cost do not alternate."""
 MIN_PIVOT = 1e-7
 """m²: a matrix with smaller pivots does not count as positive definite."""
 
@@ -106,18 +106,18 @@ def settle_many(
         program = _program(ARRAY, limb, posed, own_targets, second_order=number > 0)
         bounds = step_bounds(ARRAY, limb, posed.angles, method.limit, select_nested(active, tuple(observed)))
         step: Any = solve_step(ARRAY, limb, damped(program, damping), bounds)
-        moved = [angle + change for angle, change in zip(posed.angles, step, strict=True)]
-        trial = evaluate(ARRAY, limb, moved, own_targets)
+        trial_angles = [angle + change for angle, change in zip(posed.angles, step, strict=True)]
+        trial = evaluate(ARRAY, limb, trial_angles, own_targets)
         gain = _cost(ARRAY, limb, posed) - _cost(ARRAY, limb, trial)
         size: Any = np.abs(step).max(axis=0)
-        tiny = size < _min_step(limb)
-        better = (gain >= MIN_GAIN_RATIO * _predicted_gain(program, step)) & ~tiny
-        angles[:, active[better]] = np.asarray(trial.angles)[:, better]
-        small = (size < method.converged_step) | (size * size < method.converged_step * last_size)
-        damping = np.where(better, np.maximum(damping * DAMPING_DOWN, method.damping), damping * DAMPING_UP)
-        last_size = np.where(better, size, last_size)
-        going = ~(tiny | (better & small))
-        active, damping, last_size = active[going], damping[going], last_size[going]
+        negligible = size < _min_step(limb)
+        accepted = (gain >= MIN_GAIN_RATIO * _predicted_gain(program, step)) & ~negligible
+        angles[:, active[accepted]] = np.asarray(trial.angles)[:, accepted]
+        has_converged = (size < method.converged_step) | (size * size < method.converged_step * last_size)
+        damping = np.where(accepted, np.maximum(damping * DAMPING_DOWN, method.damping), damping * DAMPING_UP)
+        last_size = np.where(accepted, size, last_size)
+        remaining = ~(negligible | (accepted & has_converged))
+        active, damping, last_size = active[remaining], damping[remaining], last_size[remaining]
 
 
 def _is_met(limb: LimbModel, posed: LimbFrames[N], method: SettlingMethod) -> Any:
@@ -131,7 +131,7 @@ def _min_step(limb: LimbModel) -> float:
 
 
 def _cost(m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N]) -> Any:
-    """m², of targets and couplings."""
+    """Return m², of targets and couplings."""
     return posed.cost + coupling_cost(m, limb, posed.angles)
 
 
@@ -141,7 +141,7 @@ def damped(program: Any, damping: Any) -> Any:
 
 
 def _predicted_gain(program: tuple[Any, Any], step: list[N]) -> Any:
-    """m², a lower bound of the cost reduction that the quadratic model predicts for a step."""
+    """Return m², a lower bound of the cost reduction that the quadratic model predicts for a step."""
     return sum(right * change for right, change in zip(program[1], step, strict=True))
 
 

@@ -14,7 +14,8 @@ from .limbs import LimbModel
 def angles_from_rotations(
     m: NumberFunctions[N], limb: LimbModel, targets: list[SiteTarget[N]], neutral: list[float]
 ) -> list[N]:
-    """Angles (n,) within limits of the joints that have rotation targets, from the wrist outwards; the others neutral.
+    """Return angles (n,) within limits of the joints that have rotation targets, from the wrist outwards; the others
+    neutral.
 
     A joint's rotation is Rz Ry Rx, or some of these: the Euler angles of its frame relative to its parent's.
     """
@@ -46,7 +47,8 @@ def _last_dof_of_joint(limb: LimbModel, number: int) -> int:
 
 
 def _euler_angle(m: NumberFunctions[N], axis: int, frame: Any, rotation: Any) -> N:
-    """The Euler angle about one axis of a frame that has already been rotated by the angles before it in Rz Ry Rx."""
+    """Return the Euler angle about one axis of a frame that has already been rotated by the angles before it in Rz Ry
+    Rx."""
     fx, fy, fz = frame[:3]
     x, y, z = rotation
     if axis == 2:

@@ -37,7 +37,8 @@ DAMPING_DOWN, DAMPING_UP = 0.1, 10.0
 """Factors on λ after an accepted step and after a rejected one."""
 
 COST_ROUNDING = 1.0 + 1e-13
-"""Costs whose ratio is less are equal up to rounding: near the solution, steps improve a pose without lowering it."""
+"""Ratio below which costs are equal up to rounding: near the solution, steps improve a pose without lowering the
+cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class StepMethod:
 
 @dataclass(slots=True, eq=False)
 class _ActiveRows:
-    """The N rows that have not converged, at their present poses."""
+    """The N rows that have not converged, at their current poses."""
 
     rows: Ints
     """(N,) ascending indices of the F · G rows of the batch, frame-major."""
@@ -67,10 +68,10 @@ class _ActiveRows:
     working: WorkingSet | None = None
     """(N, k + h) the constraints that were active in the last step."""
 
-    def keep(self, going: Bools) -> None:
-        if np.all(going):
+    def keep(self, active: Bools) -> None:
+        if np.all(active):
             return
-        which = np.flatnonzero(going)
+        which = np.flatnonzero(active)
         self.rows, self.frames, self.parts = self.rows[which], self.frames[which], self.parts[which]
         self.residuals, self.damping = self.residuals.select(which), self.damping[which]
         self.posture_factor = self.posture_factor[which]
@@ -119,7 +120,7 @@ def solve_parts(
 
 
 def _all_rows(problem: PartsProblem, start: RelativePoses, posture_factor: float) -> _ActiveRows:
-    """All rows at their start poses."""
+    """Return all rows at their start poses."""
     parts = len(problem.parts.dofs)
     rows = np.arange(len(start.angles) * parts)
     frames, numbers = rows // max(parts, 1), rows % max(parts, 1)
@@ -149,7 +150,7 @@ def _step(
 
 
 def _step_bounds(problem: PartsProblem, active: _ActiveRows, current: RelativePoses) -> StepBounds:
-    """Return the bounds of the rows' steps: limits and hard couplings, relative to the present angles."""
+    """Return the bounds of the rows' steps: limits and hard couplings, relative to the current angles."""
     parts = active.parts
     dofs = problem.parts.dofs[parts]
     angles = current.angles[active.frames[:, None], dofs]

@@ -140,7 +140,8 @@ class Jacobian:
         return poses
 
     def _solve_with_restart(self, problem: PartsProblem, poses: RelativePoses, *, identical: bool) -> RelativePoses:
-        """The poses with the problem's parts solved; parts that a limit stops short of a target start again elsewhere.
+        """Return the poses with the problem's parts solved; parts that a limit keeps from a target start again
+        elsewhere.
 
         identical: whether all `poses` are still the same.
         """

@@ -53,7 +53,7 @@ class HandParts:
 
 
 def constrained_dofs(hand: HandModel, sites: TargetedSites) -> Bools:
-    """(T, D) the degrees of freedom that each target constrains; a joint's own do not move its origin."""
+    """Return (T, D) which degrees of freedom each target constrains; a joint's own do not move its origin."""
     result = np.zeros((len(sites.sites), hand.dofs), bool)
     moves = hand_topology(hand).affected_by
     for row, site, position, rotation in zip(result, sites.sites, sites.positions, sites.rotations, strict=True):
@@ -65,7 +65,7 @@ def constrained_dofs(hand: HandModel, sites: TargetedSites) -> Bools:
 
 
 def known_through_couplings(hand: HandModel, known: Bools) -> Bools:
-    """(F, D) which angles are known once couplings carry knowledge from one to another. known: (F, D)."""
+    """Return (F, D) which angles are known once couplings carry knowledge from one to another. known: (F, D)."""
     for _ in hand.couplings:
         before = known
         for row in hand.couplings:
@@ -98,11 +98,11 @@ def split(hand: HandModel, sites: TargetedSites, how: str) -> tuple[HandParts, .
 
 
 def _pairs(hand: HandModel, sites: TargetedSites, constrained: Bools) -> tuple[HandParts, ...]:
-    """One part for the degrees of freedom between each rotation target and the next one above it, those nearest the
-    root first. A position target does not determine a bone's rotation, so it does not split the hand.
+    """Return one part for the degrees of freedom between each rotation target and the next one above it, those nearest
+    the root first. A position target does not determine a bone's rotation, so it does not split the hand.
 
-    A hard coupling merges the parts that it links. A soft one belongs to the last of its parts, and adds to it those
-    linked degrees of freedom that are in no part.
+    A hard coupling merges the parts that it links. A soft coupling belongs to the last of the parts that it links, and
+    adds the linked degrees of freedom that are in no part.
     """
     own = constrained.copy()
     for upper in constrained[np.array(sites.rotations, bool)]:

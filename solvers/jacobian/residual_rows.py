@@ -1,6 +1,6 @@
 """Residuals of targets, couplings and posture, and their Jacobians, for all parts of a hand.
 
-A part is a set of joint angles that is solved by itself, usually one digit (see parts.py). A row of the batch is one
+A part is a set of joint angles that is solved separately, usually one digit (see parts.py). A row of the batch is one
 part in one frame. With the weights in metres per radian, the cost is
 
     Σ w |p − p̂|² + rotation² Σ w |log R R̂ᵀ|² + coupling² Σ (distance of c·q from its bounds)²
@@ -53,7 +53,7 @@ class ResidualRows:
     """Residuals and derivatives of N rows at a pose."""
 
     errors: Floats
-    """(N, m) m, target minus present value, weighted."""
+    """(N, m) m, target minus current value, weighted."""
     jacobian_t: Floats
     """(N, n, m) the transposed Jacobian, weighted."""
     second_order: Floats
@@ -151,7 +151,7 @@ class PartsProblem:
     def _positions(
         self, frames: Ints, targets: Ints, current: Floats, axes: Floats, arms: Floats
     ) -> tuple[tuple[Floats, Floats], Floats]:
-        """(N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of positions, and (N, r + n, r + n) their
+        """Return (N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of positions, and (N, r + n, r + n) their
         second-order term."""
         scales = self.targets.position_scales[frames[:, None], targets]
         errors = scales[..., None] * (self.targets.positions[frames[:, None], targets] - current)
@@ -165,7 +165,7 @@ class PartsProblem:
         return (errors.reshape(len(frames), -1), jacobian_t), second_order
 
     def _rotations(self, frames: Ints, targets: Ints, rotations: Floats, axes: Floats) -> tuple[Floats, Floats]:
-        """(N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of rotations."""
+        """Return (N, 3 t) errors and (N, r + n, 3 t) transposed Jacobian of rotations."""
         assert self.targets.rotations is not None
         scales = self.weights.rotation * self.targets.rotation_scales[frames[:, None], targets]
         target_rotations = self.targets.rotations[frames[:, None], targets]
@@ -174,7 +174,7 @@ class PartsProblem:
         return errors.reshape(len(frames), -1), jacobian_t.reshape(*jacobian_t.shape[:2], -1)
 
     def _couplings(self, frames: Ints, parts: Ints, angles: Floats) -> tuple[Floats, Floats]:
-        """(N, c) errors and (N, r + n, c) transposed Jacobian of the soft couplings."""
+        """Return (N, c) errors and (N, r + n, c) transposed Jacobian of the soft couplings."""
         coefficients, low, high = self.couplings
         soft = self.parts.soft[parts]
         values = coupling_values(coefficients[soft], angles[frames])

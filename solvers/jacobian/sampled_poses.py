@@ -115,12 +115,12 @@ def sample_poses(hand: HandModel, parts: HandParts) -> Floats:
     golden = 2.0
     for _ in range(60):
         golden = (1.0 + golden) ** (1.0 / (dimensions + 1))
-    shares = (0.5 + np.arange(1, POSE_COUNT)[:, None] * golden ** -np.arange(1.0, dimensions + 1)) % 1.0
+    fractions = (0.5 + np.arange(1, POSE_COUNT)[:, None] * golden ** -np.arange(1.0, dimensions + 1)) % 1.0
     low, high = hand.limits.T
     angles = np.tile(np.append(hand.neutral, 0.0), (POSE_COUNT, 1))
     for dofs in parts.dofs:
         own = dofs < hand.dofs
-        angles[1:, dofs[own]] = low[dofs[own]] + shares[:, own] * (high - low)[dofs[own]]
+        angles[1:, dofs[own]] = low[dofs[own]] + fractions[:, own] * (high - low)[dofs[own]]
     rows, lower, upper = (array[:-1] for array in padded_couplings(hand))
     rows = rows[:, :-1]
     soft = np.array([row.soft for row in hand.couplings], bool)

@@ -24,7 +24,7 @@ FILTER_RANGE = 10.0
 MAX_STEP = 0.5
 """rad, the longest step of the classic methods: the linearisation (3.3) holds for small steps only."""
 MAX_LOCKING_ROUNDS = 3
-"""Times that joints at a limit are locked and the step of the others recomputed."""
+"""Maximum number of times that joints at a limit are locked and the step of the others is recomputed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class StepBounds:
 
 
 def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) -> tuple[Floats, Floats]:
-    """(N, k, k) the Hessian and (N, k) the gradient of half the sum of squares; posture (N,) is its weight in m.
+    """Return the Hessian (N, k, k) and the gradient (N, k) of half the sum of squares; posture (N,) is its weight in m.
 
     Far from the solution Gauss-Newton's JᵀJ is robust. Near it, where the posture decides or a target is out of reach,
     it converges slowly: the second derivatives that it leaves out are then as large as JᵀJ. So they are added for the
@@ -70,8 +70,8 @@ def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) 
     if len(which):
         both = newton[which, :, None] & newton[which, None]
         full = square[which] - np.where(both, rows.second_order[which], 0.0)
-        lowest, least = np.linalg.eigvalsh(full)[:, 0], weights[which].min(-1)
-        square[which] = full + np.where(lowest < least / 2, least - lowest, 0.0)[:, None, None] * identity
+        lowest, min_weight = np.linalg.eigvalsh(full)[:, 0], weights[which].min(-1)
+        square[which] = full + np.where(lowest < min_weight / 2, min_weight - lowest, 0.0)[:, None, None] * identity
     gradient = posture[:, None] ** 2 * scales * rows.posture_errors - (rows.jacobian_t @ rows.errors[..., None])[..., 0]
     return square, gradient
 
@@ -84,16 +84,17 @@ def unbounded_step(jacobian_t: Floats, errors: Floats, method: str, damping: flo
 
 
 def transpose_step(jacobian_t: Floats, errors: Floats) -> Floats:
-    """(N, k) α Jᵀe, thesis (3.11), with the α that minimises the linearised error (Buss 2004)."""
+    """Return (N, k) α Jᵀe, thesis (3.11), with the α that minimises the linearised error (Buss 2004)."""
     gradient = (jacobian_t @ errors[..., None])[..., 0]
     effect = (gradient[:, None] @ jacobian_t)[:, 0]
-    share = (errors * effect).sum(-1) / np.maximum((effect * effect).sum(-1), 1e-300)
-    step: Floats = share[:, None] * gradient
+    step_size = (errors * effect).sum(-1) / np.maximum((effect * effect).sum(-1), 1e-300)
+    step: Floats = step_size[:, None] * gradient
     return step
 
 
 def singular_value_step(jacobian_t: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
-    """(N, k) thesis (3.9): the step to the targets by a(σ), plus `homing` (N, k) in the Jacobian's null space."""
+    """Return (N, k) thesis (3.9): the step to the targets by a(σ), plus `homing` (N, k) in the Jacobian's null
+    space."""
     v, sigma, u = np.linalg.svd(jacobian_t, full_matrices=False)
     gains = singular_value_gains(sigma, method, damping)
     nonzero = sigma > RANK_TOLERANCE * sigma[:, :1]
@@ -104,7 +105,7 @@ def singular_value_step(jacobian_t: Floats, errors: Floats, method: str, damping
 
 
 def singular_value_gains(sigma: Floats, method: str, damping: float) -> Floats:
-    """(N, r) a(σ) of the singular values (N, r), the largest first."""
+    """Return (N, r) a(σ) of the singular values (N, r), the largest first."""
     damping_squared = np.zeros_like(sigma)
     if method == "damped":
         damping_squared = np.full_like(sigma, damping**2)
@@ -117,7 +118,7 @@ def singular_value_gains(sigma: Floats, method: str, damping: float) -> Floats:
 
 
 def classic_step(rows: ResidualRows, bounds: StepBounds, method: str, damping: float, homing: Floats) -> Floats:
-    """Return the step (N, k) of a classic method. Joints that it would move beyond a limit they are at are locked."""
+    """Return the step (N, k) of a classic method. Joints at a limit that it would move beyond the limit are locked."""
     free = np.ones(bounds.low.shape, bool)
     for _ in range(MAX_LOCKING_ROUNDS):
         jacobian_t = rows.jacobian_t * free[..., None]

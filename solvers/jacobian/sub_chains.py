@@ -13,7 +13,8 @@ from .relative_targets import RelativePoses, RelativeTargets
 def move_with_upper_targets(
     hand: HandModel, sites: TargetedSites, parts: HandParts, targets: RelativeTargets, poses: RelativePoses
 ) -> RelativeTargets:
-    """The targets of these parts, transformed with the target above each from its measured pose to its solved pose.
+    """Return the targets of these parts, transformed with the target above each from its measured pose to its solved
+    pose.
 
     Dynamical 5.1: a pair of rotation targets determines the angles between them, whatever the angles above. A target
     without a rotation target above it stays as it is; below one without a position target it is only rotated.

@@ -33,15 +33,15 @@ class MissedGoals(NamedTuple):
 
 
 def bend_digits(bends: Sequence[PlanarBend], goals: Sequence[BendGoal[Floats]]) -> list[BendResult[Floats]]:
-    """Bend several digits, each in frames of its own, as the `bend_frames` of each would."""
-    bent: dict[int, BendResult[Floats]] = {}
+    """Bend several digits, each in its own frames, like the `bend_frames` of each."""
+    results: dict[int, BendResult[Floats]] = {}
     for alike in _alike([_kind(bend) for bend in bends]):
         chains = [bend for bend in (bends[digit] for digit in alike) if isinstance(bend, PlanarFabrik)]
         if chains:
-            bent.update(zip(alike, _bend_chains(chains, [goals[digit] for digit in alike]), strict=True))
+            results.update(zip(alike, _bend_chains(chains, [goals[digit] for digit in alike]), strict=True))
         else:
-            bent.update({digit: bends[digit].bend_frames(*goals[digit][:2], goals[digit].hints) for digit in alike})
-    return [bent[digit] for digit in range(len(bends))]
+            results.update({digit: bends[digit].bend_frames(*goals[digit][:2], goals[digit].hints) for digit in alike})
+    return [results[digit] for digit in range(len(bends))]
 
 
 def _kind(bend: PlanarBend) -> Hashable:
@@ -51,18 +51,18 @@ def _kind(bend: PlanarBend) -> Hashable:
 
 def _bend_chains(bends: Sequence[PlanarFabrik], goals: Sequence[BendGoal[Floats]]) -> list[BendResult[Floats]]:
     """Bend digits of one kind."""
-    bent = [bend.closed_form(ARRAY, goal[:2], goal.hints) for bend, goal in zip(bends, goals, strict=True)]
-    rows = [np.flatnonzero(bend.misses(each)) for bend, each in zip(bends, bent, strict=True)]
+    results = [bend.closed_form(ARRAY, goal[:2], goal.hints) for bend, goal in zip(bends, goals, strict=True)]
+    rows = [np.flatnonzero(bend.misses(each)) for bend, each in zip(bends, results, strict=True)]
     missed = [digit for digit in range(len(bends)) if len(rows[digit])]
     found = _in_batch(
         [bends[digit].bones for digit in missed],
-        [tuple(number[rows[digit]] for number in (*goals[digit][:2], *bent[digit][:3])) for digit in missed],
+        [tuple(number[rows[digit]] for number in (*goals[digit][:2], *results[digit][:3])) for digit in missed],
         lambda bones, u, v, *flexions: bends[0].search(ARRAY, bones, (u, v), flexions),
     )
     for digit, improved in zip(missed, found, strict=True):
-        for number, new in zip(bent[digit], improved, strict=True):
+        for number, new in zip(results[digit], improved, strict=True):
             number[rows[digit]] = new
-    return [bend.of_digit(each) for bend, each in zip(bends, bent, strict=True)]
+    return [bend.of_digit(each) for bend, each in zip(bends, results, strict=True)]
 
 
 def descend(missed: Sequence[MissedGoals], angles: Floats, sweeps: int) -> None:

@@ -70,7 +70,8 @@ class CoupledBend:
     def improve(
         self, _m: NumberFunctions[N], _bones: ChainLengths, _goal: tuple[N, N], bent: BendResult[N]
     ) -> BendResult[N]:
-        """Improve bends of `bones`, or of like chains, whose ends the limits keep off their goals; here they stay."""
+        """Improve bends of `bones`, or of similar chains, whose limits keep the ends from their goals; here, do
+        nothing."""
         return bent
 
 

@@ -88,7 +88,7 @@ def solve_digit(
 ) -> list[N]:
     """Return the angles of marked.dofs, rad; NaN for joints beyond the end that no marker determines.
 
-    sweeps: most sweeps of cyclic coordinate descent if limits keep the end from its goal.
+    sweeps: maximum sweeps of cyclic coordinate descent if limits keep the end from its goal.
     """
     in_plane = find_plane(m, marked, visible)
     u, v, _, hints = in_plane.bend_goal
@@ -102,7 +102,7 @@ def solve_digit(
 
 
 def find_plane(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers[N]) -> DigitInPlane[N]:
-    """Find the plane of a digit, and where its markers are in it."""
+    """Find the plane of a digit, and its markers' coordinates in the plane."""
     abduction, twist = marked.plane(m, visible.points, visible.weights, (marked.abduction_limits, marked.twist_limits))
     goal = visible.points[0]
     if marked.has_offsets:
@@ -119,14 +119,14 @@ def find_plane(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers
 
 
 def digit_angles(
-    m: NumberFunctions[N], in_plane: DigitInPlane[N], bent: BendResult[N], bend: Bend[N]
+    m: NumberFunctions[N], in_plane: DigitInPlane[N], result: BendResult[N], bend: Bend[N]
 ) -> tuple[list[N], Any]:
     """Return the angles of marked.dofs, rad, of a bent digit, and in which frames limits keep its end from its goal.
 
-    bent: in its plane, towards in_plane.bend_goal; bend: how to bend it again if its second joint moves sideways.
+    result: flexions in its plane, towards in_plane.bend_goal; bend: bends it again if its second joint moves sideways.
     """
     marked, end, lateral, (x, y, z), abduction, twist, bend_goal = in_plane
-    (first, middle, last, error), out_of_plane = bent, bend_goal.out_of_plane
+    (first, middle, last, error), out_of_plane = result, bend_goal.out_of_plane
     low, high = marked.side_limits
     side: Any = min(max(0.0, low), high)
     if end.sideways:
@@ -173,7 +173,7 @@ def _project(
 def _plane_coordinates(
     m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers[N], plane: tuple[N, N]
 ) -> list[Point[N]]:
-    """Coordinates of the markers in the plane: along the straight digit, towards the palm, along the normal."""
+    """Return coordinates of the markers in the plane: along the straight digit, towards the palm, along the normal."""
     ca, sa = m.cos_sin(plane[0])
     if not marked.has[1]:
         return [(y * ca - x * sa, -z, x * ca + y * sa) for x, y, z in visible.points]

@@ -30,8 +30,8 @@ def solve_hand(
         targets: F frames.
         state: the state that the previous piece returned; None at the start of a take.
         steps: the steps of the solver.
-        sweeps: most sweeps of cyclic coordinate descent if limits keep a digit from its goal.
-        following: whether a digit's iterations start from the frame before; only for bends that are IteratedBends.
+        sweeps: maximum sweeps of cyclic coordinate descent if limits keep a digit from its goal. following: whether a
+            digit's iterations start from the frame before; only for bends that are IteratedBends.
 
     Returns:
         The pose of each frame, and the state for the next piece.
@@ -98,9 +98,9 @@ def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floa
             visible = visible_in_frames(targets, marked, end, rows, chunk_root)
             digits.append(find_plane(ARRAY, marked, visible))
             rows_of.append(rows)
-    bent = bend_digits([digit.end.bend for digit in digits], [digit.bend_goal for digit in digits])
+    results = bend_digits([digit.end.bend for digit in digits], [digit.bend_goal for digit in digits])
     missed = []
-    for digit, rows, bend in zip(digits, rows_of, bent, strict=True):
+    for digit, rows, bend in zip(digits, rows_of, results, strict=True):
         solved, off = digit_angles(ARRAY, digit, bend, bend_from_targets)
         for dof, values in zip(digit.marked.dofs, solved, strict=True):
             angles[rows, dof] = values

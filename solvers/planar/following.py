@@ -1,7 +1,7 @@
 """The tracker as published: a digit's iterations start from its pose in the frame before. FABRIK-CGA section 3.4.
 
 (3.9) rotates the joints of the frame before into the digit's plane of this frame, which keeps their flexions. So each
-frame depends on the one before, and what its targets leave open stays as near to that as it can.
+frame depends on the previous one, and degrees of freedom that its targets leave open change as little as possible.
 """
 
 import math
@@ -21,7 +21,7 @@ from .visible_markers import visible_in_frame
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BENT = math.radians(15)
+RESTART_FLEXION = math.radians(15)
 """rad, flexion of each joint in the pose from which iterations restart if they stall, as at a straight digit."""
 
 
@@ -35,7 +35,7 @@ class IteratedBend(Protocol):
 
     @property
     def stopping(self) -> Stopping:
-        """When iterations end."""
+        """Stopping criteria of the iterations."""
         ...
 
     def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
@@ -51,7 +51,7 @@ def follow(plan: PlanarPlan, targets: Targets, roots: Floats, last: Floats, swee
         targets: F frames.
         roots: (F, 4, 4) T_world_wrist.
         last: (D,) rad, the angles of the frame before.
-        sweeps: most sweeps of cyclic coordinate descent where iterations leave a digit off its goal.
+        sweeps: maximum sweeps of cyclic coordinate descent if iterations leave a digit off its goal.
 
     Returns:
         The angles (F, D) rad, and the number of iterations (F, 5) of each digit.
@@ -100,8 +100,10 @@ def bend_from(bend: IteratedBend, goal: tuple[float, float], start: Flexions[flo
     shift = bend.bones.shift
     best, passes = bend.iterate(goal, _within_limits(bend.bones, start))
     if best[3] > bend.stopping.tolerance:
-        bent, more = bend.iterate(goal, _within_limits(bend.bones, (BENT, BENT, BENT)))
-        best, passes = min(best, bent, key=lambda pose: pose[3]), passes + more
+        retried, more = bend.iterate(
+            goal, _within_limits(bend.bones, (RESTART_FLEXION, RESTART_FLEXION, RESTART_FLEXION))
+        )
+        best, passes = min(best, retried, key=lambda pose: pose[3]), passes + more
     return (best[0] + shift[0], best[1] + shift[1], best[2] + shift[2], best[3]), passes
 
 

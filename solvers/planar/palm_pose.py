@@ -160,17 +160,17 @@ def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Matrix[N], Any]:
     det = b[0][0] * cof[0][0] + b[0][1] * cof[0][1] + b[0][2] * cof[0][2]
     # Exact for coplanar markers: then det B = 0.
     root = m.sqrt(square + 2 * m.sqrt(squares))
-    least = RANK_TOLERANCE * square * m.sqrt(square)
+    minimum = RANK_TOLERANCE * square * m.sqrt(square)
     step = square
     for _ in range(NEWTON_STEPS):
         over = root * root - square
         slope = 4 * root * over - 8 * det
-        steep = slope > least
+        steep = slope > minimum
         step = m.where(steep, (over * over - 8 * root * det - 4 * squares) / m.where(steep, slope, 1.0), 0.0)
         root = root - step
     over = (root * root - square) / 2
     scale = root * over - det
-    degenerate = (scale <= least) | (abs(step) * square > ROTATION_TOLERANCE * scale)
+    degenerate = (scale <= minimum) | (abs(step) * square > ROTATION_TOLERANCE * scale)
     scale = 1.0 / m.where(degenerate, 1.0, scale)
     gram = [[b[i][0] * b[j][0] + b[i][1] * b[j][1] + b[i][2] * b[j][2] for j in range(3)] for i in range(3)]
     rotation: list[Any] = []
@@ -228,9 +228,9 @@ def follow_markers(
     partial = ~known & (total > 0)
     if not partial.any():
         return roots
-    share = weights[partial] / total[partial, None]
+    normalised = weights[partial] / total[partial, None]
     offsets = np.einsum("fij,nj->fni", roots[partial, :3, :3], rest_positions)
     followed = roots.copy()
-    followed[partial, :3, 3] = (share[..., None] * (positions[partial] - offsets)).sum(1)
+    followed[partial, :3, 3] = (normalised[..., None] * (positions[partial] - offsets)).sum(1)
     # Frames without palm markers keep the root of the frame before, including these.
     return hold_last(followed, known | partial, roots[0])

@@ -21,13 +21,13 @@ from .planar_reach import LIMIT_TOLERANCE_RAD, bend_coupled, exact_farthest_reac
 START_BENDS = tuple(math.radians(degrees) for degrees in (2, 4, 8, 16, 32, 64))
 """rad beyond the straight digit, the middle joint's flexion in the starting poses, of which the nearest is taken.
 
-Near a straight digit sweeps gain so little that from one pose for all they would not arrive."""
-FEW_ROWS = 16
-"""Fewer frames than these are swept one by one in plain floats, which is faster."""
-SWEEPS_AT_ONCE = 8
-"""Sweeps after which frames that are done are left out of a batch."""
+Near a straight digit, sweeps gain so little that they would not reach the goal from a single pose for all."""
+MIN_BATCH_ROWS = 16
+"""Minimum number of frames of a batch; fewer are swept one by one in plain floats, which is faster."""
+SWEEPS_PER_BATCH = 8
+"""Number of sweeps after which finished frames are removed from a batch."""
 UNDETERMINED_M2 = 1e-14
-"""m²: with smaller products of lever and goal, every angle is as good, and the joint stays."""
+"""m², minimum product of lever and goal; below it, all angles are equally good, and the joint stays."""
 
 
 class AngleCoupling(NamedTuple):
@@ -56,7 +56,7 @@ class Swept(NamedTuple, Generic[N]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarCcd(CoupledBend):
-    """Brings one marker of a digit to its goal, or as near as sweeps within limits lead."""
+    """Brings one marker of a digit to its goal, or as near as sweeps within limits get."""
 
     stopping: Stopping
 
@@ -86,10 +86,10 @@ class PlanarCcd(CoupledBend):
         return AngleCoupling(self.bones.ratio, self.bones.coupling_offset, self.far.bend, self.far.square)
 
     def descend(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: AngleCoupling) -> Swept[N]:
-        """Return the nearest pose that sweeps from one of the starting poses find; the last joint keeps its coupling.
+        """Return the nearest pose that sweeps find from the starting poses; the last joint keeps its coupling.
 
-        Only where a limit then keeps the end off its goal, three joints rotate alone: from there, and from a
-        half-closed digit, since sweeps end at a straight one.
+        If a limit then keeps the end from its goal, the three joints rotate independently, starting there and at a
+        half-closed digit, since sweeps stall at a straight one.
         """
         zero, stopping = 0.0 * goal[0], self.stopping
         # A straight digit that points at a goal out of reach is the nearest pose, but descent is too slow there.
@@ -114,8 +114,8 @@ class PlanarCcd(CoupledBend):
         """Return the pose whose middle joint is bent by `bend`, rad, and whose first one points the end at the goal."""
         bones, zero = self.bones, 0.0 * goal[0]
         middle = m.clip(bend, *bones.limits[1])
-        bent = m.clip(zero, *bones.limits[0]), middle, _follow(m, self, middle, coupling)
-        aimed = _rotate(m, self, bent, goal, joint=0, coupling=coupling)
+        start = m.clip(zero, *bones.limits[0]), middle, _follow(m, self, middle, coupling)
+        aimed = _rotate(m, self, start, goal, joint=0, coupling=coupling)
         return Swept(*aimed, end_error(m, bones, aimed, goal), zero)
 
     def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
@@ -126,14 +126,14 @@ class PlanarCcd(CoupledBend):
     def _sweeps(
         self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: AngleCoupling | None
     ) -> Swept[N]:
-        """Sweep from `best` until each frame is at its goal, or has stalled; no frame ends farther off."""
-        if m is not SCALAR and np.size(best.error) < FEW_ROWS:
+        """Sweep from `best` until each frame is at its goal or has stalled; no frame ends farther from its goal."""
+        if m is not SCALAR and np.size(best.error) < MIN_BATCH_ROWS:
             return self._sweep_rows(goal, best, coupling)
         active: Any = best.error > self.stopping.tolerance
-        for done in range(0, self.stopping.passes, SWEEPS_AT_ONCE):
+        for done in range(0, self.stopping.passes, SWEEPS_PER_BATCH):
             if not m.any(active):
                 break
-            count: int = min(SWEEPS_AT_ONCE, self.stopping.passes - done)
+            count: int = min(SWEEPS_PER_BATCH, self.stopping.passes - done)
 
             def some_sweeps(pick: Pick, start: Any = best, times: int = count) -> Any:
                 own = None if coupling is None else AngleCoupling(*map(pick, coupling))
@@ -162,16 +162,17 @@ class PlanarCcd(CoupledBend):
             error = end_error(m, self.bones, flexions, goal)
             nearer: Any = active & (error < best.error)
             going: Any = active & (error < best.error - stopping.stall)
-            first, middle, last, least = (
+            first, middle, last, min_error = (
                 m.where(nearer, new, old) for new, old in zip((*flexions, error), best[:4], strict=True)
             )
-            best = Swept(first, middle, last, least, best.sweeps + m.where(active, 1.0, 0.0))
+            best = Swept(first, middle, last, min_error, best.sweeps + m.where(active, 1.0, 0.0))
             active = going & (error > stopping.tolerance)
         return *best, m.where(active, 1.0, 0.0)
 
 
 def _nearer(m: NumberFunctions[N], current: Swept[N], alternative: Swept[N], by: float) -> Swept[N]:
-    """The current pose, or the alternative where that is nearer to its goal by more than `by` m; both sweeps count."""
+    """Return the current pose, or the alternative where that is nearer to its goal by more than `by` m; both sweeps
+    count."""
     nearer: Any = alternative.error < current.error - by
     first, middle, last, error = (
         m.where(nearer, new, old) for new, old in zip(alternative[:4], current[:4], strict=True)
@@ -211,7 +212,7 @@ def _rotate(
     cross, dot = end_u * goal_v - end_v * goal_u, end_u * goal_u + end_v * goal_v
     low, high = bones.limits[joint]
     centre = (low + high) / 2
-    # Outside of the limits, the one is taken that leaves the end nearer.
+    # Outside the limits, take the limit that leaves the end nearer.
     angle = m.clip(centre + wrap_angle(before + m.atan2(cross, dot) / rate - centre), low, high)
     angle = m.where(abs(cross) + abs(dot) > UNDETERMINED_M2, angle, before)
     if joint == 1 and coupling is not None:

@@ -91,10 +91,10 @@ class PlanarFabrik(CoupledBend):
             flexions, ends = backward(m, bones, inner, goal)
             error = distance(m, ends[-1], goal)
             active = active & (error < best[3] - self.stopping.stall)
-            first, middle, last, least = (
+            first, middle, last, min_error = (
                 m.where(active, new, old) for new, old in zip((*flexions, error), best, strict=True)
             )
-            best = first, middle, last, least
+            best = first, middle, last, min_error
             active = active & (error > self.stopping.tolerance)
         return best
 
@@ -107,8 +107,8 @@ class PlanarFabrik(CoupledBend):
         ends = bone_ends(SCALAR, bones, flexions)
         best = (*flexions, distance(SCALAR, ends[-1], goal))
         unreachable = math.hypot(*goal) > sum(bones.lengths)
-        most = 1 if unreachable else stopping.passes
-        while best[3] > stopping.tolerance and passes < most and stalled < MAX_STALLED_PASSES:
+        max_passes = 1 if unreachable else stopping.passes
+        while best[3] > stopping.tolerance and passes < max_passes and stalled < MAX_STALLED_PASSES:
             inner = [goal] * bones.count if unreachable else forward_within_limits(bones, ends, goal, self.nearest)
             (flexions, ends), passes = backward(SCALAR, bones, inner, goal, flexions[1:]), passes + 1
             error = distance(SCALAR, ends[-1], goal)

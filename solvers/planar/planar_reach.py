@@ -71,9 +71,9 @@ def bend_at_distance(
     with the same value, slope and curvature, starting at the farthest reach.
     """
     highest = bones.limits[1][1]
-    least = (STRAIGHT_TOLERANCE * sum(bones.lengths)) ** 2
+    minimum = (STRAIGHT_TOLERANCE * sum(bones.lengths)) ** 2
     short = m.where(far.square > square, far.square - square, 0.0)
-    attenuation = short / (short + least)
+    attenuation = short / (short + minimum)
     short = short * attenuation
     target = far.square - short
     bend = m.clip(far.bend + _quadratic_step(m, short, far.slope, far.curve), bones.straightest, highest)

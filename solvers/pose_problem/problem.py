@@ -4,7 +4,7 @@ The angles q and, if it is free, the wrist minimise, with weights in metres per 
 
     Σ w² |p - p̂|² + COUPLING² Σ (x + x³ / COUPLING_RANGE²)² + POSTURE² Σ ((q - q₀) / range)²,  x = c·(q - q₀)
 
-and, where digits are kept apart, squares of what their flesh is deeper in each other than it may be (separation.py).
+and, if digits are kept apart, squares of the excess depth of their flesh in each other (separation.py).
 
 A fingertip determines three of a finger's five angles: the tendons' coupling and the starting pose q₀ decide the rest.
 Hard couplings are constraints, as limits are.
@@ -59,9 +59,9 @@ class Objective:
     next_weights: Floats | None = None
     """(F,) 0..1: the error is interpolated from that of this pair (0) to that of the next (1)."""
     along: Floats | None = None
-    """(3,) unit direction in the world in which the position does not matter; None if all of it does."""
+    """(3,) unit direction in the world along which the position does not matter; None if the full position matters."""
     above: Floats | None = None
-    """(F, 3) unit directions in the world: all that matters is how far the site is below the position in them."""
+    """(F, 3) unit directions in the world: only the distance of the site below the position, along them, matters."""
 
     def select(self, rows: Ints) -> "Objective":
         """Return the objective in some of the frames."""
@@ -84,16 +84,16 @@ class SoftLimit:
 
     angle: int
     lower: float
-    """rad, the least change at no cost,"""
+    """rad, minimum change without cost."""
     upper: float
-    """and the largest."""
+    """rad, maximum change without cost."""
     cost: float
     """m/rad."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preferences:
-    """Which of the poses that reach the objectives are preferred, for a hand of the usual length."""
+    """Preferences among the poses that reach the objectives, for a hand of the usual length."""
 
     posture: float = POSTURE
     """m, the marker error that a change by a joint's whole range costs."""
@@ -160,8 +160,8 @@ class PoseProblem:
             free: (k,) ascending indices of the free variables among (v, ω, q), as in hand.jacobians.
             objectives: the desired positions.
             coupled: whether the soft couplings of the hand apply, such as those of the fingers' last joints.
-            preferences: which of the poses that reach it are preferred.
-            separation: how deep flesh may be in flesh.
+            preferences: preferences among the poses that reach the objectives. separation: limits on the depth of flesh
+                in flesh.
         """
         hand = start.hand
         scale = relative_size(hand)

@@ -193,7 +193,7 @@ class Residuals:
             if along is not None:
                 error = whole - (whole @ along)[:, None] * along
             elif above is not None:
-                # Only what is below counts, and only along that direction.
+                # Only the error below the position counts, and only along that direction.
                 upwards = self.aboves[:, row]
                 below = np.minimum(np.einsum("ni,ni->n", whole, upwards), 0.0)
                 error = below[:, None] * upwards
@@ -316,17 +316,17 @@ class _Search:
         current = np.zeros((len(start.angles), ROOT_DOFS + start.angles.shape[1]))
         current[:, ROOT_DOFS:] = start.angles
         current, rows, full = current[:, problem.free], problem.constraints, step
-        least: Floats = np.maximum(problem.limits[0] - current, -MAX_STEP)
-        most: Floats = np.minimum(problem.limits[1] - current, MAX_STEP)
+        minimum: Floats = np.maximum(problem.limits[0] - current, -MAX_STEP)
+        maximum: Floats = np.minimum(problem.limits[1] - current, MAX_STEP)
         if len(rows):
             values = (problem.constraint_rows * start.angles[:, None]).sum(-1)
-            least = np.concatenate([least, problem.bounds[0] - values], axis=1)
-            most = np.concatenate([most, problem.bounds[1] - values], axis=1)
+            minimum = np.concatenate([minimum, problem.bounds[0] - values], axis=1)
+            maximum = np.concatenate([maximum, problem.bounds[1] - values], axis=1)
             full = np.concatenate([step, (rows * step[:, None]).sum(-1)], axis=1)
-        broken = np.flatnonzero(((full < least) | (full > most)).any(axis=1))
+        broken = np.flatnonzero(((full < minimum) | (full > maximum)).any(axis=1))
         if len(broken):
             linear = -(hessian[broken] @ step[broken, :, None])[..., 0]
-            program = qp.QuadraticProgram(hessian[broken], linear, least[broken], most[broken], rows)
+            program = qp.QuadraticProgram(hessian[broken], linear, minimum[broken], maximum[broken], rows)
             step[broken] = qp.solve_all(program).x
         return step
 
@@ -370,7 +370,7 @@ def _positive_definite_hessian(at: Iterate, damping: Floats, *, stiff: bool) -> 
     """Return a positive definite Hessian (N, k, k) for a step.
 
     Where it is indefinite, the second-order part is dropped; if `stiff`, negative eigenvalues are replaced by their
-    absolute values instead, which needs fewer steps but now and then ends farther off.
+    absolute values instead, which needs fewer steps but occasionally ends farther from the goal.
     """
     hessian = at.gauss_newton + at.curvature
     diagonal = np.arange(hessian.shape[1])

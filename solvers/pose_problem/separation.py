@@ -19,9 +19,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MAX_PAIRS = 12
-"""Pairs of a frame that count in a step, those that exceed their depth most."""
+"""Maximum number of pairs of a frame that are considered in a step: those that exceed their depth most."""
 MIN_DISTANCE = 1e-5
-"""m between axes, below which a pair has no direction in which it separates."""
+"""m, minimum distance between axes for a pair to have a direction in which it separates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,8 @@ class Separation:
     allowed: Floats
     """(F, K) m; inf for a pair that does not matter."""
     closed: Bools | None = None
-    """(F, K) pairs that are to be just as deep as they may be, so that they come together, too, or None."""
+    """(F, K) whether a pair should have exactly its maximum depth, so that it is also drawn together; None for no
+    pair."""
     weight: float | Floats = 1.0
     """Weight of flesh that is too deep, relative to an objective of weight 1: a number or (F,)."""
 
@@ -49,9 +50,10 @@ class Separation:
         return weight * excess, weight[..., None] * slopes
 
     def excess(self, hand: HandModel, angles: Floats) -> tuple[Floats, Floats]:
-        """Return by how much pairs exceed their depth (F, M) m, and the derivatives by the angles (F, M, D) m/rad.
+        """Return the excess depths (F, M) m of pairs, and their derivatives with respect to the angles (F, M, D) m/rad.
 
-        Of each frame the M pairs that exceed it most, at angles (F, D) rad; negative for pairs to close that are apart.
+        They are those of the M pairs with the largest excess in each frame, at angles (F, D) rad; negative for pairs to
+        close that are apart.
         """
         wrist = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
         posed = pose_joints(hand, wrist, angles)

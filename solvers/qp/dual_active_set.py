@@ -38,11 +38,11 @@ class _DualState:
     entering: Ints
     """(N,) the constraint being added, -1 for none."""
 
-    def keep(self, going: Bools) -> None:
+    def keep(self, active: Bools) -> None:
         """Drop the other programs."""
-        self.system = self.system.select(np.flatnonzero(going))
-        self.programs, self.working, self.values = self.programs[going], self.working[going], self.values[going]
-        self.multipliers, self.entering = self.multipliers[going], self.entering[going]
+        self.system = self.system.select(np.flatnonzero(active))
+        self.programs, self.working, self.values = self.programs[active], self.working[active], self.values[active]
+        self.multipliers, self.entering = self.multipliers[active], self.entering[active]
 
 
 def solve_dual(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet, Bools, Bools]:
@@ -69,7 +69,7 @@ def solve_dual(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet, Bools,
 
 
 def _drop_wrong_signs(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet, Floats, Floats]:
-    """(N, m) `start` without constraints whose multiplier has the wrong sign, with its Cx and multipliers.
+    """Return (N, m) `start` without constraints whose multiplier has the wrong sign, with its Cx and multipliers.
 
     Where rows of the start are linearly dependent, only the variables that are fixed remain.
     """
@@ -124,7 +124,8 @@ def _step(state: _DualState) -> tuple[Bools, Bools]:
 
 
 def _rates(state: _DualState, side: Floats) -> tuple[Floats, Floats, Bools]:
-    """Rates of Cx and the multipliers (N, m) as the entering multiplier grows towards `side` (N,) on the working set.
+    """Return rates of Cx and the multipliers (N, m) as the entering multiplier grows towards `side` (N,) on the working
+    set.
 
     Also (N,) whether the entering constraint is linearly independent of the working set; if not, x does not change.
     """

@@ -22,7 +22,7 @@ WorkingSet = NDArray[np.int8]
 
 FEASIBILITY_TOLERANCE = 1e-11
 """A constraint violated by less than this part of the size of x counts as met."""
-DEPENDENCE_SHARE = 1e-3
+DEPENDENCE_FRACTION = 1e-3
 """A row whose compliance absorbs this fraction of a unit change of its bound is linearly dependent on the others."""
 
 
@@ -78,25 +78,27 @@ class KktSystem:
         units = np.broadcast_to(self.identity[:, n:], (*working.shape, len(self.identity) - n))
         responses = solve_or_nan(self.matrices(working), units)
         yielded = np.einsum("kii->ki", responses[:, n:]) * self.compliance
-        independent = np.abs(yielded) < DEPENDENCE_SHARE
+        independent = np.abs(yielded) < DEPENDENCE_FRACTION
         result: Bools = np.all(independent | (working[:, n:] == 0), axis=1)
         return result
 
     def optimum(self, working: WorkingSet) -> tuple[Floats, Floats]:
-        """(N, m) Cx and (N, m) signed multipliers of the optimum with `working` (N, m) active; NaN where singular."""
+        """Return (N, m) Cx and (N, m) signed multipliers of the optimum with `working` (N, m) active; NaN where
+        singular."""
         bounds = np.where(working > 0, self.high, self.low)
         unknowns = self.solve(working, np.where(working == 0, -self.linear, bounds))
         return self.constraint_values(unknowns, self.linear)
 
     def refined(self, working: WorkingSet, multipliers: Floats) -> tuple[Floats, Floats]:
-        """(N, m) the optimum with rows' bounds shifted to cancel their compliance under `multipliers`."""
+        """Return the optimum (N, m) with rows' bounds shifted to cancel their compliance under `multipliers`."""
         bounds = np.where(working > 0, self.high, self.low)
         bounds[:, self.variables :] -= self.compliance * multipliers[:, self.variables :]
         unknowns = self.solve(working, np.where(working == 0, -self.linear, bounds))
         return self.constraint_values(unknowns, self.linear)
 
     def constraint_values(self, unknowns: Floats, linear: Floats) -> tuple[Floats, Floats]:
-        """(N, m) Cx and multipliers from the unknowns (N, m), with the linear term `linear` (N, m), zero for rows."""
+        """Return (N, m) Cx and multipliers from the unknowns (N, m), with the linear term `linear` (N, m), zero for
+        rows."""
         n = self.variables
         product: Floats = (self.matrix @ unknowns[:, :, None])[:, :, 0] + linear
         if n == len(self.identity):
@@ -112,7 +114,7 @@ class KktSystem:
         return scale
 
     def violation(self, values: Floats) -> Floats:
-        """(N, m) how far Cx is outside its bounds, negative inside."""
+        """Return (N, m) how far Cx is outside its bounds, negative inside."""
         outside: Floats = np.maximum(values - self.high, self.low - values)
         return outside
 

@@ -107,7 +107,8 @@ def solve_all(program: QuadraticProgram, start: WorkingSet | None = None) -> QpS
 
 
 def _kkt_system(program: QuadraticProgram) -> tuple[KktSystem, Floats, Bools]:
-    """The scaled KKT systems, the units (N, m) of their multipliers, and which programs have crossed bounds (N,).
+    """Return the scaled KKT systems, the units (N, m) of their multipliers, and which programs have crossed bounds
+    (N,).
 
     Raises SolverError.
     """
@@ -136,7 +137,8 @@ def _kkt_system(program: QuadraticProgram) -> tuple[KktSystem, Floats, Bools]:
 
 
 def _with_rows(hessian: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """(N, m, m) [[H, Aᵀ], [A, -compliance]] with A = rows / lengths, and (N or 1, m) lengths, 1 for variables."""
+    """Return (N, m, m) [[H, Aᵀ], [A, -compliance]] with A = rows / lengths, and (N or 1, m) lengths, 1 for
+    variables."""
     count, n = hessian.shape[:2]
     p = rows.shape[-2]
     lengths = np.ones((len(rows) if rows.ndim == 3 else 1, n + p))
@@ -158,7 +160,7 @@ def _power_of_two(size: Floats) -> Floats:
 
 
 def _start_set(system: KktSystem, start: WorkingSet | None) -> WorkingSet:
-    """(N, m) the working set `start` without infinite bounds and with all equality constraints."""
+    """Return the working set `start` (N, m) without infinite bounds and with all equality constraints."""
     equal: WorkingSet = (system.low == system.high).astype(np.int8)
     if start is None:
         return equal
@@ -168,7 +170,8 @@ def _start_set(system: KktSystem, start: WorkingSet | None) -> WorkingSet:
 
 
 def _block_pivoting(system: KktSystem, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, Bools]:
-    """(N, m) Cx, multipliers and working sets after at most MAX_ROUNDS rounds, and (N,) which programs they solve."""
+    """Return (N, m) Cx, multipliers and working sets after at most MAX_ROUNDS rounds, and (N,) which programs they
+    solve."""
     values, multipliers = system.optimum(working)
     following, ended = _next_working_set(system, working, values, multipliers)
     for _ in range(MAX_ROUNDS - 1):
@@ -187,7 +190,7 @@ def _block_pivoting(system: KktSystem, working: WorkingSet) -> tuple[Floats, Flo
 def _next_working_set(
     system: KktSystem, working: WorkingSet, values: Floats, multipliers: Floats
 ) -> tuple[WorkingSet, Bools]:
-    """(N, m) the working sets of the next round, and (N,) whether none is needed."""
+    """Return the working sets (N, m) of the next round, and (N,) whether none is needed."""
     size = system.scale(values)
     violated = system.violation(values) > FEASIBILITY_TOLERANCE * size
     wrong = (working * multipliers < -SIGN_TOLERANCE * size) & (system.low < system.high)
@@ -209,7 +212,7 @@ def _refine(system: KktSystem, working: WorkingSet, values: Floats, multipliers:
 
 
 def _solve_dual(system: KktSystem, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, WorkingSet]:
-    """(N, m) Cx, multipliers and working sets by the dual method, and the Status (N,) of each program."""
+    """Return (N, m) Cx, multipliers and working sets by the dual method, and the Status (N,) of each program."""
     only_fixed = _start_set(system, None)
     only_fixed[:, system.variables :] = 0
     start = np.where(system.has_independent_rows(working)[:, None], working, only_fixed)

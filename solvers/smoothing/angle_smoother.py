@@ -19,7 +19,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from .limit_projection import project_to_limits
-from .motion_model import LONGEST, SHORTEST
+from .motion_model import MAX_STEP, MIN_STEP
 from .observability import (
     MIN_NOISE,
     SOLVER_DEVIATION,
@@ -106,7 +106,7 @@ def _advance(
 ) -> tuple[AngleEstimate, _FilterStep]:
     """Predict and update by one frame: angles (G, N) rad, measured with the information matrices (G, N, N)."""
     width = angles.shape[1]
-    dt = 0.0 if np.isnan(estimate.time) else min(max(time - estimate.time, SHORTEST), LONGEST)
+    dt = 0.0 if np.isnan(estimate.time) else min(max(time - estimate.time, MIN_STEP), MAX_STEP)
     angle_to_angle, velocity_to_angle, velocity_to_velocity = _blocks(width)
     # White noise acceleration (Bar-Shalom, Li & Kirubarajan (2001), 6.2.2).
     process_noise = intensity * (
@@ -197,7 +197,8 @@ def _interpolate(hand: HandModel, first: Floats, second: Floats, fractions: Floa
 
 @lru_cache(maxsize=8)
 def _digits_coupled(hand: HandModel) -> bool:
-    """Whether a hard coupling links two digits, so that all digits must take the same fraction of their steps."""
+    """Return whether a hard coupling links two digits, so that all digits must take the same fraction of their
+    steps."""
     digits = digits_of(hand)
     of_digit = (digits[..., None] == np.arange(hand.dofs)).any(1)
     return any((of_digit & (row.coefficients != 0)).any(1).sum() > 1 for row in hand.couplings if not row.soft)
@@ -208,8 +209,8 @@ def _faded(fractions: Floats) -> Floats:
     if not np.any(fractions < 1):
         return fractions
     padded = np.pad(fractions, ((2 * FADE_FRAMES, 2 * FADE_FRAMES), (0, 0)), mode="edge")
-    least = np.lib.stride_tricks.sliding_window_view(padded, 2 * FADE_FRAMES + 1, axis=0).min(-1)
-    faded: Floats = np.lib.stride_tricks.sliding_window_view(least, 2 * FADE_FRAMES + 1, axis=0).mean(-1)
+    minimum = np.lib.stride_tricks.sliding_window_view(padded, 2 * FADE_FRAMES + 1, axis=0).min(-1)
+    faded: Floats = np.lib.stride_tricks.sliding_window_view(minimum, 2 * FADE_FRAMES + 1, axis=0).mean(-1)
     return faded
 
 

@@ -26,18 +26,18 @@ def project_to_limits(hand: HandModel, angles: Floats, desired: Floats) -> Float
     for part in _linked_groups(np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs) != 0):
         inside = np.any(rows[:, part] != 0, axis=1)
         start, step = angles @ rows[inside].T, (desired - angles) @ rows[inside].T
-        room = np.where(step > 0, bounds[inside, 1] - start, start - bounds[inside, 0])
-        far = np.where(np.abs(step) > 1e-12, np.maximum(room, 0.0) / np.maximum(np.abs(step), 1e-12), 1.0)
-        share = np.minimum(far.min(axis=1, initial=1.0), 1.0)[:, None]
-        result[:, part] = (angles + share * (desired - angles))[:, part]
+        distance = np.where(step > 0, bounds[inside, 1] - start, start - bounds[inside, 0])
+        reachable = np.where(np.abs(step) > 1e-12, np.maximum(distance, 0.0) / np.maximum(np.abs(step), 1e-12), 1.0)
+        fraction = np.minimum(reachable.min(axis=1, initial=1.0), 1.0)[:, None]
+        result[:, part] = (angles + fraction * (desired - angles))[:, part]
     return result
 
 
-def _linked_groups(ties: Bools) -> list[Bools]:
-    """Return the groups (D,) of angles that ties (R, D) link; angles without a tie are in none."""
+def _linked_groups(links: Bools) -> list[Bools]:
+    """Return the groups (D,) of angles connected by links (R, D); angles without a link are in none."""
     parts: list[Bools] = []
-    for tie in ties:
-        disjoint = [part for part in parts if not np.any(part & tie)]
-        joined = np.any([tie, *(part for part in parts if np.any(part & tie))], axis=0)
+    for link in links:
+        disjoint = [part for part in parts if not np.any(part & link)]
+        joined = np.any([link, *(part for part in parts if np.any(part & link))], axis=0)
         parts = [*disjoint, np.asarray(joined, np.bool_)]
     return parts

@@ -6,7 +6,7 @@ from math import isnan
 import numpy as np
 
 from .kalman_bank import FilterFrame, KalmanBank, advance, new_bank
-from .motion_model import LONGEST, SHORTEST, Bools, Floats, MotionScale, NoiseRules
+from .motion_model import MAX_STEP, MIN_STEP, Bools, Floats, MotionScale, NoiseRules
 from .noise_estimate import RunningNoise, initial_noise, update_noise
 
 
@@ -60,7 +60,7 @@ def filter_frame(
 ) -> tuple[PathHistory, PathEstimate]:
     """Filter one frame: samples (M, D) at `time` s, finite where seen (M,)."""
     first = isnan(history.time)
-    dt = np.array([SHORTEST if first else min(max(time - history.time, SHORTEST), LONGEST)])
+    dt = np.array([MIN_STEP if first else min(max(time - history.time, MIN_STEP), MAX_STEP)])
     noise = update_noise(history.noise, time, np.where(seen[:, None], samples, np.nan), settings.rules.scale)
     filters, step = advance(history.bank, FilterFrame(dt, samples[None], seen[None], noise.variance), settings.rules)
     late = settings.lag > 0 and not first

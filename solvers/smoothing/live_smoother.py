@@ -173,7 +173,8 @@ def _initial_history(targets: Targets) -> TargetHistory:
 def _filter_targets(
     targets: Targets, history: TargetHistory, settings: tuple[PathFilter, PathFilter]
 ) -> tuple[Floats, Floats | None, LiveFrame, TargetHistory]:
-    """Filter one frame: positions (T, 3), rotations (T, 4) and LiveFrame of the output frame, and the next state.
+    """Filter one frame; return positions (T, 3), rotations (T, 4) and LiveFrame of the output frame, and the next
+    state.
 
     Unlike in whole takes, fingers are filtered in the world and not relative to the palm. A live palm is so noisy that
     relative to it the errors of a waving hand's fingers are up to 1.8 times as large, and at best a tenth smaller.
@@ -216,8 +217,8 @@ def _remaining_weight(estimate: PathEstimate, settings: PathFilter) -> Floats:
 
 def _align_signs(rotations: Floats, path_history: PathHistory) -> Floats:
     """Flip quaternions (T, 4) to the hemisphere of their last output."""
-    away = np.einsum("td,td->t", rotations, path_history.outputs[0]) < 0
-    signed: Floats = np.where(away[:, None], -rotations, rotations)
+    flipped = np.einsum("td,td->t", rotations, path_history.outputs[0]) < 0
+    signed: Floats = np.where(flipped[:, None], -rotations, rotations)
     return signed
 
 

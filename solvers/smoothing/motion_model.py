@@ -15,7 +15,7 @@ Bools = NDArray[np.bool_]
 
 ORDER = 3
 """Position, velocity, acceleration."""
-SHORTEST, LONGEST = 1e-4, 0.5
+MIN_STEP, MAX_STEP = 1e-4, 0.5
 """s, time steps are clipped to this range."""
 
 
@@ -74,8 +74,8 @@ _Q: Floats = 1 / (_Q_POWERS * _FACTORIAL[2 - _ROW] * _FACTORIAL[2 - _COLUMN])
 
 
 def steps_of(times: Floats) -> Floats:
-    """Return the time steps (F,) s, clipped to SHORTEST and LONGEST; the first is SHORTEST."""
-    return np.clip(np.diff(times, prepend=times[:1]), SHORTEST, LONGEST)
+    """Return the time steps (F,) s, clipped to MIN_STEP and MAX_STEP; the first is MIN_STEP."""
+    return np.clip(np.diff(times, prepend=times[:1]), MIN_STEP, MAX_STEP)
 
 
 def intensity(bandwidth: Floats) -> Floats:

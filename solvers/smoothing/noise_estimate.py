@@ -10,7 +10,7 @@ from operator import sub
 
 import numpy as np
 
-from .motion_model import LONGEST, Bools, Floats, MotionScale
+from .motion_model import MAX_STEP, Bools, Floats, MotionScale
 
 WINDOW = 5
 CHI_SQUARED_MEDIAN = 2.366
@@ -38,7 +38,7 @@ def variances(times: Floats, values: Floats, seen: Bools, scale: MotionScale) ->
     variance: Floats = np.full(values.shape[1], scale.noise**2)
     if len(times) >= WINDOW:
         at = np.arange(len(times) - WINDOW + 1)[:, None] + np.arange(WINDOW)
-        at = at[np.max(np.diff(times[at]), axis=1) < LONGEST]
+        at = at[np.max(np.diff(times[at]), axis=1) < MAX_STEP]
         squares = (residuals(times[at], np.where(seen[..., None], values, 0.0)[at]) ** 2).sum(-1)
         # Five equal samples are repeated values, not measurements.
         squares = np.where(np.all(seen[at], axis=1) & (squares > 0), squares, np.nan)
@@ -57,9 +57,9 @@ class RunningNoise:
     count: Floats
     """(M,) windows used."""
     times: tuple[float, ...]
-    """s, of up to WINDOW - 1 last frames."""
+    """s, times of the last frames, at most WINDOW - 1."""
     values: Floats
-    """(WINDOW - 1, M, D) or less, samples of these frames, NaN where not seen."""
+    """(at most WINDOW - 1, M, D) samples of these frames, NaN where not seen."""
 
 
 def initial_noise(paths: int, width: int, scale: MotionScale) -> RunningNoise:
@@ -78,7 +78,7 @@ def update_noise(running: RunningNoise, time: float, sample: Floats, scale: Moti
     if len(times) < WINDOW:
         return RunningNoise(running.variance, running.count, times, values)
     variance, count = running.variance, running.count
-    if times[-1] - times[0] < LONGEST and min(map(sub, times[1:], times)) > 0:
+    if times[-1] - times[0] < MAX_STEP and min(map(sub, times[1:], times)) > 0:
         weights = _weights(times)
         residual = (weights @ values.reshape(WINDOW, -1)).reshape(sample.shape)
         squares = np.einsum("md,md->m", residual, residual)
@@ -94,7 +94,7 @@ def update_noise(running: RunningNoise, time: float, sample: Floats, scale: Moti
 
 
 def _weights(times: tuple[float, ...]) -> Floats:
-    """Return the weights (WINDOW,) of `residuals`; for so few numbers plain floats are ten times as fast."""
+    """Return the weights (WINDOW,) of `residuals`; Python floats are ten times as fast as arrays for so few numbers."""
     raw = [1 / prod(time - other_time for other_time in times if other_time != time) for time in times]
     weights: Floats = np.array(raw) / hypot(*raw)
     return weights

@@ -158,7 +158,8 @@ def _backward_pass(steps: Floats, started: Bools, forward: _ForwardPass) -> Floa
 
 
 def _known_frames(times: Floats, accepted: Bools, bridge: float) -> Bools:
-    """(F, M) whether a sample was accepted, or the gap between the samples around the frame is at most `bridge` s."""
+    """Return (F, M) whether a sample was accepted, or the gap between the samples around the frame is at most `bridge`
+    s."""
     index = np.arange(len(times))[:, None]
     before = np.maximum.accumulate(np.where(accepted, index, -1), axis=0)
     after = np.minimum.accumulate(np.where(accepted, index, len(times))[::-1], axis=0)[::-1]

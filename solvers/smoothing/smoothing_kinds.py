@@ -27,7 +27,7 @@ class Smoothing(Protocol):
         ...
 
     def smooth_paths(self, times: Floats, positions: Floats) -> Floats:
-        """Smooth positions (F, P, 3) of points, all known, that are no targets."""
+        """Smooth positions (F, P, 3), all known, of points that are not targets."""
         ...
 
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:

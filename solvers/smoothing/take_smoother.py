@@ -9,7 +9,7 @@ from ...hand import rotations
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from . import path_smoother
-from .motion_model import LONGEST, POSITION_SCALE, ROTATION_SCALE, NoiseRules
+from .motion_model import MAX_STEP, POSITION_SCALE, ROTATION_SCALE, NoiseRules
 from .palm_frame import from_frames, palm_frames, palm_marker_set, to_frames
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 
 
 OUTLIERS_IN_A_ROW = 4
-"""Outliers in a row that are rejected; of more, all are accepted as the target's new path."""
+"""Maximum number of consecutive outliers that are rejected; more are accepted as the target's new path."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +84,7 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
 
 def smooth_whole_paths(times: Floats, positions: Floats, calm: float = 1.0) -> Floats:
     """Return positions (F, P, 3), all known, smoothed alike."""
-    rules = NoiseRules(POSITION_SCALE, LONGEST, calm, patience=OUTLIERS_IN_A_ROW)
+    rules = NoiseRules(POSITION_SCALE, MAX_STEP, calm, patience=OUTLIERS_IN_A_ROW)
     return path_smoother.smooth(times, positions, np.ones(positions.shape[:2], bool), rules).values
 
 

@@ -61,7 +61,8 @@ class Linkage:
     def coupling_deviation(self, flexions: Floats) -> Floats:
         """Return how far the last joint of poses (..., 3) deviates from the coupling, rad.
 
-        With two bones, return minus the second joint's flexion instead, which is least where it bends to the palm most.
+        With two bones, return the negative of the second joint's flexion instead, which is least where it bends most
+        towards the palm.
         """
         deviation = flexions[..., 2] - self.coupled_flexion(flexions[..., 1])
         return np.abs(deviation) if self.bones == 3 else -flexions[..., 1]

@@ -54,9 +54,9 @@ class PlanarLu:
         bend, found = self, np.empty((4, len(u)))
         for row in range(len(u)):
             seen = [MarkerHint(hint.marker, *(float(number[row]) for number in hint[1:])) for hint in hints]
-            bent = bend.bend_frame(float(u[row]), float(v[row]), seen)
-            found[:, row] = bent
-            bend = bend.after(bent[:3])
+            result = bend.bend_frame(float(u[row]), float(v[row]), seen)
+            found[:, row] = result
+            bend = bend.after(result[:3])
         return found[0], found[1], found[2], found[3]
 
 

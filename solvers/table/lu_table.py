@@ -86,7 +86,8 @@ def _entry(table: LuTable, entry: int, alpha: float) -> Angles:
 
 
 def _sampled_angles(limits: Floats, precision: float) -> Floats:
-    """(K,) rad, all multiples of `precision` degrees within limits; the middle of the limits if there are none."""
+    """Return (K,) rad, all multiples of `precision` degrees within limits; the middle of the limits if there are
+    none."""
     low, high = np.rad2deg(limits) / precision
     multiples = np.arange(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
     angles: Floats = np.deg2rad(multiples * precision) if len(multiples) else limits.mean(keepdims=True)

@@ -32,7 +32,7 @@ class SeenMarker:
     """An inner marker and its positions in N frames."""
 
     linkage: Linkage
-    """Up to the marker."""
+    """The linkage up to the marker."""
     ends: int
     """The bone that ends at the marker, counted from 1; 0 for a marker beside the joints."""
     positions: Complex
@@ -59,31 +59,32 @@ class HintedGoal:
         return HintedGoal(self.faces, self.goal[rows], [marker.take(rows) for marker in self.seen])
 
     def flexions(self) -> Floats:
-        """(N, 3) flexions within limits that bring the end to its goal and the markers near their positions."""
+        """Return (N, 3) flexions within limits that bring the end to its goal and the markers near their positions."""
         linkage = self.faces.linkage
         if linkage.bones < 3:
             return nearest(self.faces, self.goal, self.cost)
         last = self._seen_last_flexion()
         seen = np.isfinite(last)
-        bent = np.empty((len(last), 3))
+        result = np.empty((len(last), 3))
         for rows, coupling_cost in ((np.flatnonzero(seen), 0.0), (np.flatnonzero(~seen), OFFSET_PENALTY_M)):
             some = self.take(rows)
             chosen = last[rows] if coupling_cost == 0 else some._search_last_flexion()
             poses, costs = some._both_solutions(chosen[:, None], coupling_cost)
-            bent[rows] = clamp_around(poses[np.arange(len(rows)), costs.argmin(1)], linkage.limits)
-        missed = np.flatnonzero(np.abs(tip(linkage.links, bent) - self.goal) > REACH_TOLERANCE)
+            result[rows] = clamp_around(poses[np.arange(len(rows)), costs.argmin(1)], linkage.limits)
+        missed = np.flatnonzero(np.abs(tip(linkage.links, result) - self.goal) > REACH_TOLERANCE)
         if len(missed):
             some = self.take(missed)
-            bent[missed] = nearest(some.faces, some.goal, some.cost)
-        return bent
+            result[missed] = nearest(some.faces, some.goal, some.cost)
+        return result
 
     def cost(self, flexions: Floats, coupling_cost: float = OFFSET_PENALTY_M) -> Floats:
-        """(N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the coupling."""
+        """Return (N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the
+        coupling."""
         deviation = self.faces.linkage.coupling_deviation(flexions) if self.faces.linkage.bones == 3 else 0.0
         cost = np.broadcast_to((coupling_cost * deviation) ** 2, flexions.shape[:2])
         for marker in self.seen:
-            off = tip(marker.linkage.links, flexions) - marker.positions[:, None]
-            cost = cost + np.where(marker.known[:, None], off.real**2 + off.imag**2, 0.0)
+            offsets = tip(marker.linkage.links, flexions) - marker.positions[:, None]
+            cost = cost + np.where(marker.known[:, None], offsets.real**2 + offsets.imag**2, 0.0)
         return cost
 
     def _seen_last_flexion(self) -> Floats:

@@ -1,7 +1,7 @@
 """The exact nearest pose within limits, where a table has no entry or its entry violates a limit.
 
-Where a digit does not reach its goal, each joint is at a limit or cannot bring the end nearer by itself. If two joints
-are free, they form a two-link arm; if one is, it points at the goal. So the nearest pose is one of a few dozen closed
+If a digit does not reach its goal, each joint is at a limit or cannot bring the end nearer by itself. If two joints are
+free, they form a two-link arm; if one is free, it points at the goal. So the nearest pose is one of a few dozen closed
 forms, and it is found by trying them all.
 """
 
@@ -46,22 +46,23 @@ class LimitFaces:
 
 
 def limit_faces(linkage: Linkage) -> LimitFaces:
-    """All faces on which the nearest pose of a linkage can be."""
+    """Return all faces on which the nearest pose of a linkage can be."""
     rows = list(_face_rows(linkage))
     start, frame, first, second, side, fixed, free = (np.array(column) for column in zip(*rows, strict=True))
     return LimitFaces(linkage, start, frame, first, second, side, fixed, free)
 
 
 def nearest(faces: LimitFaces, goal: Complex, cost: Cost | None = None) -> Floats:
-    """(N, 3) flexions within limits that bring the marker nearest to the goal (N,); 0 for joints beyond the marker.
+    """Return (N, 3) flexions within limits that bring the marker nearest to the goal (N,); 0 for joints beyond the
+    marker.
 
     Of equally near poses, the one of lowest cost is taken: by default the one that follows the coupling most closely,
     or with two bones, the one that bends most towards the palm.
     """
     linkage = faces.linkage
-    away = (goal[:, None] - faces.start) / faces.frame
-    inner = two_link_angle(faces.first, faces.second, np.abs(away), faces.side)
-    outer = np.angle(away) - np.angle(faces.first + faces.second * exp_i(inner))
+    coordinates = (goal[:, None] - faces.start) / faces.frame
+    inner = two_link_angle(faces.first, faces.second, np.abs(coordinates), faces.side)
+    outer = np.angle(coordinates) - np.angle(faces.first + faces.second * exp_i(inner))
     angles = outer[..., None] * faces.free[:, 0] + inner[..., None] * faces.free[:, 1] + faces.fixed
     flexions = clamp_around(angles, linkage.limits)
     flexions[..., linkage.bones :] = 0.0

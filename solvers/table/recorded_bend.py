@@ -58,8 +58,8 @@ class PlanarRecorded:
         middle = two_link_angle(linkage.links[0], linkage.links[1], np.abs(joint_position), 1.0)
         first = np.angle(joint_position) - np.angle(straight_tip(linkage.links[:2], middle, middle))
         last = np.angle((goal - joint_position) * np.conj(exp_i(first + middle) * linkage.links[2]))
-        bent = clamp_around(np.stack([first, middle, last], -1), linkage.limits)
-        return [*bent.T, np.abs(tip(linkage.links, bent) - goal)]
+        flexions = clamp_around(np.stack([first, middle, last], -1), linkage.limits)
+        return [*flexions.T, np.abs(tip(linkage.links, flexions) - goal)]
 
 
 def with_last_joints(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTable]) -> Targets:
@@ -115,7 +115,7 @@ def fill_in_last_joints(
 
 
 def _to_world(root: Floats, marked: MarkedDigit, points: Floats) -> Floats:
-    """Points (N, 3) m of a digit's base frame in the world: the inverse of to_base_frame."""
+    """Return points (N, 3) m of a digit's base frame in the world: the inverse of to_base_frame."""
     wrist = points @ np.array(marked.base_rows) + np.array(marked.origin)
     world: Floats = np.einsum("jin,nj->ni", root[:3], wrist) + root[3].T
     return world

@@ -62,10 +62,10 @@ class RecordedTable:
         coordinates = (positions - self.corner) / SPACING
         inside = np.clip(coordinates, 0.0, last)
         node = np.minimum(inside.astype(np.intp), last - 1)
-        share = inside - node
+        fraction = inside - node
         frames, distance = np.zeros((len(positions), 3, 4)), np.zeros(len(positions))
         for side in np.ndindex(2, 2, 2):
-            weight = np.where(side, share, 1.0 - share).prod(axis=1)
+            weight = np.where(side, fraction, 1.0 - fraction).prod(axis=1)
             at = tuple((node + side).T)
             frames += weight[:, None, None] * self.frames[at]
             distance += weight * self.distance[at]
@@ -121,7 +121,8 @@ def build_table(frames: Floats, owner: str) -> RecordedTable:
 
 
 def _filtered(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, Floats]:
-    """(K, 3, 3) the rotations at nodes (K, 3), filtered by (3.22), and (K,) m to the nearest sample."""
+    """Return the rotations (K, 3, 3) at nodes (K, 3), filtered by (3.22), and the distances (K,) m to the nearest
+    sample."""
     filtered, distance = np.empty((len(nodes), 9)), np.empty(len(nodes))
     sizes = (tips * tips).sum(axis=1)
     for start in range(0, len(nodes), 1024):
@@ -140,7 +141,7 @@ def _grid() -> Floats:
 
 
 def relative_frames(hand: Floats, part: Floats) -> Floats:
-    """(F, 4, 4) a part's frame relative to the hand's: (3.19), (3.20)."""
+    """Return a part's frame (F, 4, 4) relative to the hand's: (3.19), (3.20)."""
     inverse = np.swapaxes(hand[..., :3, :3], -1, -2)
     result = np.zeros(np.broadcast_shapes(hand.shape, part.shape))
     result[..., :3, :3] = inverse @ part[..., :3, :3]

@@ -34,8 +34,8 @@ class ScalarLookup:
         """
         squared = u * u + v * v
         shortfall = self.farthest - squared
-        bent = shortfall > STRAIGHT_TOLERANCE
-        if bent:
+        is_bent = shortfall > STRAIGHT_TOLERANCE
+        if is_bent:
             at = math.sqrt(shortfall) * self.scale
             if at > ROWS:
                 return None
@@ -57,7 +57,7 @@ class ScalarLookup:
         bx, by = cosine * bx - sine * by, sine * bx + cosine * by
         x, y = cosine * x - sine * y, sine * x + cosine * y
         along, towards = ax + bx, ay + by
-        if bent:
+        if is_bent:
             error = squared - along * along - towards * towards
             x, y = -by - follows * y, bx + follows * x
             slope = 2 * (along * x + towards * y)
@@ -73,7 +73,7 @@ class ScalarLookup:
         first = math.atan2(v * along - u * towards, u * along + v * towards)
         if not self.first_limits[0] <= first <= self.first_limits[1]:
             return None
-        return first, bend, last, 0.0 if bent else max(math.sqrt(squared) - math.sqrt(self.farthest), 0.0)
+        return first, bend, last, 0.0 if is_bent else max(math.sqrt(squared) - math.sqrt(self.farthest), 0.0)
 
 
 def scalar_lookup(table: UniformTable, branch: TableBranch, joint_depth: float = 0.0) -> ScalarLookup:
@@ -82,7 +82,7 @@ def scalar_lookup(table: UniformTable, branch: TableBranch, joint_depth: float =
     first, middle, third = linkage.links
     bends = branch.bends.tolist()
     low, high = sorted((bends[0], bends[-1]))
-    limits = [(float(least), float(most)) for least, most in linkage.limits]
+    limits = [(float(minimum), float(maximum)) for minimum, maximum in linkage.limits]
     return ScalarLookup(
         links=(first.real, first.imag, middle.real, middle.imag, third.real, third.imag),
         ratio=linkage.ratio,

@@ -54,21 +54,21 @@ class PlanarTable:
         for hint in hints:
             hinted |= hint.weight > 0
         if hinted.all() or not self.branches:
-            bent, left = [np.empty(len(u)) for _ in range(4)], ~hinted
+            results, left = [np.empty(len(u)) for _ in range(4)], ~hinted
         else:
-            bent, valid = self._look_up(self.branches[0], u, v)
+            results, valid = self._look_up(self.branches[0], u, v)
             left = ~(valid | hinted)
         for branch in self.branches[1:]:
             rows = np.flatnonzero(left)
             found, valid = self._look_up(branch, u[rows], v[rows])
-            _assign(bent, rows[valid], [values[valid] for values in found])
+            _assign(results, rows[valid], [values[valid] for values in found])
             left[rows[valid]] = False
         chosen: list[tuple[Bools, list[MarkerHint[Floats]]]] = [(left, []), (hinted, hints)]
         for which, used_hints in chosen:
             rows = np.flatnonzero(which)
             if len(rows):
-                _assign(bent, rows, self._nearest(rows, u[rows] + 1j * v[rows], used_hints))
-        first, middle, last, error = bent
+                _assign(results, rows, self._nearest(rows, u[rows] + 1j * v[rows], used_hints))
+        first, middle, last, error = results
         if self.linkage.bones == 1:
             middle = last = np.full(len(u), np.nan)
         if self.linkage.bones == 2:
@@ -89,10 +89,10 @@ class PlanarTable:
     def _nearest(self, rows: Ints, goal: Complex, hints: list[MarkerHint[Floats]]) -> list[Floats]:
         """Three flexions and the error of the nearest pose to goals (N,), in frames `rows` of the hints."""
         if hints and self.linkage.bones > 1:
-            bent = HintedGoal(self.faces, goal, [self._seen(hint, rows) for hint in hints]).flexions()
+            flexions = HintedGoal(self.faces, goal, [self._seen(hint, rows) for hint in hints]).flexions()
         else:
-            bent = nearest(self.faces, goal)
-        return [*bent.T, np.abs(tip(self.linkage.links, bent) - goal)]
+            flexions = nearest(self.faces, goal)
+        return [*flexions.T, np.abs(tip(self.linkage.links, flexions) - goal)]
 
     def _seen(self, hint: MarkerHint[Floats], rows: Ints) -> SeenMarker:
         at_end = hint.marker == ChainMarker(hint.marker.bone, float(self.chain.lengths[hint.marker.bone]))

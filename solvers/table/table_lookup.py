@@ -65,19 +65,21 @@ class TableRows:
     def look_up(self, squared: Floats) -> LookupResult:
         """Return the bends that put the tips at squared distances (D, N) m²."""
         shortfall = self.farthest - squared
-        bent = shortfall > STRAIGHT_TOLERANCE
-        at = np.minimum(np.sqrt(np.where(bent, shortfall, 0.0)) * self.scale, ROWS)
+        is_bent = shortfall > STRAIGHT_TOLERANCE
+        at = np.minimum(np.sqrt(np.where(is_bent, shortfall, 0.0)) * self.scale, ROWS)
         row = at.astype(np.intp)
         at -= row
         row += self.first_rows
         bend = self.bends.take(row) + at * self.slopes.take(row)
-        found = _newton_step(self.parameters, bend, squared, bent)
-        found.reached[~bent] = ((shortfall > -STRAIGHT_TOLERANCE) | self.straightest)[~bent]
+        found = _newton_step(self.parameters, bend, squared, is_bent)
+        found.reached[~is_bent] = ((shortfall > -STRAIGHT_TOLERANCE) | self.straightest)[~is_bent]
         for _ in range(MAX_EXTRA_STEPS):
-            missed = np.nonzero(bent & ~found.reached)
+            missed = np.nonzero(is_bent & ~found.reached)
             if not len(missed[0]):
                 break
-            better = _newton_step(self.parameters[:, missed[0], 0], found.bend[missed], squared[missed], bent[missed])
+            better = _newton_step(
+                self.parameters[:, missed[0], 0], found.bend[missed], squared[missed], is_bent[missed]
+            )
             for name in found.__slots__:
                 getattr(found, name)[missed] = getattr(better, name)
         return found
@@ -102,9 +104,11 @@ def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
     )
 
 
-def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools) -> LookupResult:
+def _newton_step(parameters: Floats, bend: Floats, squared: Floats, is_bent: Bools) -> LookupResult:
     """Return one Newton step from these bends, none where a digit is fully extended."""
-    first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, coupling_offset, low, high, least, most = parameters
+    first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, coupling_offset, low, high, minimum, maximum = (
+        parameters
+    )
     coupled = ratio * bend + coupling_offset
     last = np.minimum(np.maximum(coupled, low), high)
     follows = coupled == last
@@ -116,10 +120,10 @@ def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools)
     # The tip's motion per radian of bend.
     rate = ratio * follows
     moves_x, moves_y = -outer_y - rate * third_y, outer_x + rate * third_x
-    error = (squared - along * along - towards * towards) * bent
+    error = (squared - along * along - towards * towards) * is_bent
     slope = 2 * (along * moves_x + towards * moves_y)
     stepped = bend + error / np.where(np.abs(slope) > MIN_SLOPE, slope, np.inf)
-    stepped = np.minimum(np.maximum(stepped, least), most)
+    stepped = np.minimum(np.maximum(stepped, minimum), maximum)
     step = stepped - bend
     coupled = ratio * stepped + coupling_offset
     last = np.minimum(np.maximum(coupled, low), high)
@@ -132,7 +136,7 @@ def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools)
 
 
 def cos_sin(angle: Floats) -> tuple[Floats, Floats]:
-    """Cosine and sine of angles within ±π by the half-angle tangent: one slow function instead of two."""
+    """Return cosine and sine of angles within ±π by the half-angle tangent: one slow function instead of two."""
     tangent = np.tan(0.5 * angle)
     square = tangent * tangent
     scale = 1.0 / (1.0 + square)

@@ -63,17 +63,17 @@ def build(linkage: Linkage) -> UniformTable:
 
 
 def reach(linkage: Linkage, bend: Floats) -> Floats:
-    """(N,) m from the knuckle to the tip at bends (N,) rad of the middle joint, with the last joint coupled."""
-    far: Floats = np.abs(straight_tip(linkage.links, bend, linkage.coupled_flexion(bend)))
-    return far
+    """Return (N,) m from the knuckle to the tip at bends (N,) rad of the middle joint, with the last joint coupled."""
+    distances: Floats = np.abs(straight_tip(linkage.links, bend, linkage.coupled_flexion(bend)))
+    return distances
 
 
 def _farthest_bend(linkage: Linkage, low: float, high: float) -> float:
     """Return the bend of the farthest reach, by a narrowing grid search; of equally far bends, the straightest."""
     for _ in range(4):
         bends = np.linspace(low, high, SEARCH_SAMPLES)
-        far = reach(linkage, bends)
-        best = np.flatnonzero(far >= far.max() - 1e-17)
+        distances = reach(linkage, bends)
+        best = np.flatnonzero(distances >= distances.max() - 1e-17)
         k = best[np.abs(bends[best]).argmin()]
         peak, low, high = float(bends[k]), float(bends[max(k - 1, 0)]), float(bends[min(k + 1, SEARCH_SAMPLES - 1)])
     return peak
@@ -90,8 +90,8 @@ def _branch(linkage: Linkage, farthest: float, peak: float, end: float) -> Table
 
 
 def _full_reach(linkage: Linkage) -> float:
-    """m, the farthest reach of the tip over all bends of the outer two joints."""
+    """Return the farthest reach of the tip in m over all bends of the outer two joints."""
     free = replace(linkage, limits=np.concatenate([[[-np.pi, np.pi]], linkage.limits[1:]]))
-    far = np.array([10 * sum(abs(link) for link in linkage.links) + 1.0 + 0j])
-    flexions = nearest(limit_faces(free), far)[0]
+    bound = np.array([10 * sum(abs(link) for link in linkage.links) + 1.0 + 0j])
+    flexions = nearest(limit_faces(free), bound)[0]
     return float(np.abs(straight_tip(linkage.links, flexions[1:2], flexions[2:]))[0])

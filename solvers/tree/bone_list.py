@@ -29,7 +29,8 @@ class RestBone:
 
 
 def from_bones(bones: Sequence[RestBone], loops: Sequence[tuple[str, str]] = (), root_free: bool = False) -> Skeleton:
-    """A skeleton with a joint at the head of each bone, and one named '<bone>-tip' at the tail of each leaf bone.
+    """Return a skeleton with a joint at the head of each bone, and one named '<bone>-tip' at the tail of each leaf
+    bone.
 
     A bone without length has its parent's orientation. loops: pairs of joint names. Raises SkeletonError for a parent
     that is not in the list before the bone, a duplicate name, or ends that are not finite numbers.
@@ -79,9 +80,9 @@ def chain(
     if len(points) < 2:
         raise SkeletonError(f"{name}: {len(points)} points, expected two or more")
     count = len(points) - 1
-    given = [limit] * count if isinstance(limit, SwingTwistLimit) else list(limit)
-    if len(given) != count:
-        raise SkeletonError(f"{name}: {len(given)} limits for {count} bones, expected one each")
+    limits = [limit] * count if isinstance(limit, SwingTwistLimit) else list(limit)
+    if len(limits) != count:
+        raise SkeletonError(f"{name}: {len(limits)} limits for {count} bones, expected one each")
     return from_bones(
         [
             RestBone(
@@ -89,7 +90,7 @@ def chain(
                 f"{name}-{k - 1}" if k else None,
                 _vector(points[k]),
                 _vector(points[k + 1]),
-                given[k],
+                limits[k],
                 side,
             )
             for k in range(count)

@@ -45,7 +45,7 @@ def ccd_sweep(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> TreeProb
 
 
 def _moved_sites(plan: TreePlan, n: int) -> Ints:
-    """Return the sites that a joint's rotation moves; of a loop whose both ends it moves alike, neither."""
+    """Return the sites that a joint's rotation moves, without loops of which it moves both ends."""
     moved = plan.moves_site[:, n].copy()
     for pair in plan.loop_pairs:
         if moved[pair].all():
@@ -55,7 +55,7 @@ def _moved_sites(plan: TreePlan, n: int) -> Ints:
 
 
 def _targets(plan: TreePlan, points: Floats, rows: TreeProblems, chosen: Ints) -> Floats:
-    """(R, E, 3) m, where the chosen sites should be: their goals, or the other end of their loop."""
+    """Return (R, E, 3) m, where the chosen sites should be: their goals, or the other end of their loop."""
     count = len(plan.links)
     goals = rows.goals + points[:, plan.site_joints] * plan.relative[:, None]
     for first, second in plan.loop_pairs:
@@ -64,14 +64,15 @@ def _targets(plan: TreePlan, points: Floats, rows: TreeProblems, chosen: Ints) -
     return targets
 
 
-def _cost(apart: Floats, weights: Floats) -> Floats:
+def _cost(differences: Floats, weights: Floats) -> Floats:
     """Return the weighted sum (R,) of squares of vectors (R, E, 3)."""
-    total: Floats = (weights * (apart * apart).sum(-1)).sum(-1)
+    total: Floats = (weights * (differences * differences).sum(-1)).sum(-1)
     return total
 
 
 def _mean_error(plan: TreePlan, points: Floats, rows: TreeProblems) -> Floats:
-    """(R, 3) m, the weighted mean of the vectors from the sites to their goals; loops and orientations do not count."""
+    """Return (R, 3) m, the weighted mean of the vectors from the sites to their goals; loops and orientations do not
+    count."""
     absolute = ~plan.relative
     absolute[plan.loop_pairs.ravel()] = False
     weights = rows.weights * absolute

@@ -114,14 +114,14 @@ def _own_second_order(plan: TreePlan, angles: Floats, products: Floats, moment: 
 
 
 def _symmetric(a: Floats, b: Floats) -> Floats:
-    """(..., 2, 2) half of a bᵀ + b aᵀ."""
+    """Return (..., 2, 2) half of a bᵀ + b aᵀ."""
     product = a[..., :, None] * b[..., None, :]
     half: Floats = (product + product.swapaxes(-1, -2)) / 2
     return half
 
 
 def _series(angle: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """(1 − cos θ)/θ², (θ − sin θ)/θ³, and the slope of each by θ, over θ."""
+    """Return (1 − cos θ)/θ², (θ − sin θ)/θ³, and the slope of each by θ, over θ."""
     small = angle < 0.05
     x = np.where(small, 1.0, angle)
     cosine, sine, square, fourth = np.cos(x), np.sin(x), angle * angle, x * x * x * x

@@ -16,7 +16,7 @@ from .tree_plan import AffectedJoint, TreePlan
 Floats = NDArray[np.float64]
 
 PRESENT_WEIGHT = 1e-6
-"""Weight of a joint's present pose relative to its goals': enough to decide what the goals leave open."""
+"""Weight of a joint's current pose relative to its goals': enough to decide what the goals leave open."""
 
 
 def inward_pass(
@@ -34,13 +34,13 @@ def inward_pass(
     for n in reversed(range(count)):
         link = plan.links[n]
         outer = [*link.children, *(count + s for s in link.sites)]
-        share = weights[:, outer]
-        weights[:, n] = (share * ~link.relative).sum(-1)
+        normalised = weights[:, outer]
+        weights[:, n] = (normalised * ~link.relative).sum(-1)
         if not weights[:, n].all():
             # Only orientation goals below, which do not place the joint.
             continue
-        share = share / weights[:, n, None]
-        targets[:, n] = _target_position(link, posed, n, targets[:, outer], share)
+        normalised = normalised / weights[:, n, None]
+        targets[:, n] = _target_position(link, posed, n, targets[:, outer], normalised)
         if (
             intersect_spheres
             and link.parent >= 0
@@ -49,7 +49,7 @@ def inward_pass(
             and _points_coincide(link)
         ):
             known = _known_position(plan, link.parent, posed, rows)
-            goal = _mean(share, targets[:, outer])
+            goal = _mean(normalised, targets[:, outer])
             radius, goal_radius = float(np.linalg.norm(plan.rest_offsets[n])), float(np.abs(link.along[0]))
             targets[:, n] = nearest_on_spheres(
                 known, radius, goal, goal_radius, posed.points[:, n], aside=_side(plan, posed, n)
@@ -62,12 +62,12 @@ def _points_coincide(link: AffectedJoint) -> bool:
     return bool(link.direction.any() and link.along[0] != 0 and np.ptp(link.along) == 0)
 
 
-def _mean(share: Floats, points: Floats) -> Floats:
+def _mean(weights: Floats, points: Floats) -> Floats:
     """Return the mean (R, 3) of points (R, E, 3), weighted by their shares (R, E).
 
     Not a matrix product, which rounds a row differently depending on the others in the batch.
     """
-    mean: Floats = (share[..., None] * points).sum(-2)
+    mean: Floats = (weights[..., None] * points).sum(-2)
     return mean
 
 
@@ -78,7 +78,7 @@ def _side(plan: TreePlan, posed: TreeFrames, n: int) -> Floats:
 
 
 def _known_position(plan: TreePlan, n: int, posed: TreeFrames, rows: TreeProblems) -> Floats:
-    """Return the position (R, 3) of a known joint: the pinned root, or a joint with a goal of its own."""
+    """Return the position (R, 3) of a known joint: the pinned root, or a joint with its own goal."""
     if n == 0 and not plan.root_free:
         return posed.points[:, 0]
     own = next(s for s in plan.links[n].sites if not plan.site_offsets[s].any())
@@ -86,7 +86,8 @@ def _known_position(plan: TreePlan, n: int, posed: TreeFrames, rows: TreeProblem
 
 
 def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -> Floats:
-    """(R, 3) where two joints that close a loop should meet: the point of both bones' spheres nearest to them."""
+    """Return the points (R, 3) where two joints that close a loop should meet: the point of both bones' spheres nearest
+    to them."""
     a, b = plan.site_joints[first], plan.site_joints[second]
     middle = (posed.points[:, a] + posed.points[:, b]) / 2
     parent, other_parent = plan.links[a].parent, plan.links[b].parent
@@ -99,19 +100,19 @@ def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -
     )
 
 
-def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Floats, share: Floats) -> Floats:
+def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Floats, weights: Floats) -> Floats:
     """Return the position (R, 3) of a joint that brings the points on it nearest to their targets `targets` (R, E, 3).
 
     With one point, it is the nearest point on the sphere about its target (1.21). With several coincident points, the
-    sphere is about their targets' centroid, weighted by `share` (R, E): FABRIK's rule for sub-bases. Other points form
-    a rigid body, which is fitted to the targets by least squares.
+    sphere is about their targets' centroid, weighted by `fraction` (R, E): FABRIK's rule for sub-bases. Other points
+    form a rigid body, which is fitted to the targets by least squares.
     """
-    middle = _mean(share * ~link.relative, targets)
+    middle = _mean(weights * ~link.relative, targets)
     if link.direction.any():
-        mean = (share * link.along).sum(-1)
+        mean = (weights * link.along).sum(-1)
         spread = link.along - mean[:, None]
-        direction = _mean(share * spread, targets - middle[:, None])
-        # The joint's present position decides for a single point and for coincident points.
+        direction = _mean(weights * spread, targets - middle[:, None])
+        # The joint's current position decides for a single point and for coincident points.
         direction = direction + PRESENT_WEIGHT * mean[:, None] * (middle - posed.points[:, n])
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
         present_direction = posed.rotations[:, n] @ link.direction
@@ -119,10 +120,10 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
         middle -= mean[:, None] * np.where(settled, direction / np.maximum(length, 1e-300), present_direction)
         return middle
     absolute = ~link.relative
-    mean_offset = _mean(share * absolute, link.offsets)
+    mean_offset = _mean(weights * absolute, link.offsets)
     arms = link.offsets - mean_offset[:, None] * absolute[:, None]
     rotation = joint_alignment.fit_rotation(
-        arms, targets - middle[:, None] * absolute[:, None], share, PRESENT_WEIGHT, posed.rotations[:, n]
+        arms, targets - middle[:, None] * absolute[:, None], weights, PRESENT_WEIGHT, posed.rotations[:, n]
     )
     middle -= (rotation @ mean_offset[..., None])[..., 0]
     return middle
@@ -131,7 +132,8 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
 def outward_pass(
     plan: TreePlan, posed: TreeFrames, rows: TreeProblems, target_points: Floats, weights: Floats
 ) -> Floats:
-    """The outward pass: angles (R, N, 3) within limits that bring what each joint carries nearest to its target."""
+    """Return the outward pass: angles (R, N, 3) within limits that bring what each joint carries nearest to its
+    target."""
     result = rows.angles.copy()
     # For joints above, the points of an orientation are around the target position of their joint.
     centres = np.zeros_like(target_points)
@@ -154,7 +156,7 @@ def outward_pass(
                 near = levers is link.levers
                 targets = target_points[:, levers] - points[:, n, None]
                 if near and link.relative.any():
-                    # The joint's own orientation points are around its present position.
+                    # The joint's own orientation points are around its current position.
                     own = np.isin(levers, len(plan.links) + np.flatnonzero(plan.relative & (plan.site_joints == n)))
                     targets = targets + ((points - target_points[:, : len(plan.links)])[:, n, None]) * own[:, None]
                 result[:, n] = joint_alignment.align(

@@ -62,10 +62,10 @@ def goals_by_name(
     all.
     """
     rotations = orientations or {}
-    given = [np.asarray(values, float) for values in (*positions.values(), *rotations.values())]
-    if not given and root is None:
+    arrays = [np.asarray(values, float) for values in (*positions.values(), *rotations.values())]
+    if not arrays and root is None:
         raise SkeletonError("goals: neither a position nor an orientation nor a root, expected one of them")
-    frames = len(given[0] if given else np.asarray(root))
+    frames = len(arrays[0] if arrays else np.asarray(root))
     return Goals(
         joints=np.array([skeleton.index(name) for name in positions], int),
         offsets=np.zeros((len(positions), 3)),
@@ -80,7 +80,7 @@ def goals_by_name(
 
 
 def _stacked(values: Mapping[str, ArrayLike], frames: int, width: int) -> Floats:
-    """(frames, names, width) the stacked values. Raises SkeletonError for another shape."""
+    """Return the stacked values (frames, names, width). Raises SkeletonError for another shape."""
     arrays = [np.asarray(value, float) for value in values.values()]
     for name, array in zip(values, arrays, strict=True):
         if array.shape != (frames, width):
@@ -89,9 +89,9 @@ def _stacked(values: Mapping[str, ArrayLike], frames: int, width: int) -> Floats
 
 
 def _weighted(weights: Mapping[str, ArrayLike], names: list[str], frames: int) -> Floats:
-    """(frames, names) the weights of these names, by default 1."""
-    wanted = [np.broadcast_to(np.asarray(weights.get(name, 1.0), float), frames) for name in names]
-    return np.stack(wanted, -1) if wanted else np.zeros((frames, 0))
+    """Return the weights (frames, names) of these names, by default 1."""
+    requested = [np.broadcast_to(np.asarray(weights.get(name, 1.0), float), frames) for name in names]
+    return np.stack(requested, -1) if requested else np.zeros((frames, 0))
 
 
 def check(skeleton: Skeleton, goals: Goals) -> None:
@@ -114,7 +114,7 @@ def check(skeleton: Skeleton, goals: Goals) -> None:
             raise SkeletonError(f"goals: one is for joint {joint}, expected 0 to {len(skeleton.joints) - 1}")
     for name in ("offsets", "root", "weights", "orientation_weights"):
         if not np.isfinite(getattr(goals, name)).all():
-            raise SkeletonError(f"goals: {name} holds a value that is not a finite number")
+            raise SkeletonError(f"goals: {name} has a value that is not a finite number")
     for values, weights, joints in (
         (goals.positions, goals.weights, goals.joints),
         (goals.orientations, goals.orientation_weights, goals.oriented),

@@ -35,7 +35,8 @@ def rotation_matrices(joint: JointLimits, angles: Floats) -> Floats:
 
 
 def align(joint: JointLimits, angles: Floats, arms: Floats, targets: Floats, weights: Floats, *, swing: bool) -> Floats:
-    """(R, 3) the angles that bring points at `arms` (R, E, 3) nearest to `targets` (R, E, 3), by `weights` (R, E).
+    """Return the angles (R, 3) that bring points at `arms` (R, E, 3) nearest to `targets` (R, E, 3), by `weights` (R,
+    E).
 
     arms are in the joint's frame after its rotation, targets in the frame before it. First the swing is taken from the
     best rotation without limits, then the twist that is best with that swing. Undetermined angles stay.
@@ -64,18 +65,19 @@ def _twist(joint: JointLimits, before: Floats, arms: Floats, targets: Floats, we
 
 
 def _best_twist_axis(present: Floats, axis: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:
-    """The direction (R, 3) of the twist axis after the best rotation without limits; present: (R, 3, 3) rotations."""
+    """Return the direction (R, 3) of the twist axis after the best rotation without limits; present: (R, 3, 3)
+    rotations."""
     if arms.shape[1] > 1:
-        share = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300)
-        return fit_rotation(arms, targets, share, 1e-6, present) @ axis
+        normalised = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300)
+        return fit_rotation(arms, targets, normalised, 1e-6, present) @ axis
     return rotate(shortest_rotation((present @ arms[:, 0, :, None])[..., 0], targets[:, 0]), present @ axis)
 
 
-def fit_rotation(arms: Floats, targets: Floats, share: Floats, present_weight: float, present: Floats) -> Floats:
+def fit_rotation(arms: Floats, targets: Floats, weights: Floats, present_weight: float, present: Floats) -> Floats:
     """Return the least-squares rotation (R, 3, 3) of arms (R, E, 3) onto targets (R, E, 3), weighted by share (R, E).
 
-    The present rotation `present` (R, 3, 3) with `present_weight` decides what collinear points leave open.
+    The current rotation `present` (R, 3, 3) with `present_weight` decides what collinear points leave open.
     """
-    size = (share * np.linalg.norm(arms, axis=-1) * np.linalg.norm(targets, axis=-1)).sum(-1)[:, None, None]
-    spread = np.swapaxes(targets * share[..., None], -1, -2) @ arms
+    size = (weights * np.linalg.norm(arms, axis=-1) * np.linalg.norm(targets, axis=-1)).sum(-1)[:, None, None]
+    spread = np.swapaxes(targets * weights[..., None], -1, -2) @ arms
     return nearest_rotation(spread + present_weight * np.maximum(size, 1e-300) * present)

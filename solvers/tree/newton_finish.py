@@ -93,7 +93,8 @@ def _trial_steps(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[T
 
 
 def feasible_directions(plan: TreePlan, angles: Floats, downhill: Floats) -> tuple[Floats, Floats]:
-    """Projection on the directions in which each joint may move, and its limits' curvature: both (R, N, 3, 3).
+    """Return the projection on the directions in which each joint may move, and its limits' curvature: both (R, N, 3,
+    3).
 
     A joint at a limit that the descent direction `downhill` (R, 3 N) would violate may only move along it. The edge of
     a cone is curved, so moving along it also moves inwards, against the descent: that adds to the cost's curvature.

@@ -18,7 +18,8 @@ MAX_RANDOM_ANGLE = 1.5
 
 
 def start_pose(plan: TreePlan, angles: Floats, number: int) -> Floats:
-    """(R, N, 3) start poses of restart `number`: 0 is the present pose, 1 slightly bent, others random within limits.
+    """Return (R, N, 3) start poses of restart `number`: 0 is the current pose, 1 slightly bent, others random within
+    limits.
 
     The random numbers are the same for every row, so that a row's result does not depend on the others.
     """
@@ -29,7 +30,8 @@ def start_pose(plan: TreePlan, angles: Floats, number: int) -> Floats:
 
 
 def _bent(plan: TreePlan, angles: Floats) -> Floats:
-    """All joints bent slightly in one direction, inside their limits, as the iteration stalls at a straight chain."""
+    """Return angles with all joints bent slightly in one direction, inside their limits, since the iteration stalls at
+    a straight chain."""
     moved = angles.copy()
     is_hinge = ~plan.free[:, 0] & ~plan.free[:, 2]
     inside = np.where(angles[..., 1] > plan.twist.mean(-1), -BEND_ANGLE, BEND_ANGLE)
@@ -40,7 +42,7 @@ def _bent(plan: TreePlan, angles: Floats) -> Floats:
 
 
 def _random_pose(plan: TreePlan, number: int) -> Floats:
-    """(N, 3) a random pose within limits, seeded by `number`."""
+    """Return a random pose (N, 3) within limits, seeded by `number`."""
     unit = np.random.default_rng(number).uniform(-1, 1, plan.cone.shape[:1] + (3,))
     angles = np.zeros_like(unit)
     round_disc = unit[:, ::2] / np.maximum(np.linalg.norm(unit[:, ::2], axis=-1, keepdims=True), 1.0)
@@ -75,7 +77,7 @@ def solve_out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bool
     selected = rows.select(chosen)
     _, _, posed = measure(plan, selected)
     count = len(plan.links)
-    # A goal at the root itself has no direction: use the present one of the longest bone.
+    # A goal at the root itself has no direction: use the current one of the longest bone.
     present = posed.points[:, longest + 1] - posed.points[:, longest]
     direction = np.where(distance[chosen, None] > 1e-12 * plan.reach, to_goal[chosen], present)
     direction = direction / np.linalg.norm(direction, axis=-1, keepdims=True)
@@ -90,7 +92,7 @@ def solve_out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bool
 
 
 def error_bound(plan: TreePlan, rows: TreeProblems) -> Floats:
-    """(R,) m, a lower bound of the error in `measure`, from goals farther away than the bones' lengths."""
+    """Return (R,) m, a lower bound of the error in `measure`, from goals farther away than the bones' lengths."""
     if plan.root_free:
         return np.zeros(len(rows.angles))
     along = np.zeros(len(plan.links))

@@ -26,11 +26,12 @@ FULL_SWING = np.pi - 1e-9
 FULL_TWIST = 2 * np.pi - 1e-9
 """rad: a range this wide counts as unlimited."""
 MIN_SEMI_AXIS = 1e-10
-"""rad, the smallest semi-axis of a cone, used where it is closed."""
+"""rad, minimum semi-axis of a cone, used where it is closed."""
 
 
 def rotations(axes: Floats, angles: Floats) -> Floats:
-    """(..., 4) unit quaternions S · T of angles (..., 3) about axes (..., 3, 3), columns side, twist and third axis."""
+    """Return (..., 4) unit quaternions S · T of angles (..., 3) about axes (..., 3, 3), columns side, twist and third
+    axis."""
     vector = swing_vector(axes, angles)
     half = np.linalg.norm(vector, axis=-1, keepdims=True) / 2
     swing = np.concatenate([np.cos(half), np.sinc(half / np.pi) * vector / 2], -1)
@@ -49,7 +50,7 @@ def matrices(axes: Floats, angles: Floats) -> Floats:
 
 
 def swing_matrices(axes: Floats, angles: Floats) -> Floats:
-    """(..., 3, 3) S of angles (..., 3): exp [s] = cos θ + sin θ/θ [s] + (1 − cos θ)/θ² s sᵀ, θ = |s|."""
+    """Return (..., 3, 3) S of angles (..., 3): exp [s] = cos θ + sin θ/θ [s] + (1 − cos θ)/θ² s sᵀ, θ = |s|."""
     vector = swing_vector(axes, angles)
     angle = np.sqrt((vector * vector).sum(-1))[..., None, None]
     outer = vector[..., :, None] * vector[..., None, :]
@@ -75,8 +76,8 @@ def swing_to(axes: Floats, heading: Floats, before: Floats) -> Floats:
     cosine = (axes[..., 1] * heading).sum(-1, keepdims=True)
     last = before[..., ::2]
     length = np.linalg.norm(last, axis=-1, keepdims=True)
-    back = np.where(length > 1e-9, last / np.maximum(length, 1e-9), np.array([1.0, 0.0]))
-    direction = np.where(sine > 1e-12, bend / np.maximum(sine, 1e-12), np.where(cosine < 0, back, 0.0))
+    fallback = np.where(length > 1e-9, last / np.maximum(length, 1e-9), np.array([1.0, 0.0]))
+    direction = np.where(sine > 1e-12, bend / np.maximum(sine, 1e-12), np.where(cosine < 0, fallback, 0.0))
     swing: Floats = np.arctan2(sine, cosine) * direction
     return swing
 
@@ -120,7 +121,8 @@ def semi_axes(cone: Floats, swing: Floats) -> Floats:
 
 
 def edge_projection(cone: Floats, swing: Floats, descent: Floats) -> tuple[Floats, Floats]:
-    """Projection (..., 2, 2) of changes of swings (..., 2) on the cone, and the curvature term (..., 2, 2) of its edge.
+    """Return the projection (..., 2, 2) of changes of swings (..., 2) on the cone, and the curvature term (..., 2, 2)
+    of its edge.
 
     descent: (..., 2). A swing on the edge of its cone that would leave it may only move along the edge; the curvature
     term is the edge's curvature, 1/rad, times the outward component of `descent`. Inside the cone the projection is the
@@ -152,9 +154,9 @@ def _nearest_on_ellipse(semi: Floats, point: Floats) -> Floats:
     for _ in range(6):
         centre_x, centre_y = (a * a - b * b) * cosine * cosine * cosine / a, (b * b - a * a) * sine * sine * sine / b
         radius = np.hypot(a * cosine - centre_x, b * sine - centre_y)
-        away = np.maximum(np.hypot(x - centre_x, y - centre_y), 1e-300)
-        cosine = np.clip(((x - centre_x) * radius / away + centre_x) / a, 0.0, 1.0)
-        sine = np.clip(((y - centre_y) * radius / away + centre_y) / b, 0.0, 1.0)
+        distance = np.maximum(np.hypot(x - centre_x, y - centre_y), 1e-300)
+        cosine = np.clip(((x - centre_x) * radius / distance + centre_x) / a, 0.0, 1.0)
+        sine = np.clip(((y - centre_y) * radius / distance + centre_y) / b, 0.0, 1.0)
         length = np.maximum(np.hypot(cosine, sine), 1e-300)
         cosine, sine = cosine / length, sine / length
     return np.stack([a * cosine, b * sine], -1) * (1 - 1e-12)

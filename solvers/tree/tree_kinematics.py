@@ -14,7 +14,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeProblems:
-    """R problems: present poses and goals."""
+    """R problems: current poses and goals."""
 
     root_position: Floats
     """(R, 3) m, the root's position in the base's frame."""
@@ -30,7 +30,7 @@ class TreeProblems:
         return TreeProblems(self.root_position[rows], self.angles[rows], self.goals[rows], self.weights[rows])
 
     def replace_rows(self, rows: Rows, other: "TreeProblems") -> "TreeProblems":
-        """These problems with the given rows at the poses of another's rows."""
+        """Return these problems with the given rows at the poses of another's rows."""
         angles, origin = self.angles.copy(), self.root_position.copy()
         angles[rows], origin[rows] = other.angles, other.root_position
         return replace(self, angles=angles, root_position=origin)
@@ -73,7 +73,8 @@ def forward_kinematics(plan: TreePlan, root_position: Floats, angles: Floats) ->
 
 
 def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
-    """The weighted errors of the rows' goals, √weight · error (R, E, 3), and the largest unweighted error (R,) m.
+    """Return the weighted errors of the rows' goals, √weight · error (R, E, 3), and the largest unweighted error (R,)
+    m.
 
     One entry for each goal, then one for each loop: the vector between the two joints that should coincide.
     """

@@ -116,7 +116,7 @@ def make_plan(skeleton: Skeleton, sites: GoalPoints, has_goal: Bools) -> TreePla
 
 
 def _with_ancestors(skeleton: Skeleton, on: Ints) -> Ints:
-    """(N,) these joints and all their ancestors."""
+    """Return (N,) these joints and all their ancestors."""
     chosen_joints = np.zeros(len(skeleton.joints), bool)
     chosen_joints[on] = True
     for j in reversed(range(1, len(chosen_joints))):
@@ -167,7 +167,8 @@ def _links(
 
 
 def _line(offsets: Floats) -> tuple[Floats, Floats]:
-    """The unit vector along which all offsets (E, 3) lie, zero if there is none, and their lengths along it (E,)."""
+    """Return the unit vector along which all offsets (E, 3) lie, zero if there is none, and their lengths along it
+    (E,)."""
     lengths = np.linalg.norm(offsets, axis=-1)
     if not lengths.any():
         return np.array([0.0, 1.0, 0.0]), lengths

@@ -42,7 +42,8 @@ def ball(twist: tuple[float, float] = (-np.pi, np.pi)) -> SwingTwistLimit:
 def cone(
     forwards: float, backwards: float, left: float, right: float, twist: tuple[float, float] = (0.0, 0.0)
 ) -> SwingTwistLimit:
-    """A swing within an irregular cone: largest angles in rad about +X, −X, +Z and −Z of the joint, each 0..π."""
+    """Return a swing within an irregular cone: largest angles in rad about +X, −X, +Z and −Z of the joint, each
+    0..π."""
     return SwingTwistLimit((forwards, left, backwards, right), twist)
 
 
@@ -102,7 +103,7 @@ class Skeleton:
         rest = np.array(self.rest, float)
         rotations = rest[:, :3, :3]
         if not np.isfinite(rest).all():
-            raise SkeletonError("skeleton: rest holds a value that is not a finite number")
+            raise SkeletonError("skeleton: rest has a value that is not a finite number")
         if (
             np.abs(np.swapaxes(rotations, 1, 2) @ rotations - np.eye(3)).max() > 1e-6
             or np.linalg.det(rotations).min() < 0
@@ -134,19 +135,19 @@ class Skeleton:
         return self.joints.index(name)
 
     def rotations(self, angles: Floats) -> Floats:
-        """(F, J, 4) unit quaternions wxyz relative to rest, from angles (F, J, 3) as in TreePose."""
+        """Return (F, J, 4) unit quaternions wxyz relative to rest, from angles (F, J, 3) as in TreePose."""
         return swing_twist_limits.rotations(self.axes, angles)
 
     def excess(self, angles: Floats) -> Floats:
-        """(F, J) rad by which angles (F, J, 3) are outside their limits, 0 inside."""
+        """Return (F, J) rad by which angles (F, J, 3) are outside their limits, 0 inside."""
         violation: Floats = np.linalg.norm(angles - swing_twist_limits.clamp(self.cone, self.twist, angles), axis=-1)
         return violation
 
 
-def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -> dict[str, Floats]:
+def _limit_arrays(joints: tuple[str, ...], all_limits: tuple[SwingTwistLimit, ...]) -> dict[str, Floats]:
     """Return the fields `axes`, `cone` and `twist` of a Skeleton. Raises SkeletonError."""
     axes = np.zeros((len(joints), 3, 3))
-    for name, limit, frame in zip(joints, given, axes, strict=True):
+    for name, limit, frame in zip(joints, all_limits, axes, strict=True):
         numbers = [*limit.cone, *limit.twist, *limit.axis, *limit.side]
         if not np.isfinite(numbers).all():
             raise SkeletonError(f"{name}: a limit is not a finite number")
@@ -165,8 +166,12 @@ def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -
         third = third / np.linalg.norm(third)
         frame[:] = np.stack([np.cross(axis, third), axis, third], -1)
     # Rounding may leave an angle slightly above π.
-    widths = np.array([limit.cone for limit in given], float)
-    return {"axes": axes, "cone": np.minimum(widths, np.pi), "twist": np.array([limit.twist for limit in given], float)}
+    widths = np.array([limit.cone for limit in all_limits], float)
+    return {
+        "axes": axes,
+        "cone": np.minimum(widths, np.pi),
+        "twist": np.array([limit.twist for limit in all_limits], float),
+    }
 
 
 def frames(skeleton: Skeleton, root: Floats, rotations: Floats) -> Floats:

@@ -154,7 +154,7 @@ def _batches(has_goal: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
 
 
 def _hold_last(angles: Floats, shift: Floats, last: TreeState) -> tuple[Floats, Floats]:
-    """Angles (F, J, 3) and shifts (F, 3) with NaN replaced by the last value before."""
+    """Return angles (F, J, 3) and shifts (F, 3) with NaN replaced by the last value before."""
     joints = [
         hold_last(angles[:, j], np.isfinite(angles[:, j, 0]), last.angles[j])[:, None] for j in range(angles.shape[1])
     ]
@@ -162,7 +162,7 @@ def _hold_last(angles: Floats, shift: Floats, last: TreeState) -> tuple[Floats, 
 
 
 def _start(skeleton: Skeleton, plan: TreePlan, rows: int, state: TreeState) -> tuple[Floats, Floats]:
-    """Root positions (R, 3) and angles (R, N, 3) of rows that all start at this state."""
+    """Return the root positions (R, 3) and angles (R, N, 3) of rows that all start at this state."""
     origin = skeleton.rest[0, :3, 3] + state.shift * skeleton.root_free
     return np.tile(origin, (rows, 1)), np.tile(state.angles[plan.joints], (rows, 1, 1))
 

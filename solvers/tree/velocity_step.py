@@ -26,7 +26,8 @@ REGULARISATION = 1e-6
 
 
 def damped_step(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, damping: float) -> TreeProblems:
-    """The rows after a step of damped least squares, Δ = (JᵀWJ + λ²)⁻¹ JᵀWe; joints at a limit move along it only.
+    """Return the rows after a step of damped least squares, Δ = (JᵀWJ + λ²)⁻¹ JᵀWe; joints at a limit move along it
+    only.
 
     damping: λ relative to the reach.
     """
@@ -75,7 +76,7 @@ def _free(plan: TreePlan) -> NDArray[np.bool_]:
 
 
 def _bounds(plan: TreePlan, angles: Floats) -> tuple[Floats, Floats]:
-    """(R, N, 3) rad from each angle to its limits below and above, with the other angles as they are."""
+    """Return (R, N, 3) rad from each angle to its limits below and above, with the other angles as they are."""
     low, high = np.empty_like(angles), np.empty_like(angles)
     wide = plan.twist[:, 1] - plan.twist[:, 0] >= swing_twist_limits.FULL_TWIST
     low[..., 1] = np.where(wide, -np.pi, np.minimum(plan.twist[:, 0] - angles[..., 1], 0.0))

@@ -160,7 +160,7 @@ def test_a_linked_armature_that_cannot_be_driven_is_reported_in_a_sentence(tmp_p
     scene, layer = bpy.context.scene, bpy.context.view_layer
     second = bpy.data.objects["Empty"].copy()
     scene.collection.objects.link(second)
-    with pytest.raises(RigError, match=r"is shown 2 times, by 'Empty' and 'Empty\.001': make the one to drive"):
+    with pytest.raises(RigError, match=r"has 2 instances, 'Empty' and 'Empty\.001': make the instance to drive"):
         check_target(armature, scene)
     layer.objects.active = second
     check_target(armature, scene)

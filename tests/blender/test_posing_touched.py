@@ -75,7 +75,7 @@ def test_the_key_pins_over_the_ring_of_a_fingertip_alone(
     asked: Any = SimpleNamespace(
         properties=SimpleNamespace(is_property_set=lambda _: False), execute=lambda _: {"FINISHED"}
     )
-    done = pins._OfDigit.invoke(asked, bpy.context, asked)
+    done = pins._DigitOperator.invoke(asked, bpy.context, asked)
     assert done == ({"FINISHED"} if runs else {"PASS_THROUGH"})
 
 

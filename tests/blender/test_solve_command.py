@@ -155,7 +155,7 @@ def bone_turns(armature, bones, frames):
         (["--out", "take.txt"], "take.txt: expected a name that ends in .blend"),
         (["--out", "nowhere/take.blend"], "there is no folder nowhere"),
         (["--report", "nowhere/r.json"], "there is no folder nowhere"),
-        (["--hand", "left"], "holds a right hand, not the left one"),
+        (["--hand", "left"], "has a right hand, not the requested left one"),
     ],
 )
 def test_a_solve_that_cannot_be_done_writes_nothing(arguments, sentence, tmp_path, monkeypatch, capfd):

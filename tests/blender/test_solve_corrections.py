@@ -10,7 +10,7 @@ from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
 from knuckle.operators.session import SESSION
 from knuckle.operators.solve_corrections import TakeEdits
-from knuckle.operators.take_corrections import expected_take
+from knuckle.operators.take_corrections import required_take
 from knuckle.pipeline.corrections.correction import Correction, OtherMethods, PoseToHold, TimeRange
 from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.pipeline.job import run
@@ -115,7 +115,7 @@ def test_a_solver_mends_what_was_not_seen_once_the_range_is_solved_by_another_th
     assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=40, last=42, blend=0) == {"FINISHED"}
     assert not is_mended()
     scene.knuckle_correction.start, scene.knuckle_correction.end = 30.0, 50.0
-    assert corrections_of(armature)[-1].range.contains(expected_take(bpy.context).clock.times([31.0])).all()
+    assert corrections_of(armature)[-1].range.contains(required_take(bpy.context).clock.times([31.0])).all()
     assert not is_mended(), "its range was changed, and is not solved yet"
     assert bpy.ops.knuckle.solve_corrections() == {"FINISHED"}
     assert is_mended()
@@ -196,7 +196,7 @@ def test_keys_that_were_edited_by_hand_are_reported_before_they_are_replaced_and
     assert len(edited_frames(base)) == 0
     kept = [edit(armature, frame) for frame in (33, 35, 70)]
     np.testing.assert_allclose(edited_frames(base), [33, 35, 70], atol=0.5)
-    reported = TakeEdits.of(expected_take(bpy.context))
+    reported = TakeEdits.of(required_take(bpy.context))
     assert reported.in_words(30, 50).startswith("2 frames from 33 to 3"), "what the dialogue says"
     assert (reported.in_words(40, 50), reported.in_words()) == ("", "")
     assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=30, last=50, blend=2) == {"FINISHED"}
@@ -242,9 +242,9 @@ def key_digest(action):
 
 @pytest.mark.parametrize("end", [0, 1])
 def test_a_correction_counts_fully_at_an_end_of_the_take(armature, end):
-    bpy.context.scene.frame_set(expected_take(bpy.context).ends[end])
+    bpy.context.scene.frame_set(required_take(bpy.context).ends[end])
     assert bpy.ops.knuckle.snap_to_pose(pose="fist") == {"FINISHED"}
-    shown = expected_take(bpy.context)
+    shown = required_take(bpy.context)
     (one,) = shown.corrections
     assert one.weights(shown.clock.times([shown.frame])) == [1.0]
     inner = shown.clock.times(shown.clock.frames([(one.range.end, one.range.start)[end]]))

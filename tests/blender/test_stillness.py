@@ -109,7 +109,7 @@ def on_a_bone(thing: Object, hand: Object) -> None:
         (driven, "'Ball' is moved by its own drivers or NLA strips"),
         (in_a_strip, "'Ball' is moved by its own drivers or NLA strips"),
         (tweaked, "tweaked in the NLA"),
-        (constrained, "the constraint 'Copy Location' as well"),
+        (constrained, "also has the constraint 'Copy Location'"),
         (elsewhere, "has been moved since its last key"),
         (on_what_moves, "is moved by 'Tray', its parent"),
         (on_what_carries_the_hand, "is moved by 'Root', its parent"),
@@ -153,7 +153,7 @@ def test_what_stays_or_has_come_by_then_is_attached(hand: Object, thing: Object)
 @pytest.mark.parametrize(
     ("prepare", "why"),
     [
-        (constrained, "the constraint 'Copy Location' as well"),
+        (constrained, "also has the constraint 'Copy Location'"),
         (driven, "its own drivers or NLA strips"),
         (moved_by_keys, "'Ball' is moved by its own keys after frame 32"),
     ],

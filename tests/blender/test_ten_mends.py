@@ -16,7 +16,7 @@ from knuckle.hand.kinematics import joint_frames
 from knuckle.operators.hold_contact import found_contacts
 from knuckle.operators.marker_labels import marker_of_problem
 from knuckle.operators.review import problem_here, remaining_problems, remains_of
-from knuckle.operators.take_corrections import expected_take
+from knuckle.operators.take_corrections import required_take
 from knuckle.pipeline.corrections.correction import PALM, Correction, HeldTouch
 from knuckle.rig.keys.corrections.corrected_take import corrections_of, hands_of_take
 from knuckle.rig.keys.corrections.hand_of_take import hand_of_take
@@ -102,7 +102,7 @@ def mended_in_place(rig: Armature, visited: TakeProblem, number: int, other: str
         kind = suited(left, number)
         assert mend(kind, rig, left, other) == {"FINISHED"}
         assert len(corrections_of(rig)) == known + 1 and not waiting_of(base_of(rig)), kind
-        take = expected_take(bpy.context)
+        take = required_take(bpy.context)
         *others, own = [take.clock.frames([each.range.start, each.range.end]) for each in take.corrections]
         now = played(rig)
         inside, beside = changed(keys, now, lambda f, span=own: within(f, [span]))
@@ -123,7 +123,7 @@ def mended_in_place(rig: Armature, visited: TakeProblem, number: int, other: str
 def hold_two(rig: Armature) -> list[str]:
     """Hold the first two of the performer's contacts that the rig's hand reaches in time, else thumb on two fingers."""
     held: list[str] = []
-    for number in range(len(found_contacts(expected_take(bpy.context))), 0, -1):
+    for number in range(len(found_contacts(required_take(bpy.context))), 0, -1):
         if len(held) < 2:
             assert bpy.ops.knuckle.hold_contact(found=number) == {"FINISHED"}
             new = corrections_of(rig)[-1].id
@@ -145,7 +145,7 @@ def depths(rig: Armature, one: Correction) -> Floats:
     assert isinstance(one.change, HeldTouch)
     of = next(of for of in hands_of_take(rig, base_of(rig)) if of.hand.side == one.hand)
     played = hand_of_take(rig, of.hand, [(curve.data_path, curve) for curve in curves_on(rig)])
-    first, last = expected_take(bpy.context).clock.frames([one.range.full_start, one.range.full_end])
+    first, last = required_take(bpy.context).clock.frames([one.range.full_start, one.range.full_end])
     pose, _ = of.hand.posed(played.rotations(np.arange(np.ceil(first), np.floor(last) + 1)))
     parts = sorted((*DIGITS, PALM).index(part) for part in one.change.parts)
     flesh, joints = of.hand.flesh, joint_frames(pose.hand, pose)[..., :3, 3]

@@ -72,11 +72,11 @@ def test_an_object_that_has_changed_so_that_nothing_stays_on_it_is_waited_for(ar
     table.location = place
 
     table.hide_viewport = True
-    assert reason() == f"'Table' is disabled in viewports on frame {FIRST - BLEND}, and Blender does not move it there"
+    assert reason() == f"'Table' is disabled in viewports on frame {FIRST - BLEND}, so Blender does not move it there"
     for frame, hidden in ((1, True), (FIRST - BLEND, False), (LAST, True)):
         table.hide_viewport = hidden
         table.keyframe_insert("hide_viewport", frame=frame)
-    assert reason() == f"'Table' is disabled in viewports on frame {LAST}, and Blender does not move it there"
+    assert reason() == f"'Table' is disabled in viewports on frame {LAST}, so Blender does not move it there"
     table.animation_data_clear()
     table.hide_viewport = False
     table.hide_set(True)

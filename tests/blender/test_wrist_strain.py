@@ -17,7 +17,7 @@ from knuckle.rig import character_frames
 from knuckle.rig.keys.layered_keys import key_above
 from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
-from knuckle.rig.keys.wrist_strain import MIN_SHORT, WristStrain, arm_above_hand, strain_notes
+from knuckle.rig.keys.wrist_strain import MIN_SHORTFALL, WristStrain, arm_above_hand, strain_notes
 from knuckle.rig.posing import apply_pose
 from knuckle.tests.blender.making import find_hand, take
 from knuckle.tests.blender.rigs import rig_with_arms
@@ -156,7 +156,7 @@ def test_what_is_reported_about_a_bend_and_a_turn_and_both(beyond: float, turned
 
 @pytest.mark.parametrize("metres", [0.0051, 0.0099, 0.0101, 0.26, 1.234])
 def test_how_much_an_arm_is_too_short_is_said_to_half_a_unit_with_its_frames(metres: float) -> None:
-    short = np.array([0.0, 0.6 * metres, metres, MIN_SHORT])
+    short = np.array([0.0, 0.6 * metres, metres, MIN_SHORTFALL])
     strain, one, least = (_too_short(shortfall) for shortfall in (short, short[2:3], short[3:]))
     (note,), (alone,) = strain_notes("left", [strain], "stop"), strain_notes("left", [one], "stop")
     said = re.fullmatch(r"the left arm is up to (\d+) (cm|mm) too short for the captured wrist(.*): stop", note)
@@ -164,7 +164,7 @@ def test_how_much_an_arm_is_too_short_is_said_to_half_a_unit_with_its_frames(met
     assert said[2] == ("cm" if metres > 0.01 else "mm")
     unit = {"cm": 0.01, "mm": 0.001}[said[2]]
     assert abs(int(said[1]) * unit - metres) <= 0.501 * unit < metres
-    assert said[3] == f", in {(short > MIN_SHORT).sum()} of 4 frames"
+    assert said[3] == f", in {(short > MIN_SHORTFALL).sum()} of 4 frames"
     assert alone == note.replace(said[3], ""), "of a single frame it need not be said"
     assert strain_notes("left", [least], "stop") == ()
 

@@ -129,7 +129,7 @@ def states(screen: "Screen") -> dict[str, str]:
 def spans(screen: "Screen") -> list[str]:
     """The frames of each correction, as the panel writes them."""
     with screen.in_view():
-        shown = module("operators.take_corrections").expected_take(bpy.context)
+        shown = module("operators.take_corrections").required_take(bpy.context)
     frames = (shown.clock.frames([one.range.start, one.range.end]) for one in shown.corrections)
     return [f"{first:.0f}–{last:.0f}" for first, last in frames]
 

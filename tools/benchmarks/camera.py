@@ -46,12 +46,12 @@ HEAD = [
     "leaps",
     "wrist %",
 ]
-KEPT = (0, 6, 7, 8, 11, 13)
+TEST_VIDEOS = (0, 6, 7, 8, 11, 13)
 """The videos that the tests read."""
 
 
 def solved(video: Video, found: dict[str, Any]) -> tuple[Floats, Floats]:
-    """The joints (F, 21, 3) m in the camera's space: those that a detector found, about a centre, and Knuckle's."""
+    """Return the joints (F, 21, 3) m in the camera's space: the detector's, relative to a centre, and Knuckle's."""
     path = BUILD / video.name / "landmarks-read.json"
     path.write_text(json.dumps(found))
     markers = capture.read(path)
@@ -66,7 +66,7 @@ def solved(video: Video, found: dict[str, Any]) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """A video's name and scores: those of the whole take, and those from where a live hand is displayed."""
+    """A video's name and scores: of the whole take, and of the frames in which a live hand is displayed."""
 
     name: str
     detector: Score
@@ -74,16 +74,16 @@ class Scored:
     live: tuple[Score, Score, Score]
     """The detector's, live, and of the whole take."""
     milliseconds: float
-    """The live frames' median."""
+    """Median of the live frames."""
 
     @property
     def cells(self) -> list[str]:
-        """Its row of the table of whole takes."""
+        """Return the row of the table of whole takes."""
         return [self.name, *cells(self.detector, self.knuckle)]
 
     @property
     def live_cells(self) -> list[str]:
-        """Its row of the table of live hands."""
+        """Return the row of the table of live hands."""
         detector, live, take = self.live
         return [self.name, *live_cells(detector, take, live, self.milliseconds)]
 
@@ -156,7 +156,7 @@ def vars_of(one: Score) -> list[float]:
 
 
 def page_rows(names: list[str], page: Path) -> list[list[str]]:
-    """Two rows for each named video: as the page of documentation has it, and with what Knuckle's page finds."""
+    """Return two rows for each named video: with the stored landmarks, and with those that Knuckle's page finds."""
     known = [line.strip("| \n").split(" | ") for line in page.read_text().splitlines() if line.startswith("| ")]
     table_rows = []
     for video in [video for video in VIDEOS if video.name in names]:
@@ -170,7 +170,7 @@ def page_rows(names: list[str], page: Path) -> list[list[str]]:
 
 
 def main() -> None:
-    """Score every video that was rendered, or those that the page is to go through."""
+    """Score every rendered video, or with --page the named ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs")
     parser.add_argument("--keep", action="store_true")
@@ -192,7 +192,7 @@ def main() -> None:
     )
     live = [one.live_cells for one in [*found[False], tested, tuned]]
     fill(page, tables | {"camera-live": table(LIVE_HEAD, live)})
-    for number in KEPT if options.keep else ():
+    for number in TEST_VIDEOS if options.keep else ():
         print(keep(VIDEOS[number]))
 
 

@@ -21,9 +21,9 @@ Floats = NDArray[np.float64]
 
 FOLDER = ROOT / "tests" / "data" / "camera"
 MAX_FRAMES = 80
-"""Frames that are kept of a video."""
+"""Maximum number of frames stored of a video."""
 DIGITS = 4
-"""Decimals of the landmarks."""
+"""Decimal places of the stored landmarks."""
 
 
 def landmarks(video: Video) -> dict[str, Any]:
@@ -33,13 +33,13 @@ def landmarks(video: Video) -> dict[str, Any]:
 
 
 def true_joints(video: Video) -> Floats:
-    """(F, 21, 3) m in the camera's space."""
+    """Return (F, 21, 3) m in the camera's space."""
     rows = [JOINT_INDEX[joint] for joint in LANDMARK_JOINTS]
     return truth(video).joints[:, rows][..., :3, 3]
 
 
 def hand_length(joints: Floats) -> float:
-    """m, from the wrist over the middle finger's joints to its tip, of joints (F, 21, 3)."""
+    """Return m from the wrist over the middle finger's joints to its tip, of joints (F, 21, 3)."""
     chain = joints[:, [0, 9, 10, 11, 12]]
     return float(np.median(np.linalg.norm(np.diff(chain, axis=1), axis=-1).sum(axis=1)))
 

@@ -1,6 +1,6 @@
 """Landmarks of rendered videos as Knuckle's own page finds them, in a browser: what `knuckle track` writes.
 
-A video's pictures are put into a file in H.264 without loss that an eye would see, and the page goes through that.
+A video's pictures are encoded in H.264 without visible loss, and the page tracks that file.
 """
 
 import json
@@ -17,10 +17,10 @@ from knuckle.hand.generators import run_to_end
 
 def page_landmarks(folder: Path) -> dict[str, Any]:
     """Return the landmarks of a folder of pictures, kept there. Raises CaptureError if no hand is found."""
-    kept = folder / "landmarks-page.json"
-    if not kept.is_file():
-        kept.write_bytes(run_to_end(track_video(video_file(folder))).as_json())
-    document: dict[str, Any] = json.loads(kept.read_text())
+    file = folder / "landmarks-page.json"
+    if not file.is_file():
+        file.write_bytes(run_to_end(track_video(video_file(folder))).as_json())
+    document: dict[str, Any] = json.loads(file.read_text())
     return document
 
 

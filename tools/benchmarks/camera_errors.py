@@ -43,14 +43,14 @@ ITERATIONS = 25
 PRIOR_SPREADS = (14, 10, 5, 2)
 """Degrees, standard deviations of a prior of poses about the true angles, with its weight in the fit."""
 RADIUS, NEARER = 0.008, 0.012
-"""m, a bone's radius, and by how much it is nearer to the camera than what it hides."""
+"""m: a bone's radius, and the minimum distance by which it is nearer to the camera than what it hides."""
 BONES = [(0, 1), (0, 5), (0, 9), (0, 13), (0, 17), (5, 9), (9, 13), (13, 17)]
 BONES += [(first, first + 1) for digit in range(5) for first in range(1 + 4 * digit, 4 + 4 * digit)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A video, mirrored to a right hand, as the detector saw it and as it is."""
+    """A video mirrored to a right hand: the detector's landmarks and the truth."""
 
     video: Video
     times: Floats
@@ -66,7 +66,7 @@ class Case:
 
 
 def case(video: Video) -> Case:
-    """Read a video that was rendered and gone through by a detector."""
+    """Read a rendered video and its detected landmarks."""
     _, joints, rotations, length = views(video)
     side: Side = "right" if video.hand < len(SHAPES) else "left"
     mirror = POINT_SIGNS if side == "left" else np.ones(3)
@@ -119,7 +119,7 @@ def given_poses(case: Case, true: TakeState, degrees: float) -> TakeState:
 
 
 def joints_of(state: TakeState) -> Floats:
-    """(F, 21, 3) m of the joints, without the landmarks' offsets."""
+    """Return (F, 21, 3) m of the joints, without the landmarks' offsets."""
     shape = state.shape
     offsets = shape.offsets - landmark_offsets() * state_length(shape)
     poses: Poses = state.poses
@@ -129,7 +129,7 @@ def joints_of(state: TakeState) -> Floats:
 
 
 def state_length(shape: ShapeParameters) -> float:
-    """m, from the wrist to the middle finger's tip."""
+    """Return m from the wrist to the middle finger's tip."""
     return float(np.linalg.norm(shape.first_joints[2]) + shape.lengths[2].sum())
 
 
@@ -156,21 +156,22 @@ ORACLES: dict[str, Callable[[Case, TakeState], TakeState]] = {
 
 
 def figures(case: Case, state: TakeState) -> tuple[float, float]:
-    """PA-MPJPE in mm, and the wrist's error in % of its distance."""
+    """Return PA-MPJPE in mm, and the wrist's error in % of its distance."""
     seen = case.sighting.seen
     found = score(joints_of(state)[seen], case.joints[seen], placed=True)
     return found.pa_mpjpe, found.wrist
 
 
 def misses(case: Case, state: TakeState) -> Floats:
-    """(N, 21) m from the true joints, after alignment, in the frames in which the hand was found."""
+    """Return (N, 21) m from the true joints, after alignment, in the frames in which the hand was found."""
     found, true = (joints[case.sighting.seen] for joints in (joints_of(state), case.joints))
     distances: Floats = np.linalg.norm(procrustes(found, true) - true, axis=-1)
     return distances
 
 
 def landmark_row(name: str, cases: list[Case], columns: list[int], aligned: list[Floats]) -> list[str]:
-    """Mean over takes of a landmark's errors, in mm at the hand: bias and noise, in the picture and of depth."""
+    """Return the mean over takes of a landmark's errors, in mm at the hand: bias and noise, in the picture and of
+    depth."""
     across = [(each.sighting.lines - each.truth.lines)[:, columns] * each.joints[:, columns, 2:] for each in cases]
     across = [error[each.sighting.seen] for error, each in zip(across, cases, strict=True)]
     along = [(each.sighting.depths - each.truth.depths)[each.sighting.seen][:, columns] for each in cases]

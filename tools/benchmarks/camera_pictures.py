@@ -25,7 +25,7 @@ GREEN, WHITE = np.array([0.1, 0.95, 0.3]), np.array([1.0, 1.0, 1.0])
 
 
 def picture(number: int, frame: int) -> Floats:
-    """(HEIGHT, WIDTH, 3) a frame of a video with both hands drawn."""
+    """Return a frame (HEIGHT, WIDTH, 3) of a video with both hands drawn."""
     video = VIDEOS[number]
     image = bpy.data.images.load(str(BUILD / video.name / f"{frame:04d}.jpg"))
     pixels = np.empty(4 * WIDTH * HEIGHT, np.float32)
@@ -45,15 +45,15 @@ def draw(canvas: Floats, points: Floats, colour: Floats, width: float) -> None:
     y, x = np.mgrid[: canvas.shape[0], : canvas.shape[1]]
     at = np.stack([x, y], axis=-1)
     for joint, parent in enumerate(PARENTS):
-        begin, along = points[parent], points[joint] - points[parent]
-        part = np.clip(((at - begin) @ along) / max(float(along @ along), 1e-9), 0, 1)
-        distance = np.linalg.norm(at - begin - part[..., None] * along, axis=-1)
+        start, along = points[parent], points[joint] - points[parent]
+        part = np.clip(((at - start) @ along) / max(float(along @ along), 1e-9), 0, 1)
+        distance = np.linalg.norm(at - start - part[..., None] * along, axis=-1)
         cover = np.clip(width + 0.5 - distance, 0, 1)[..., None]
         canvas += cover * (colour - canvas)
 
 
 def main() -> None:
-    """Draw and write."""
+    """Write the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
     options = parser.parse_args()

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-CALM, LEAP = 5.0, 25.0
-"""Degrees: a leap is a bone that turns by more than LEAP in a frame in which the true one turns by less than CALM."""
+MAX_CALM_ROTATION, MIN_LEAP_ROTATION = 5.0, 25.0
+"""Degrees: a leap is a bone that rotates by more than MIN_LEAP_ROTATION in a frame in which the true one rotates by
+less than MAX_CALM_ROTATION."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def score(found: Floats, true: Floats, *, placed: bool) -> Score:
 
 
 def procrustes(points: Floats, onto: Floats) -> Floats:
-    """Points (F, N, 3) moved, turned and scaled onto others by least squares, without reflection."""
+    """Return points (F, N, 3) moved, turned and scaled onto others by least squares, without reflection."""
     middle, target = points.mean(axis=1, keepdims=True), onto.mean(axis=1, keepdims=True)
     a, b = points - middle, onto - target
     left, sizes, right = np.linalg.svd(a.swapaxes(1, 2) @ b)
@@ -73,12 +74,12 @@ def procrustes(points: Floats, onto: Floats) -> Floats:
 
 
 def shake(points: Floats) -> float:
-    """Mean size of second differences of points (F, N, 3)."""
+    """Return the mean size of second differences of points (F, N, 3)."""
     return float(np.linalg.norm(np.diff(points, 2, axis=0), axis=-1).mean())
 
 
 def _bones(points: Floats) -> Floats:
-    """(F, 20, 3) unit vectors from each joint's parent to it."""
+    """Return (F, 20, 3) unit vectors from each joint's parent to it."""
     bones = (points - points[:, PARENTS])[:, 1:]
     return np.asarray(bones / np.linalg.norm(bones, axis=-1, keepdims=True))
 
@@ -91,9 +92,10 @@ def bends(points: Floats) -> Floats:
 
 
 def leaps(points: Floats, true: Floats) -> int:
-    """How often a bone turns by more than LEAP in a frame in which the true one turns by less than CALM."""
-    turns = []
+    """Return how often a bone rotates by more than MIN_LEAP_ROTATION in a frame in which the true one rotates by less
+    than MAX_CALM_ROTATION."""
+    rotations = []
     for each in (points, true):
         bones = _bones(each)
-        turns.append(np.rad2deg(np.arccos(np.clip((bones[1:] * bones[:-1]).sum(axis=-1), -1, 1))))
-    return int(((turns[0] > LEAP) & (turns[1] < CALM)).sum())
+        rotations.append(np.rad2deg(np.arccos(np.clip((bones[1:] * bones[:-1]).sum(axis=-1), -1, 1))))
+    return int(((rotations[0] > MIN_LEAP_ROTATION) & (rotations[1] < MAX_CALM_ROTATION)).sum())

@@ -27,21 +27,23 @@ TABLE = ROOT / "hand" / "camera" / "landmark_table.json"
 HALF_WEIGHT = 0.008
 """m at the hand, the miss at which a landmark has half its weight."""
 ITERATIONS = 6
-HELD = 1e2 / 1e6
+ZERO_OFFSET_WEIGHT = 1e2 / 1e6
 """Weight that keeps an offset at zero where nothing is seen of it."""
 TEST_SEED = 1
 """The headset's poses of this order test, see skin_motions.py."""
 
 
 def carriers() -> list[int]:
-    """(21,) the joint whose frame carries each landmark: that of the bone which ends there, or begins at a knuckle."""
+    """Return the joint (21,) whose frame carries each landmark: that of the bone which ends there, or begins at a
+    knuckle."""
     joints = [JOINT_INDEX[joint] for joint in LANDMARK_JOINTS]
     first = [number == 0 or number % 4 == 1 for number in range(len(joints))]
     return [joint if begins else PARENTS[joint] for joint, begins in zip(joints, first, strict=True)]
 
 
 def views(video: Video) -> tuple[Floats, Floats, Floats, float]:
-    """Lines of sight (F, 21, 2), joints (F, 21, 3) m, their carriers' rotations (F, 21, 3, 3) and the hand's length."""
+    """Return lines of sight (F, 21, 2), joints (F, 21, 3) m, their carriers' rotations (F, 21, 3, 3) and the hand's
+    length."""
     (BUILD / video.name / "landmarks.json").write_text(json.dumps(landmarks(video)))
     hand = capture.read(BUILD / video.name / "landmarks.json").pictures[0].widened()
     rotations = truth(video).joints[:, carriers()][..., :3, :3].copy()
@@ -56,14 +58,14 @@ def offset(seen: list[tuple[Floats, Floats, Floats, float]], landmark: int) -> F
     """Return the offset (3,) of a landmark, as a fraction of the hand's length."""
     found = np.zeros(3)
     for _ in range(ITERATIONS):
-        matrix, rhs = HELD * np.eye(3), -HELD * found
+        matrix, rhs = ZERO_OFFSET_WEIGHT * np.eye(3), -ZERO_OFFSET_WEIGHT * found
         for lines, joints, rotations, length in seen:
-            turned = length * rotations[:, landmark]
-            x, y, z = np.moveaxis(joints[:, landmark] + turned @ found, -1, 0)
+            rotated = length * rotations[:, landmark]
+            x, y, z = np.moveaxis(joints[:, landmark] + rotated @ found, -1, 0)
             tangent = np.stack([x / z, y / z], axis=-1)
             misses = (lines[:, landmark] - tangent) * joints[:, landmark, 2:]
             known = np.isfinite(misses).all(axis=1)
-            rows = (turned[:, :2] - tangent[..., None] * turned[:, 2:])[known]
+            rows = (rotated[:, :2] - tangent[..., None] * rotated[:, 2:])[known]
             misses = misses[known]
             weights = 1 / (1 + (misses**2).sum(axis=1) / HALF_WEIGHT**2)
             matrix += np.einsum("f,fij,fik->jk", weights, rows, rows)

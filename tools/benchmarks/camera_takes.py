@@ -37,18 +37,18 @@ STEP = 3
 DISTANCE = 0.5
 """m from the camera to the middle of the hand."""
 SHIFT, TURN = 0.35, 0.7
-"""Share of a motion's own drift and turning that the wrist keeps, so that the hand stays in the picture."""
+"""Fractions of a motion's translation and rotation that the wrist keeps, so that the hand stays in the picture."""
 POSE_FRAMES = 33
 """Frames of 100 Hz from one named pose to the next, half of them at rest."""
 BLUR = 4
-"""Pictures within the shutter's time that a blurred one is the mean of."""
+"""Number of pictures within the shutter's time whose mean is a blurred picture."""
 SKINS = {"light": (0.74, 0.47, 0.37), "dark": (0.13, 0.065, 0.042)}
 """Linear RGB."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How the camera looks at the hand: turns in degrees of a hand that points up with its palm to the camera."""
+    """View of the hand: rotations in degrees of a hand that points up with its palm to the camera."""
 
     about_fingers: float = 0.0
     towards_camera: float = 0.0
@@ -78,7 +78,7 @@ class Video:
     skin: str = "light"
     blurred: bool = False
     tunes: bool = False
-    """Whether offsets and weights were found on it; the others only test."""
+    """Whether offsets and weights were tuned on it; other videos are only for testing."""
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ VIDEOS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """The truth of F frames."""
+    """True joints and angles of F frames."""
 
     times: Floats
     """(F,) s"""
@@ -119,12 +119,12 @@ class Truth:
 
 @cache
 def motions() -> dict[str, tuple[Floats, Floats]]:
-    """Name -> angles (N, 26) rad and roots (N, 4, 4) at 100 Hz."""
+    """Return name -> angles (N, 26) rad and roots (N, 4, 4) at 100 Hz."""
     return cached(ROOT / "build" / "skin") | {"poses": _named_poses()}
 
 
 def _named_poses() -> tuple[Floats, Floats]:
-    """Each named pose held, then turned into the next in minimum jerk."""
+    """Return a motion that holds each named pose, then moves to the next in minimum jerk."""
     hand = build(adult("right"))
     stops = np.stack([poses.angles(hand, name) for name in poses.POSES])
     part = np.clip(np.arange(POSE_FRAMES) / POSE_FRAMES * 2 - 1, 0, 1)
@@ -171,14 +171,18 @@ def _axis_angle(rotation: Floats) -> tuple[Floats, float]:
 
 
 def busy_background(seed: int = 7) -> Floats:
-    """(HEIGHT, WIDTH, 3) a room's clutter, generated: rectangles, discs and stripes of many colours, and grain."""
+    """Return a generated picture (HEIGHT, WIDTH, 3) of a room's clutter: rectangles, discs and stripes of many colours,
+    and grain."""
     random = np.random.default_rng(seed)
     y, x = np.mgrid[:HEIGHT, :WIDTH]
     picture = np.full((HEIGHT, WIDTH, 3), 0.5)
     for _ in range(120):
         colour, (cx, cy) = random.uniform(0.05, 0.95, 3), random.uniform(0, 1, 2) * [WIDTH, HEIGHT]
-        a, b, turn = *random.uniform(8, 90, 2), random.uniform(0, np.pi)
-        u, v = (x - cx) * np.cos(turn) + (y - cy) * np.sin(turn), (y - cy) * np.cos(turn) - (x - cx) * np.sin(turn)
+        a, b, rotation = *random.uniform(8, 90, 2), random.uniform(0, np.pi)
+        u, v = (
+            (x - cx) * np.cos(rotation) + (y - cy) * np.sin(rotation),
+            (y - cy) * np.cos(rotation) - (x - cx) * np.sin(rotation),
+        )
         kind = random.integers(3)
         inside = (np.abs(u) < a) & (np.abs(v) < b) if kind else (u / a) ** 2 + (v / b) ** 2 < 1
         if kind == 2:
@@ -188,7 +192,7 @@ def busy_background(seed: int = 7) -> Floats:
 
 
 class Studio:
-    """A hand before a camera in Blender."""
+    """A hand in front of a camera in Blender."""
 
     def __init__(self, hand: SkinnedHand, video: Video) -> None:
         bpy.ops.wm.read_homefile(use_empty=True)
@@ -223,7 +227,7 @@ class Studio:
         shading.light, shading.color_type, shading.show_cavity = "STUDIO", "MATERIAL", True
 
     def shoot(self, path: Path, angles: Floats, roots: Floats) -> None:
-        """A picture of poses (N, 26) at roots (N, 4, 4), the mean of N where the shutter is open that long."""
+        """Render a picture of poses (N, 26) at roots (N, 4, 4): their mean, if the shutter is open for N poses."""
         shots = []
         for angle, root in zip(angles, roots, strict=True):
             self.pose(angle, root)
@@ -236,10 +240,10 @@ class Studio:
 
     def pose(self, angles: Floats, root: Floats) -> None:
         """Pose the armature at T_camera_wrist."""
-        turns = to_matrix(joint_rotations(self.hand.model, (angles - self.hand.rest_angles)[None]))[0]
+        rotations = to_matrix(joint_rotations(self.hand.model, (angles - self.hand.rest_angles)[None]))[0]
         self.armature.matrix_world = Matrix(root)
-        for joint, turn in zip(JOINTS, turns, strict=True):
-            self.armature.pose.bones[joint].matrix_basis = Matrix(turn).to_4x4()
+        for joint, rotation in zip(JOINTS, rotations, strict=True):
+            self.armature.pose.bones[joint].matrix_basis = Matrix(rotation).to_4x4()
         bpy.context.view_layer.update()
 
     def joints(self) -> Floats:
@@ -249,7 +253,7 @@ class Studio:
 
 
 def picture_of(path: Path) -> Floats:
-    """(HEIGHT, WIDTH, 4) of a picture, from its top."""
+    """Return (HEIGHT, WIDTH, 4) of a picture, from its top."""
     image = bpy.data.images.load(str(path))
     flat = np.empty(4 * WIDTH * HEIGHT, np.float32)
     image.pixels.foreach_get(flat)
@@ -267,7 +271,7 @@ def _save_jpeg(path: Path, rgb: Floats) -> None:
 
 
 def render(video: Video) -> None:
-    """Render a video's pictures and write its truth, unless they are there."""
+    """Render a video's pictures and write its truth, unless they exist."""
     folder = BUILD / video.name
     if (folder / "truth.npz").is_file():
         return
@@ -293,12 +297,12 @@ def render(video: Video) -> None:
 
 def truth(video: Video) -> Truth:
     """Return the joints of a rendered video."""
-    with np.load(BUILD / video.name / "truth.npz") as kept:
-        return Truth(kept["times"], kept["joints"], kept["angles"])
+    with np.load(BUILD / video.name / "truth.npz") as arrays:
+        return Truth(arrays["times"], arrays["joints"], arrays["angles"])
 
 
 def main() -> None:
-    """Render what is named, or every video."""
+    """Render the named videos, or all."""
     chosen = [video for video in VIDEOS if not sys.argv[1:] or any(word in video.name for word in sys.argv[1:])]
     for video in chosen:
         render(video)

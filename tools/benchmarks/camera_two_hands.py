@@ -34,11 +34,11 @@ PLACES = {"right": (Video(2, "glove", "palm", "busy"), -0.14), "left": (Video(8,
 
 
 def render() -> None:
-    """Render the right hand, and over its pictures the left one, unless they are there."""
+    """Render the right hand, and the left one over its pictures, unless they exist."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for side, (video, right) in PLACES.items():
-        kept = FOLDER / f"{side}.npy"
-        if kept.is_file():
+        file = FOLDER / f"{side}.npy"
+        if file.is_file():
             continue
         hand = hands()[video.hand]
         angles, roots = motions()[video.motion]
@@ -51,7 +51,7 @@ def render() -> None:
             studio.shoot(path, angles[frame : frame + 1], roots[frame : frame + 1])
             joints.append(studio.joints())
         rows = [JOINT_INDEX[joint] for joint in LANDMARK_JOINTS]
-        np.save(kept, np.array(joints)[:, rows][..., :3, 3])
+        np.save(file, np.array(joints)[:, rows][..., :3, 3])
 
 
 def scores() -> dict[str, tuple[Score, Score]]:

@@ -26,13 +26,13 @@ RUNS = 41
 
 
 def compare(name: str, runs: list[Run]) -> None:
-    """One line: our median, the two peers', and the ratios."""
+    """Print our median, the medians of the two peers, and the ratios."""
     times: list[list[float]] = [[] for _ in runs]
     for _ in range(RUNS):
         for run, seconds in zip(runs, times, strict=True):
-            begin = time.perf_counter()
+            start = time.perf_counter()
             run()
-            seconds.append(time.perf_counter() - begin)
+            seconds.append(time.perf_counter() - start)
     ours, rows, columns = (statistics.median(seconds) * 1e6 for seconds in times)
     print(
         f"{name:45} {ours:6.0f} µs   rows {rows:6.0f} µs, ratio {ours / rows:4.2f}"
@@ -63,7 +63,7 @@ def circle(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tuple[Float
 
 
 def circle_and_case(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tuple[Floats, ...]:
-    """Return the same, and 1, 0 or -1 as the spheres meet, touch or do neither."""
+    """Return the circle, and 1, 0 or -1 if the spheres intersect, touch or are disjoint."""
     way = q - p
     square = dot(way, way, axis)
     along = (square + r * r - s * s) / (2 * square)
@@ -73,20 +73,20 @@ def circle_and_case(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tu
 
 
 def on_sphere(p: Floats, r: Floats, x: Floats, axis: int) -> Floats:
-    """Return the nearest place on a sphere."""
+    """Return the nearest point on a sphere."""
     way = x - p
     return p + r / np.sqrt(dot(way, way, axis)) * way
 
 
 def on_circle(centre: Floats, normal: Floats, radius: Floats, x: Floats, axis: int) -> Floats:
-    """Return the nearest place on a circle."""
+    """Return the nearest point on a circle."""
     way = x - centre
     way = way - dot(way, normal, axis) * normal
     return centre + radius / np.sqrt(dot(way, way, axis)) * way
 
 
 def ends(circle: tuple[Floats, Floats, Floats], plane: tuple[Floats, Floats], axis: int) -> tuple[Floats, Floats]:
-    """Where a circle (centre, normal, radius) meets a plane (normal, distance)."""
+    """Return the points in which a circle (centre, normal, radius) meets a plane (normal, distance)."""
     (centre, normal, radius), (n, d) = circle, plane
     along = cross(normal, n, axis)
     square = dot(along, along, axis)
@@ -97,7 +97,7 @@ def ends(circle: tuple[Floats, Floats, Floats], plane: tuple[Floats, Floats], ax
 
 
 def line_ends(a: Floats, u: Floats, p: Floats, r: Floats, axis: int) -> tuple[Floats, Floats]:
-    """Where a line meets a sphere."""
+    """Return the points in which a line meets a sphere."""
     out = a - p
     along = dot(out, u, axis)
     half = np.sqrt(np.maximum(along * along - dot(out, out, axis) + r * r, 0))
@@ -105,7 +105,7 @@ def line_ends(a: Floats, u: Floats, p: Floats, r: Floats, axis: int) -> tuple[Fl
 
 
 def plane(p: Floats, q: Floats, r: Floats, axis: int) -> tuple[Floats, Floats]:
-    """Unit normal and distance of the plane through three places."""
+    """Return the unit normal and distance of the plane through three points."""
     normal = cross(q - p, r - p, axis)
     normal = normal / np.sqrt(dot(normal, normal, axis))
     return normal, dot(normal, p, axis)
@@ -121,7 +121,7 @@ def turned(q: Floats, x: Floats, axis: int) -> Floats:
 
 
 def run() -> None:
-    """All comparisons."""
+    """Run all comparisons."""
     random = np.random.default_rng(0)
     p, q, x, y = random.normal(size=(4, OBJECTS, 3))
     q, x = p + 0.3 * q, p + x

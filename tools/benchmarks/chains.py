@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 BONES, FRAMES = 10, 80
 SOLVED = 1e-3
-"""Part of the reach: a goal that is nearer is reached."""
+"""Fraction of the reach within which a goal counts as reached."""
 ITERATIONS = 200
 UPWARDS = np.stack([np.zeros(BONES + 1), 0.1 * np.arange(BONES + 1), np.zeros(BONES + 1)], -1)
 """(11, 3) m"""
@@ -29,7 +29,7 @@ TWIST = (-0.4, 0.4)
 CONE = cone(0.6, 0.6, 0.6, 0.6)
 """rad"""
 BENDS = [hinge(-0.2, 1.2), hinge(-0.2, 1.2, (0.0, 0.0, 1.0))]
-"""Hinges whose axes are across each other in turn."""
+"""Hinges with alternating, perpendicular axes."""
 CHAINS: dict[str, Skeleton] = {
     "hinges": chain("hinges", UPWARDS, [BENDS[k % 2] for k in range(BONES)]),
     "cones": chain("cones", UPWARDS, CONE),
@@ -66,20 +66,20 @@ def row(name: str, method: str, *, alone: bool) -> list[str]:
     started = time.process_time()
     pose, _ = solve(skeleton, goals, settings=settings)
     seconds = time.process_time() - started
-    off = np.linalg.norm(pose.positions[:, -1] - goals.positions[:, 0], axis=-1)
+    errors = np.linalg.norm(pose.positions[:, -1] - goals.positions[:, 0], axis=-1)
     iterations = np.zeros(1) if pose.iterations is None else pose.iterations
     return [
         name,
         method + ("" if alone else ", with the finish"),
-        f"{100 * (off < SOLVED * skeleton.reach).mean():.0f}",
-        f"{1000 * off.mean():.1f} / {1000 * off.max():.0f}",
+        f"{100 * (errors < SOLVED * skeleton.reach).mean():.0f}",
+        f"{1000 * errors.mean():.1f} / {1000 * errors.max():.0f}",
         f"{iterations.mean():.1f} / {iterations.max()}",
         f"{1000 * seconds / FRAMES:.2f}",
     ]
 
 
 def rows() -> list[list[str]]:
-    """All rows: of each chain every method alone, and FABRIK with the finish."""
+    """Return all rows: for each chain, every method alone, and FABRIK with the finish."""
     return [each for name in CHAINS for each in rows_of(name)]
 
 
@@ -89,7 +89,7 @@ def rows_of(name: str) -> list[list[str]]:
 
 
 def main() -> None:
-    """Measure and write."""
+    """Measure and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
     fill(parser.parse_args().out / "explanation" / "chains.md", {"methods": table(HEAD, rows())})

@@ -59,11 +59,11 @@ TAKES = (
 )
 HANDS = ("Knuckle's own", "MakeHuman", "Rigify generated")
 MAX_SECONDS, BLEND_SECONDS = 4.0, 0.8
-"""s of a take in which the thumb is held on a finger, and of these before and after."""
+"""s: maximum length of a take in which the thumb is held on a finger, and the blend before and after."""
 AROUND_SECONDS = 1.5
 """s around a contact in which a hand may move: a joint that has far to go takes longer than the usual blend."""
 LEAP_FACTOR = 1.5
-"""How much more than in the take a joint turns at no cost."""
+"""Factor up to which a joint may turn more than in the take without being counted."""
 
 
 @dataclass(slots=True)
@@ -76,17 +76,17 @@ class Figures:
     slips: list[float] = field(default_factory=list)
     """mm, of each frame in which a contact is held: how far the offset of its points is from the mean."""
     apart: list[float] = field(default_factory=list)
-    """mm, how far its points are apart there,"""
+    """mm, distance between the contact's points in those frames."""
     before: list[float] = field(default_factory=list)
     """and how deep its digits are in the others, in the take"""
     after: list[float] = field(default_factory=list)
     """and then."""
     turns: float = -np.inf
-    """°, the most that a joint turns in a frame beyond LEAP_FACTOR times the take's turn."""
+    """°, maximum rotation of a joint in a frame beyond LEAP_FACTOR times the take's rotation."""
     steps: float = -np.inf
-    """mm, the most that a fingertip moves in a frame beyond the take's."""
+    """mm, maximum motion of a fingertip in a frame beyond the take's."""
     outside: int = 0
-    """Frames that are neither of a contact nor within AROUND_SECONDS of one, and yet changed."""
+    """Frames that changed although no contact is within AROUND_SECONDS."""
     seconds: float = 0.0
     """Processor time."""
 
@@ -111,17 +111,17 @@ class Figures:
             deepest.extend(np.maximum(1000 * deep.max(axis=1), 0.0).tolist())
 
     def compare(self, before: Pose, after: Pose, inside: Bools) -> None:
-        """Measure how a take moves with contacts, and without; inside (F,) frames that may move."""
-        turned = [np.rad2deg(rot.angles_between(each.rotations[1:], each.rotations[:-1])) for each in (before, after)]
+        """Compare the motion of a take with and without contacts; inside (F,) are frames that may change."""
+        rotated = [np.rad2deg(rot.angles_between(each.rotations[1:], each.rotations[:-1])) for each in (before, after)]
         moved = [np.linalg.norm(np.diff(tips(each), axis=0), axis=-1) for each in (before, after)]
-        self.turns = max(self.turns, float((turned[1] - LEAP_FACTOR * turned[0]).max(initial=-np.inf)))
+        self.turns = max(self.turns, float((rotated[1] - LEAP_FACTOR * rotated[0]).max(initial=-np.inf)))
         self.steps = max(self.steps, float((moved[1] - moved[0]).max(initial=-np.inf)))
         self.outside += int(((before.angles != after.angles).any(axis=1) & ~inside).sum())
         self.frames += len(before)
 
 
 def tips(pose: Pose) -> Floats:
-    """Return where fingertips are (F, 5, 3) mm, relative to the wrist."""
+    """Return the positions (F, 5, 3) mm of the fingertips, relative to the wrist."""
     at = [JOINT_INDEX[chain[-1]] for chain in CHAIN_JOINTS.values()]
     found: Floats = 1000 * joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))[..., :3, 3][:, at]
     return found
@@ -138,7 +138,7 @@ def solved_hands(take: str, hand: str) -> Iterator[SolvedHand]:
 
 
 def hold_found(solved: SolvedHand, figures: Figures) -> None:
-    """Hold the contacts that are found in a take."""
+    """Keep the contacts that are found in a take."""
     before, times, flesh = solved.keyed, solved.targets.times, solved.flesh
     own = Flesh.of(solved.pose.hand)
     contacts = find_contacts(solved.pose, times, own, pair_depths(own, solved.pose.hand, solved.pose.angles))
@@ -157,7 +157,7 @@ def hold_found(solved: SolvedHand, figures: Figures) -> None:
 
 
 def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
-    """Hold the thumb on a finger in the middle of a take."""
+    """Add a contact of the thumb with a finger in the middle of a take."""
     times, flesh = solved.targets.times, solved.flesh
     middle = float(times[len(times) // 2])
     rows = np.flatnonzero(np.abs(times - middle) <= MAX_SECONDS / 2)[1:-1]
@@ -189,7 +189,7 @@ class Parted:
     newly: list[float] = field(default_factory=list)
     """and then where the performer's are at most 1 mm deep."""
     moved: float = 0.0
-    """mm, the most that a fingertip moved."""
+    """mm, maximum displacement of a fingertip."""
     seconds: float = 0.0
 
     def merge(self, other: "Parted") -> None:
@@ -277,7 +277,7 @@ PARTED_HEAD = (
 
 
 def table(head: tuple[str, ...], rows: list[list[str]]) -> str:
-    """Return a table of Markdown."""
+    """Return a Markdown table."""
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 

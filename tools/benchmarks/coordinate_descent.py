@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from papers_cga import FOLLOWED, Experiment, experiment
+from papers_cga import FOLLOWED_FRAMES, Experiment, experiment
 from standard_page import fill, table
 
 from knuckle.hand import kinematics
 from knuckle.hand.joints import TIPS
 from knuckle.solvers import SOLVERS
 
-OFF = 0.02
-"""m, the standard deviation along each axis of the markers that are off."""
+DISPLACEMENT = 0.02
+"""m, standard deviation along each axis of the displaced markers."""
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "fabrik": ("fabrik", {}),
     "ccd": ("ccd", {}),
@@ -43,13 +43,13 @@ HEAD = (
 
 
 def off_targets(case: Experiment) -> Experiment:
-    """Return the same motion, with the fingertips' markers off."""
+    """Return the same motion, with the fingertips' markers displaced."""
     positions = case.targets.positions.copy()
-    positions[:, 3:] += np.random.default_rng(5).normal(0.0, OFF, positions[:, 3:].shape)
+    positions[:, 3:] += np.random.default_rng(5).normal(0.0, DISPLACEMENT, positions[:, 3:].shape)
     return replace(case, targets=replace(case.targets, positions=positions))
 
 
-def row(what: str, case: Experiment, off: Experiment) -> list[str]:
+def row(what: str, case: Experiment, displaced: Experiment) -> list[str]:
     """Return a row under HEAD.
 
     A frame's time is that of many at once, or of one after another where frames are followed.
@@ -62,8 +62,8 @@ def row(what: str, case: Experiment, off: Experiment) -> list[str]:
     true, solved = (kinematics.joint_frames(case.hand, each)[:, :, :3, 3] for each in (case.truth, pose))
     apart = 1000 * np.linalg.norm(solved - true, axis=-1)
     ends, others = apart[:, tips], np.delete(apart, tips, axis=1)
-    missed, _ = SOLVERS[name](**settings).solve(off.hand, off.targets)
-    reached = kinematics.joint_frames(off.hand, missed)[:, :, :3, 3][:, tips]
+    missed, _ = SOLVERS[name](**settings).solve(displaced.hand, displaced.targets)
+    reached = kinematics.joint_frames(displaced.hand, missed)[:, :, :3, 3][:, tips]
     iterations = getattr(state, "passes", None)
     return [
         what,
@@ -71,20 +71,20 @@ def row(what: str, case: Experiment, off: Experiment) -> list[str]:
         f"{ends.mean():.2f} / {ends.max():.1f}",
         f"{100 * (ends > 1).mean():.1f}",
         f"{others.mean():.2f}",
-        f"{1000 * np.linalg.norm(reached - off.targets.positions[:, 3:], axis=-1).mean():.2f}",
+        f"{1000 * np.linalg.norm(reached - displaced.targets.positions[:, 3:], axis=-1).mean():.2f}",
         f"{1000 * seconds / len(case.targets):.2f}",
     ]
 
 
 def rows(methods: tuple[str, ...] = tuple(METHODS)) -> list[list[str]]:
     """Return the rows of some of the methods."""
-    case = experiment(FOLLOWED)
-    off = off_targets(case)
-    return [row(what, case, off) for what in methods]
+    case = experiment(FOLLOWED_FRAMES)
+    displaced = off_targets(case)
+    return [row(what, case, displaced) for what in methods]
 
 
 def main() -> None:
-    """Measure and write."""
+    """Measure and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
     fill(parser.parse_args().out / "explanation" / "solving.md", {"ccd": table(HEAD, rows())})

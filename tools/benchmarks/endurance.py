@@ -36,22 +36,22 @@ from knuckle.tools.panel_drawing import draw_panels
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "reliability.md"
-DEVICE, RATE, LOOKS = "xsens", 120, 12
-"""What is imitated, and frames and looks a second."""
+DEVICE, RATE, POLLS_PER_SECOND = "xsens", 120, 12
+"""The simulated device, and numbers of frames and of polls per second."""
 CYCLE = 240
-"""Frames after which the hands are where they began."""
-PERIOD, TAKE, NOTED = 1800, 120, 600
+"""Frames after which the motion repeats."""
+PERIOD, TAKE, NOTE_INTERVAL = 1800, 120, 600
 """s of simulated time."""
-PATIENCE = 2.0
+LOSS_SECONDS = 2.0
 """s after which a frame counts as lost."""
-SETTLED = 3600
+WARM_UP_SECONDS = 3600
 """s after which memory should no longer grow."""
 GROWTH_MB = 20.0
 """Maximum growth from then on."""
 
 
 class Clock:
-    """A clock that stands still until it is advanced."""
+    """A clock that runs only when it is advanced."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -113,15 +113,15 @@ class Endurance:
     def look(self, second: bool) -> None:
         """Let the device send until Blender's next look, and let Blender look; second: whether panels are drawn."""
         stats = self.run.receiver.stats
-        expected = stats.frames + RATE // LOOKS
-        for packets in itertools.islice(self._cycle, RATE // LOOKS):
+        expected = stats.frames + RATE // POLLS_PER_SECOND
+        for packets in itertools.islice(self._cycle, RATE // POLLS_PER_SECOND):
             self.clock.now += 1 / RATE
             self._sent += 1
             for packet in packets:
                 magic, _, part, count, _, *rest = HEADER.unpack_from(packet)
                 head = HEADER.pack(magic, self._sent, part, count, 1000 * self._sent // RATE, *rest)
                 self._socket.sendto(head + packet[HEADER.size :], (self.address.host, self.address.port))
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + LOSS_SECONDS
         while stats.frames < expected and time.monotonic() < end:
             time.sleep(1e-4)
         _tick()
@@ -162,7 +162,7 @@ class Endurance:
 
 
 def collections() -> list[bpy.types.bpy_prop_collection]:
-    """All collections of data-blocks."""
+    """Return all collections of data-blocks."""
     found = (getattr(bpy.data, one.identifier) for one in bpy.data.bl_rna.properties if one.type == "COLLECTION")
     return list(found)
 
@@ -174,7 +174,7 @@ def follow(hours: float, folder: Path) -> Iterator[Held]:
     run = Endurance(clock, folder)
     run.start()
     for second in range(1, int(3600 * hours) + 1):
-        for number in range(LOOKS):
+        for number in range(POLLS_PER_SECOND):
             run.look(second=number == 0)
         if second % PERIOD in (PERIOD // 2, PERIOD // 2 + TAKE):
             run.record()
@@ -182,14 +182,14 @@ def follow(hours: float, folder: Path) -> Iterator[Held]:
             bpy.ops.wm.save_as_mainfile(filepath=str(folder / "endured.blend"))
             run.stop()
             run.start()
-        if second % NOTED == 0:
+        if second % NOTE_INTERVAL == 0:
             yield run.held(second)
     run.stop()
 
 
 def grown(rows: list[Held]) -> str:
     """Return what grew or was lost; empty if nothing did."""
-    settled = [row for row in rows if row.hours * 3600 >= SETTLED] or rows
+    settled = [row for row in rows if row.hours * 3600 >= WARM_UP_SECONDS] or rows
     first, last = settled[0], settled[-1]
     if last.lost:
         return f"{last.lost} frames were lost"

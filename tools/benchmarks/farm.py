@@ -52,7 +52,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of the command."""
+    """Measurements of a run of the command."""
 
     workers: int
     seconds: float
@@ -144,7 +144,7 @@ def same_results(first: Path, second: Path) -> tuple[int, int]:
 
 
 def start_cost() -> float:
-    """Return s of processor time until a worker works: that of a run over nothing, for each worker."""
+    """Return s of processor time to start a worker, measured by a run over an unreadable capture."""
     with tempfile.TemporaryDirectory(prefix="knuckle-farm-bench-") as folder:
         bad = Path(folder, "captures", "bad.json")
         bad.parent.mkdir()
@@ -153,7 +153,7 @@ def start_cost() -> float:
 
 
 def empty_tasks(count: int) -> tuple[float, float]:
-    """Return s of processor time and s in all that a task without work takes the command with its scheduler."""
+    """Return s of processor time and s of wall time that an empty task costs the command and its scheduler."""
     orders = tuple(TakeOrder(f"t{n}", f"/t{n}", 0, problem="none") for n in range(count))
     settings = tasks.settings_of(Path("/nowhere"), ("report",), pictures=False)
     with cluster.local_cluster(cluster.LocalChoices(2, None, False)) as (workers, _):
@@ -170,7 +170,7 @@ def empty_tasks(count: int) -> tuple[float, float]:
 
 
 def measured_takes(run: Run, start: float, captures: Path) -> list[tuple[int, float]]:
-    """Return bytes and s of processor time of each take: the run's, shared out as their own clocks say."""
+    """Return bytes and s of processor time of each take: the run's, divided in proportion to the takes' own times."""
     walls = [float(row["seconds"]) for row in run.takes]
     scale = (run.processor - start) / sum(walls)
     sizes = [Path(row["capture"]).stat().st_size for row in run.takes]
@@ -178,7 +178,7 @@ def measured_takes(run: Run, start: float, captures: Path) -> list[tuple[int, fl
 
 
 def speed_table(runs: list[Run]) -> str:
-    """Return how fast the runs were."""
+    """Return the table of the runs' speed."""
     heads = ("Workers", "Takes", "Frames", "Took, s", "Takes a minute", "Frames a minute", "Processor time, s")
     rows = []
     for run in runs:
@@ -209,7 +209,7 @@ def kill_table(found: KilledRun, undisturbed: Run, outs: Sequence[Path]) -> str:
 
 
 def task_table(empty: dict[int, tuple[float, float]], sizes: dict[str, int]) -> str:
-    """Return what tasks without work cost, and what is sent for a take."""
+    """Return the table of the cost of empty tasks, and of what is sent for a take."""
     rows = [(f"{count:,}", f"{1000 * spent:.2f}", f"{1000 * wall:.2f}") for count, (spent, wall) in empty.items()]
     costs = table(("Empty tasks", "Processor time of command and scheduler for each, ms", "Time for each, ms"), rows)
     sent = table(("What goes over the network for a take", "Bytes"), [(name, f"{n:,}") for name, n in sizes.items()])
@@ -217,7 +217,7 @@ def task_table(empty: dict[int, tuple[float, float]], sizes: dict[str, int]) -> 
 
 
 def course_table(courses: list[Course], takes: int) -> str:
-    """Return how simulated runs went."""
+    """Return the table of simulated runs."""
     heads = ("Workers", f"{takes:,} takes take", "Takes a minute", "Workers busy", "Scheduler busy", "Bundles")
     rows = [
         (
@@ -234,13 +234,13 @@ def course_table(courses: list[Course], takes: int) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table in Markdown."""
+    """Return a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def draw(courses: list[Course], takes: int) -> None:
-    """Draw takes a minute over the workers, and what they would be if nothing were lost."""
+    """Draw takes per minute over the number of workers, with the ideal line."""
     few = [one for one in courses if one.workers <= 400]
     workers = [float(one.workers) for one in few]
     rates = [60 * takes / one.seconds for one in few]
@@ -255,7 +255,7 @@ def draw(courses: list[Course], takes: int) -> None:
 
 
 def sizes_of(run: Run) -> dict[str, int]:
-    """Return bytes of what a worker is told and tells of a take."""
+    """Return the bytes that a worker receives and returns for a take."""
     from knuckle.farm.take_orders import read_orders
     from knuckle.farm.take_rows import TakeRow
 

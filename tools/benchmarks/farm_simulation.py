@@ -12,20 +12,20 @@ from knuckle.farm.take_orders import TakeOrder
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How a simulated run went."""
+    """Result of a simulated run."""
 
     workers: int
     seconds: float
     """Time from start to end."""
     efficiency: float
-    """Work divided by what the workers could have done meanwhile."""
+    """Work divided by the workers' capacity in that time."""
     scheduler: float
-    """Share of the time in which the scheduler was busy."""
+    """Fraction of the time in which the scheduler was busy."""
     bundles: int
 
 
 def simulate(takes: Sequence[tuple[int, float]], workers: int, per_bundle: float, start: float) -> Course:
-    """Return the course of a run over takes, each of so many bytes and s of work.
+    """Return the result of a run over takes, each given as bytes and s of work.
 
     per_bundle: s of the scheduler's and the command's time for each bundle, one after another; start: s until a worker
     works.
@@ -46,6 +46,6 @@ def simulate(takes: Sequence[tuple[int, float]], workers: int, per_bundle: float
 
 
 def resampled(takes: Sequence[tuple[int, float]], count: int, seed: int = 0) -> list[tuple[int, float]]:
-    """Return so many takes, drawn from those that were measured."""
+    """Return the given number of takes, drawn from those that were measured."""
     drawn = np.random.default_rng(seed).integers(0, len(takes), count)
     return [takes[int(number)] for number in drawn]

@@ -98,9 +98,9 @@ def rows(name: str, file: Path, *, alone: bool) -> Iterator[list[str]]:
         peers = () if alone else PEERS
         counts += [fewest(armature, settings, operator) for settings, operator in peers]
         label = name if len(armatures) == 1 else f"{name}, {armature_name.split()[0].lower()}"
-        shares = [f"{count / before:.1%}".replace("%", " %") for count in counts]
+        fractions = [f"{count / before:.1%}".replace("%", " %") for count in counts]
         blank = ["–"] * (len(PEERS) - len(peers))
-        yield [label, f"{take.markers.rate:.0f}", f"{before}", *shares, *blank, f"{seconds:.1f}"]
+        yield [label, f"{take.markers.rate:.0f}", f"{before}", *fractions, *blank, f"{seconds:.1f}"]
 
 
 def play(armature: Any, action: Any, slot: Any) -> None:
@@ -120,7 +120,7 @@ def fewest(armature: Any, settings: Callable[[float], Settings], operator: Any) 
     assert hand is not None
     low, high, best = 0.0, 1.0, keys_of(armature)
     for _ in range(HALVINGS):
-        # Errors that count are small: the square searches them more finely.
+        # Useful settings are small: squaring searches them more finely.
         middle = (low + high) / 2
         trial = dense.copy()
         play(armature, trial, next(one for one in trial.slots if one.identifier == slot.identifier))
@@ -154,7 +154,7 @@ def run(armature: Any, operator: Any, settings: Settings) -> None:
 
 
 def within(armature: Any, dense: HandCurves) -> bool:
-    """Return whether an armature's curves keep within the tolerance of a dense take."""
+    """Return whether an armature's curves stay within the tolerance of a dense take."""
     curves = {(curve.data_path, curve.array_index): curve for curve in curves_on(armature)}
     frames, channels = dense.hand.frames.tolist(), {}
     for row, paths in enumerate(dense.paths):

@@ -17,7 +17,7 @@ import numpy as np
 import hand as standard
 
 if "knuckle" not in sys.modules:
-    # The harness may run this file from anywhere, without Knuckle being installed.
+    # The harness may run this file from any folder, without Knuckle being installed.
     root = Path(__file__).resolve().parents[2]
     spec = spec_from_file_location("knuckle", root / "__init__.py", submodule_search_locations=[str(root)])
     assert spec and spec.loader

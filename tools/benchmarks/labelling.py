@@ -39,23 +39,23 @@ TIPS = {
     "thumb, index, little": ("thumb", "index-finger", "pinky-finger"),
     "thumb, index, middle": ("thumb", "index-finger", "middle-finger"),
 }
-SURE = (0.5, 0.8, 0.9, 0.95, 0.97, 1.0)
-"""Between which confidences pieces are counted together."""
+CONFIDENCE_BINS = (0.5, 0.8, 0.9, 0.95, 0.97, 1.0)
+"""Limits of the bins of confidence."""
 
 Recording = tuple[Floats, Floats, Truth]
-"""(F,) s, (F, M, 3) m, and what is known of its columns."""
+"""(F,) s, (F, M, 3) m, and the true labels of its columns."""
 
 
 def recording(path: Path) -> Recording:
-    """Return a recording, and what its own labels say."""
+    """Return a recording and its true labels."""
     markers = capture.read(path)
     return markers.times, markers.positions, truth_of(markers)
 
 
-def told(known: Recording, seed: int, **spoilt: int) -> str:
-    """Marker-frames of a spoiled recording's hands that were right / wrong, in per cent."""
-    times, places, truth = known
-    spoiled = spoil(places, seed, **spoilt)
+def fractions_right(known: Recording, seed: int, **spoilt: int) -> str:
+    """Return the percentages of a spoiled recording's marker-frames with correct / wrong labels."""
+    times, positions, truth = known
+    spoiled = spoil(positions, seed, **spoilt)
     found = score(label_hands(times, spoiled.positions), spoiled, truth)
     return f"{round(100 * found.right, 1):g} / {round(100 * found.wrong, 1):g}"
 
@@ -68,14 +68,16 @@ def spoiled_takes() -> str:
 def spoiled_row(file: str, path: Path) -> list[str]:
     """Return the row of one recording."""
     known = recording(path)
-    cells = [" and ".join(dict.fromkeys(told(known, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()]
+    cells = [
+        " and ".join(dict.fromkeys(fractions_right(known, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()
+    ]
     return [f"{file}, {_counts(known)}", *cells]
 
 
 def _counts(known: Recording) -> str:
-    _, places, truth = known
+    _, positions, truth = known
     hands = {side for side, _ in truth.values()}
-    others = places.shape[1] - len(truth)
+    others = positions.shape[1] - len(truth)
     return f"{len(truth) // len(hands)}" + (f", and {others} elsewhere" if others else "")
 
 
@@ -87,26 +89,27 @@ def stripped_takes() -> str:
 def stripped_row(file: str, path: Path) -> list[str]:
     """Return the row of one recording."""
     known = recording(path)
-    return [file, *(told(stripped(*known, digits), 1) for digits in TIPS.values())]
+    return [file, *(fractions_right(stripped(*known, digits), 1) for digits in TIPS.values())]
 
 
 def sureness() -> str:
-    """The confidence of pieces beside how many of them are right, of recordings whole and stripped, in all four ways.
+    """Return a table of the confidence of pieces and how many are right, for recordings whole and stripped, spoiled in
+    all four ways.
 
-    The curves of confidence were laid on recordings spoiled otherwise, with other seeds.
+    The curves of confidence were fitted to recordings spoiled with other seeds.
     """
     said, right = [], []
     for known, seed in _sets():
-        times, places, truth = known
+        times, positions, truth = known
         for kind in SPOILT.values():
-            spoiled = spoil(places, seed, **kind)
+            spoiled = spoil(positions, seed, **kind)
             for hand in label_hands(times, spoiled.positions).hands:
                 for confidence, is_right in _pieces(hand, spoiled, truth):
                     said.append(confidence)
                     right.append(is_right)
     sure, good = np.array(said), np.array(right)
-    ranges = [(sure > low) & (sure <= high) for low, high in pairwise(SURE)]
-    head = ["said", *(f"{low:g} to {high:g}" for low, high in pairwise(SURE))]
+    ranges = [(sure > low) & (sure <= high) for low, high in pairwise(CONFIDENCE_BINS)]
+    head = ["said", *(f"{low:g} to {high:g}" for low, high in pairwise(CONFIDENCE_BINS))]
     rows = [
         ["mean of what was said", *(_mean(sure[own]) for own in ranges)],
         ["right, of pieces", *(_mean(good[own]) for own in ranges)],
@@ -125,7 +128,8 @@ def _sets() -> Iterator[tuple[Recording, int]]:
 
 
 def _pieces(hand: LabelledHand, spoiled: Spoiled, truth: Truth) -> Iterator[tuple[float, bool]]:
-    """Each span's confidence, and whether most of its frames are of the spot and side that it was taken for."""
+    """Yield each span's confidence, and whether most of its frames belong to the spot and side that it was labelled
+    with."""
     for span in hand.spans:
         owners = spoiled.owner[span.first : span.last + 1, span.column]
         owners = owners[owners >= 0]
@@ -141,7 +145,7 @@ SECTIONS: dict[str, Callable[[], str]] = {"sure": sureness, "spoiled": spoiled_t
 
 
 def main() -> None:
-    """Measures and writes, table by table."""
+    """Measure and write the tables one by one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="TABLE", help=" ".join(SECTIONS))
     parser.add_argument("--out", type=Path, default=ROOT / "docs")

@@ -45,21 +45,21 @@ CURVES_FILE = Path(label_confidence.__file__).with_suffix(".json")
 SPOTS = tuple(SKIN_LAYOUTS[0].spots.values())
 LAYOUT_SIDES = [(SKIN_LAYOUTS[0], SIDES)]
 PIECES, PIECE_FRAMES = 3, 2
-"""Short pieces of each take, and their frames."""
+"""Number of short pieces of each take, and frames of each."""
 BINS = (0.0, 0.7, 0.85, 0.95, 0.98, 1.0)
 RIDGE = 0.01
 OFFSETS = {"marker": 1000.0, "fragment": 0.0}
-"""Curve -> what is added to the margins that it is asked for."""
+"""Curve -> offset added to its margins."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """Something that was said, and whether it was right."""
+    """A labelling decision, its margin, and whether it was right."""
 
     curve: str
     margin: float
     right: float
-    """Share of frames."""
+    """Fraction of frames."""
     weight: float
     """Frames, or 1 for a side."""
 
@@ -103,7 +103,7 @@ def measure(path: Path) -> list[Example]:
         for span in hand.spans:
             owners = seen_owners(spoiled, span)
             own = [owner in truth and truth[owner][1] == hand.layout.spots[span.spot] for owner in owners]
-            # The side counts apart: its confidence multiplies that of a marker.
+            # The side is fitted separately: its confidence multiplies that of a marker.
             shifted = span.confidence / hand.side_confidence
             curve = "marker" if shifted > OFFSETS["marker"] else "fragment"
             examples.append(Example(curve, shifted - OFFSETS[curve], float(np.mean(own)), len(own)))
@@ -129,7 +129,7 @@ def short_pieces(positions: Floats, truth: Truth, rng: np.random.Generator) -> l
 
 
 def fit_side(examples: list[Example]) -> SideCurve:
-    """Fit the curve of the side: the slope at which what was right, and what was wrong, is likeliest."""
+    """Fit the slope of the side's curve by maximum likelihood."""
     signed = np.array([each.margin * (1 if each.right else -1) for each in examples if each.curve == "side"])
     slopes = np.linspace(0.5, 50, 1000)
     likelihoods = -np.logaddexp(0, -slopes[:, None] * signed).sum(axis=1)
@@ -160,7 +160,7 @@ def row(examples: list[Example], curves: dict[str, LogisticCurve], name: str) ->
 
 
 def collect(options: argparse.Namespace) -> dict[str, list[Example]]:
-    """Performer -> examples of the takes that are asked for; those of the cache are not measured again."""
+    """Return performer -> examples of the requested takes; cached ones are not measured again."""
     cache, done = options.cache, {}
     if cache.exists():
         done = {row["take"]: row["examples"] for row in map(json.loads, cache.read_text("utf-8").splitlines())}
@@ -182,7 +182,7 @@ def collect(options: argparse.Namespace) -> dict[str, list[Example]]:
 
 
 def main() -> None:
-    """Measures, fits, tests and writes."""
+    """Measure, fit and test, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=6)
     parser.add_argument("--first", type=int, default=2)
@@ -201,7 +201,7 @@ def main() -> None:
     curves = {curve: fit_curve(every, curve) for curve in OFFSETS}
     rows.append(row(every, curves, "all"))
     text = table(["takes of", *(f"{low:g} to {high:g}" for low, high in pairwise(BINS))], rows)
-    # So few sides are wrong that the most cautious of the fits is the one to trust.
+    # So few sides are wrong that only the most cautious fit can be trusted.
     side = min(slopes, key=lambda curve: curve.slope)
     parameters = {"side": asdict(side), **{name: asdict(curve) for name, curve in curves.items()}}
     print(text, json.dumps(parameters, indent=2), sep="\n")

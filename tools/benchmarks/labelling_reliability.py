@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 SKIN_TAKES = CAPTURES.parent / "sig18"
 BINS = (0.0, 0.7, 0.85, 0.95, 0.97, 1.0)
-CAMERAS, CAMERA_DISTANCE_M, DIGIT_RADIUS_M, HIDDEN_SHARE = 8, 2.0, 0.008, 0.1
+CAMERAS, CAMERA_DISTANCE_M, DIGIT_RADIUS_M, HIDDEN_FRACTION = 8, 2.0, 0.008, 0.1
 SPOILT = {"cuts": 4, "ghosts": 2}
 
 
@@ -65,7 +65,8 @@ class Tally:
         self.scores.append(2 * good / max(labelled + total, 1))
 
     def row(self, name: str) -> list[str]:
-        """Said and true confidence by bins, wrong sides said above 0.85, refusals, F1."""
+        """Return predicted confidence and true rate by bins, wrong sides with a confidence above 0.85, refusals
+        and F1."""
         wrong = sum(not good for confidence, good in self.sides if confidence >= 0.85)
         return [
             name,
@@ -80,16 +81,16 @@ def calibration_cells(
     said: Sequence[float], right: Sequence[float], frames: Sequence[float], bins: Sequence[float]
 ) -> list[str]:
     """Return for each bin of confidence its mean, the fraction that is right, weighted by frames, and the frames."""
-    values, share, weights = (np.array(each) for each in (said, right, frames))
+    values, correct, weights = (np.array(each) for each in (said, right, frames))
     cells = []
     for low, high in pairwise(bins):
-        own = (values > low) & (values <= high)
-        cells.append(
-            f"{np.average(values[own], weights=weights[own]):.3f} / {np.average(share[own], weights=weights[own]):.3f} "
-            f"({weights[own].sum():.0f})"
-            if own.any()
-            else "–"
-        )
+        in_bin = (values > low) & (values <= high)
+        if not in_bin.any():
+            cells.append("–")
+            continue
+        frames_in_bin = weights[in_bin]
+        stated, found = (np.average(each[in_bin], weights=frames_in_bin) for each in (values, correct))
+        cells.append(f"{stated:.3f} / {found:.3f} ({frames_in_bin.sum():.0f})")
     return cells
 
 
@@ -103,8 +104,8 @@ def seen_owners(spoiled: Spoiled, span: LabelledSpan) -> list[int]:
 def shadowed(positions: Floats, truth: Truth, rng: np.random.Generator) -> Floats:
     """Return the positions without the tenth of the hand's marker-frames that the fewest cameras see."""
     columns = np.array(list(truth))
-    turn = rng.uniform(0, 2 * np.pi) + np.arange(CAMERAS) * 2 * np.pi / CAMERAS
-    around = np.stack([np.cos(turn), np.sin(turn), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
+    rotation = rng.uniform(0, 2 * np.pi) + np.arange(CAMERAS) * 2 * np.pi / CAMERAS
+    around = np.stack([np.cos(rotation), np.sin(rotation), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
     segments = [
         (a, b)
         for side in {side for side, _ in truth.values()}
@@ -121,17 +122,17 @@ def shadowed(positions: Floats, truth: Truth, rng: np.random.Generator) -> Float
             clear[:, row] += ~hidden
     clear += rng.uniform(0, 0.01, (1, len(columns)))
     result = positions.copy()
-    result[:, columns] = np.where((clear < np.quantile(clear, HIDDEN_SHARE))[..., None], np.nan, result[:, columns])
+    result[:, columns] = np.where((clear < np.quantile(clear, HIDDEN_FRACTION))[..., None], np.nan, result[:, columns])
     return result
 
 
 def _is_behind(points: Floats, starts: Floats, ends: Floats, direction: Floats) -> NDArray[np.bool_]:
     """Return whether (F,) a digit's bone lies between points (F, 3) and a distant camera in a direction (3,)."""
     with np.errstate(invalid="ignore"):
-        share = np.linspace(0, 1, 6)[:, None, None]
-        away = starts + share * (ends - starts) - points
-        along = away @ direction
-        beside = np.linalg.norm(away - along[..., None] * direction, axis=-1)
+        correct = np.linspace(0, 1, 6)[:, None, None]
+        offsets = starts + correct * (ends - starts) - points
+        along = offsets @ direction
+        beside = np.linalg.norm(offsets - along[..., None] * direction, axis=-1)
         hit: NDArray[np.bool_] = ((beside < DIGIT_RADIUS_M) & (along > 2 * DIGIT_RADIUS_M)).any(axis=0)
     return hit
 
@@ -148,7 +149,7 @@ def skin_take(path: Path) -> Recording:
 
 
 def captures_of(performers: list[str], every: int) -> Iterator[tuple[str, Recording]]:
-    """Name and recording of everything that is measured."""
+    """Yield the name and recording of each capture to measure."""
     for performer in performers:
         if performer == "captures":
             yield from ((performer, recording(CAPTURES / file)) for file in FILES)
@@ -159,7 +160,7 @@ def captures_of(performers: list[str], every: int) -> Iterator[tuple[str, Record
 
 
 def main() -> None:
-    """Measures and prints the table."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=10)
     parser.add_argument("--performers", nargs="*", default=["user1", "user2", "user3", "captures"])

@@ -37,7 +37,7 @@ PAGE = ROOT / "docs" / "reference" / "long-takes.md"
 PICTURE = ROOT / "docs" / "pictures" / "long-takes.svg"
 COMMAND = "import sys; from knuckle.cli.main import main; sys.exit(main())"
 TICK = 0.5
-"""s between two looks at the memory."""
+"""s between two samples of the memory."""
 KINDS = {"skin": "skin: all markers fitted", "joints": "joints: FABRIK alone"}
 
 
@@ -91,7 +91,7 @@ HEADS = (
 
 
 def made_take(frames: int, suffix: str) -> Path:
-    """Return a take of so many frames, which is made once."""
+    """Return a take with the given number of frames, made on first use."""
     path = FOLDER / f"take-{frames}{suffix}"
     if not path.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
@@ -100,9 +100,9 @@ def made_take(frames: int, suffix: str) -> Path:
 
 
 def run_command(frames: int, markers_on: str, suffix: str) -> Run:
-    """Solve a take into joints and report, and watch what it takes."""
-    take, out, told = made_take(frames, suffix), FOLDER / "joints.npz", FOLDER / "report.json"
-    arguments = ["solve", str(take), "--markers-on", markers_on, "--out", str(out), "--report", str(told), "--force"]
+    """Solve a take into joints and a report, and measure time and memory."""
+    take, out, report = made_take(frames, suffix), FOLDER / "joints.npz", FOLDER / "report.json"
+    arguments = ["solve", str(take), "--markers-on", markers_on, "--out", str(out), "--report", str(report), "--force"]
     before, started, load, peak = os.times(), time.perf_counter(), os.getloadavg()[0], 0
     with subprocess.Popen([sys.executable, "-c", COMMAND, *arguments], stdout=subprocess.DEVNULL) as process:
         watched = psutil.Process(process.pid)
@@ -113,14 +113,14 @@ def run_command(frames: int, markers_on: str, suffix: str) -> Run:
         raise SystemExit(f"{take}: the command ended with {process.returncode}")
     seconds, after = time.perf_counter() - started, os.times()
     processor = after.children_user + after.children_system - before.children_user - before.children_system
-    pieces = json.loads(told.read_text()).get("pieces", {})
+    pieces = json.loads(report.read_text()).get("pieces", {})
     count, difference = pieces.get("count", 0), pieces.get("greatest_difference", 0.0)
     out.unlink()
     return Run(frames, markers_on, suffix, usual_processes(), seconds, processor, peak, count, difference, load)
 
 
 def memory_of(process: psutil.Process) -> int:
-    """Return bytes that a process and its children have in memory."""
+    """Return the bytes of memory used by a process and its children."""
     total = 0
     try:
         for each in [process, *process.children(recursive=True)]:
@@ -144,12 +144,12 @@ def stages_of(frames: int, markers_on: str) -> dict[str, float]:
 
 
 def kept(path: Path) -> list[dict[str, float | str]]:
-    """Return what earlier runs have kept."""
+    """Return the stored results of earlier runs."""
     return list(json.loads(path.read_text())) if path.exists() else []
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
+    """Return a Markdown table."""
     return "\n".join(f"| {' | '.join(line)} |" for line in [heads, ["---"] * len(heads), *rows])
 
 

@@ -17,8 +17,8 @@ from knuckle.tests.gui.live_senders import vmc_when_asked
 from knuckle.tests.gui.test_mixed_use import COUNTED
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "reliability.md"
-EACH = 10.0
-"""Minutes between two rows."""
+ROW_MINUTES = 10.0
+"""Minutes between two rows of the table."""
 
 
 def main() -> int:
@@ -30,17 +30,17 @@ def main() -> int:
     bring_rigs()
     seconds = round(60 * options.minutes)
     with vmc_when_asked(OUT):
-        told = play_scenario("mixed_use", str(seconds), seconds=seconds + 600)
-    rounds = told["rounds"]
+        result = play_scenario("mixed_use", str(seconds), seconds=seconds + 600)
+    rounds = result["rounds"]
     rows = [rounds[0]]
     for one in rounds[1:]:
-        if one["minutes"] >= rows[-1]["minutes"] + EACH or one is rounds[-1]:
+        if one["minutes"] >= rows[-1]["minutes"] + ROW_MINUTES or one is rounds[-1]:
             rows.append(one)
     text = table(rows[0], [map(str, row.values()) for row in rows])
-    print(f"{text}\n\n{len(rounds)} rounds, {told['done']}, faults: {told['faults']}")
+    print(f"{text}\n\n{len(rounds)} rounds, {result['done']}, faults: {result['faults']}")
     if options.write:
         fill(PAGE, {"mixed use": text})
-    return 1 if told["faults"] or any(rounds[-1][name] > rounds[0][name] for name in COUNTED) else 0
+    return 1 if result["faults"] or any(rounds[-1][name] > rounds[0][name] for name in COUNTED) else 0
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ Bools = NDArray[np.bool_]
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
 FRAMES, RATE = 1000, 100.0
-WARM = 20
-"""Frames left out, as the standard problem's own scoring does."""
+WARM_UP_FRAMES = 20
+"""Number of first frames that are not scored, as in the standard problem's own scoring."""
 MODES = ("off", "live", "whole")
 
 if "knuckle" not in sys.modules:
@@ -46,22 +46,23 @@ from knuckle.solvers.solver import residuals  # noqa: E402
 
 
 def truth(seed: int) -> tuple[Floats, Floats]:
-    """(F, 5, 4, 3) mm and (F, 5, 5) rad, a moving hand of the standard problem that no setting was chosen by."""
+    """Return (F, 5, 4, 3) mm and (F, 5, 5) rad, joints and angles of a moving hand of the standard problem that was not
+    used to choose settings."""
     angles = motion(FRAMES, 1 / RATE, np.random.default_rng(seed))
     points, _ = standard.fk(angles)
     return np.asarray(points, np.float64), angles
 
 
 def faults(tips: Floats, seed: int) -> dict[str, tuple[Floats, Bools]]:
-    """Fault -> (F, 5, 3) mm, the markers with it, and (F, 5) whether they are seen."""
+    """Return fault -> markers (F, 5, 3) mm with the fault, and whether they are seen (F, 5)."""
     rng = np.random.default_rng(seed)
     noisy = tips + rng.normal(0, 1.0, tips.shape)
     seen = np.ones(tips.shape[:2], bool)
     times = rng.choice(np.arange(50, FRAMES - 50), 40, replace=False)
     digits = rng.integers(0, 5, len(times))
     jumps = noisy.copy()
-    away = rng.normal(size=(len(times), 3))
-    jumps[times, digits] += away / np.linalg.norm(away, axis=1, keepdims=True) * rng.uniform(9, 43, (len(times), 1))
+    jump = rng.normal(size=(len(times), 3))
+    jumps[times, digits] += jump / np.linalg.norm(jump, axis=1, keepdims=True) * rng.uniform(9, 43, (len(times), 1))
     swaps, gaps = noisy.copy(), seen.copy()
     for time, digit in zip(times[:20], digits[:20], strict=True):
         other, rows = (digit + 1) % 5, slice(time, time + int(rng.integers(1, 4)))
@@ -83,35 +84,40 @@ def targets_of(tips: Floats, seen: Bools) -> tuple[Any, Targets]:
 
 
 def angles_of(solver: str, mode: str, tips: Floats, seen: Bools) -> Floats:
-    """Return the angles (F, 5, 5) rad of the hand that is found."""
+    """Return the angles (F, 5, 5) rad of the solved hand."""
     hand, targets = targets_of(tips, seen)
-    how = make_smoothing(mode, {})
-    calm = how.smooth_targets(hand, targets, 0.2)
-    pose, _ = SOLVERS[solver]().solve(hand, calm.targets, State(np.eye(4), hand.neutral))
-    angles = how.smooth_pose(hand, calm.targets, pose, calm.noise).angles
+    smoothing = make_smoothing(mode, {})
+    smoothed = smoothing.smooth_targets(hand, targets, 0.2)
+    pose, _ = SOLVERS[solver]().solve(hand, smoothed.targets, State(np.eye(4), hand.neutral))
+    angles = smoothing.smooth_pose(hand, smoothed.targets, pose, smoothed.noise).angles
     return np.asarray(knuckle_runner.columns_of(hand, angles), np.float64)
 
 
 def known_hands(solver: str) -> None:
-    """Errors to the truth and jitter, for each fault and mode."""
+    """Print errors and jitter against the true hand, for each fault and mode."""
     print("| | smoothing | tips to truth mean / max, mm | middle joints mean / max, mm | jitter over the truth's |")
     print("|---|---|---|---|---|")
     points, _ = truth(4711)
     for fault, (tips, seen) in faults(points[:, :, 3], 4712).items():
         for mode in MODES:
             found, _ = standard.fk(angles_of(solver, mode, tips, seen))
-            away = np.linalg.norm(found - points, axis=-1)[WARM:]
-            shake = [np.linalg.norm(np.diff(p[WARM:, :, 1:], 2, axis=0), axis=-1).mean() for p in (found, points)]
-            tip, middle = away[:, :, 3], away[:, :, 1:3]
+            errors = np.linalg.norm(found - points, axis=-1)[WARM_UP_FRAMES:]
+            jitter = [
+                np.linalg.norm(np.diff(p[WARM_UP_FRAMES:, :, 1:], 2, axis=0), axis=-1).mean() for p in (found, points)
+            ]
+            tip, middle = errors[:, :, 3], errors[:, :, 1:3]
             print(
                 f"| {fault} | {mode} | {tip.mean():.2f} / {tip.max():.1f} "
-                f"| {middle.mean():.2f} / {middle.max():.1f} | {shake[0] / shake[1]:.1f} |"
+                f"| {middle.mean():.2f} / {middle.max():.1f} | {jitter[0] / jitter[1]:.1f} |"
             )
 
 
 def lag_of(found: Floats, points: Floats) -> float:
-    """Frames by which paths (F, ...) come after others: where their velocities go together best, by a parabola."""
-    one, other = (np.diff(each[WARM:], axis=0).reshape(len(each) - WARM - 1, -1) for each in (found, points))
+    """Return the lag, in frames, of paths (F, ...) behind others: the maximum of their velocities' correlation, by a
+    parabola."""
+    one, other = (
+        np.diff(each[WARM_UP_FRAMES:], axis=0).reshape(len(each) - WARM_UP_FRAMES - 1, -1) for each in (found, points)
+    )
     shifts = np.arange(-3, 6)
     fits = np.array([(one[10 + s : len(one) - 10 + s] * other[10 : len(other) - 10]).sum() for s in shifts])
     best = int(np.clip(fits.argmax(), 1, len(shifts) - 2))
@@ -120,23 +126,24 @@ def lag_of(found: Floats, points: Floats) -> float:
 
 
 def lags(solver: str) -> None:
-    """How late the hand is that is shown live: frames from the marker's to the pose's, with noise and without."""
+    """Print the lag of a live hand: frames from the markers to the pose, with and without noise."""
     print("\n| noise | frames waited for | lag, frames of 10 ms |\n|---|---|---|")
     points, _ = truth(4711)
     for sigma in (0.0, 1.0):
         tips = points[:, :, 3] + np.random.default_rng(1).normal(0, 1, points[:, :, 3].shape) * sigma
         hand, targets = targets_of(tips, np.ones(tips.shape[:2], bool))
         for wait in (0, 1):
-            how = make_smoothing("live", {"lag": wait})
-            late, _ = how.smooth_piece(targets)  # type: ignore[attr-defined]
+            smoothing = make_smoothing("live", {"lag": wait})
+            late, _ = smoothing.smooth_piece(targets)  # type: ignore[attr-defined]
             pose, _ = SOLVERS[solver]().solve(hand, late.targets, State(np.eye(4), hand.neutral))
-            angles = how.smooth_pose(hand, late.targets, pose, late.noise).angles
+            angles = smoothing.smooth_pose(hand, late.targets, pose, late.noise).angles
             shown, _ = standard.fk(knuckle_runner.columns_of(hand, angles))
             print(f"| {sigma:g} mm | {wait} | {lag_of(shown[:, :, 3], points[:, :, 3]):.2f} |")
 
 
 def captures(solver: str) -> None:
-    """Real captures: the largest turn of a finger in one calm frame, jitter, and how far off the markers are."""
+    """Print for real captures the largest rotation of a finger in one calm frame, the jitter, and the markers'
+    errors."""
     print("\n| capture | hand | smoothing | largest turn in a calm frame: thumb, fingers, degrees ", end="")
     print("| jitter of tips, mm | of angles, degrees | markers RMSE, mm | tips mean / p99 / max, mm |")
     print("|---|---|---|---|---|---|---|---|")
@@ -148,40 +155,44 @@ def captures(solver: str) -> None:
 
 
 def occlusions(solver: str) -> None:
-    """Fingers of real captures hidden for a while: how far their tips are from where the markers were."""
+    """Print the distances of hidden fingertips of real captures from their recorded markers."""
     print("\n| capture | hidden for | smoothing | hidden tips, mean / p90, mm |\n|---|---|---|---|")
     for name in ("two_hands_glove.c3d", "qualisys_glove.tsv"):
         found = job.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver)).hands[-1]
         for seconds in (0.3, 0.6, 1.2):
             for mode in MODES:
-                off = _hidden(solver, mode, found.hand, found.targets, seconds)
+                misses = _hidden(solver, mode, found.hand, found.targets, seconds)
                 print(
-                    f"| {name} | {seconds:g} s | {mode} | {off.mean():.1f} / {np.quantile(off, 0.9):.1f} |", flush=True
+                    f"| {name} | {seconds:g} s | {mode} | {misses.mean():.1f} / {np.quantile(misses, 0.9):.1f} |",
+                    flush=True,
                 )
 
 
 def _hidden(solver: str, mode: str, hand: Any, targets: Targets, seconds: float) -> Floats:
-    """mm from the hidden tips to where they were, of all fingers in turn with twice as long between them."""
+    """Return the distances (mm) of hidden tips from their markers.
+
+    Fingers are hidden in turn, with gaps twice as long in between.
+    """
     names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
     weights, hidden = targets.weights.copy(), np.zeros(targets.weights.shape, bool)
     length = round(seconds / float(np.median(np.diff(targets.times))))
-    for number, begin in enumerate(range(2 * length, len(targets) - 2 * length, 3 * length)):
+    for number, start in enumerate(range(2 * length, len(targets) - 2 * length, 3 * length)):
         chain = CHAIN_JOINTS[DIGITS[1 + number % 4]]
-        columns = np.flatnonzero(np.isin(names, chain[1:]) | (np.isin(names, chain[:1]) & _beside(hand, targets)))
-        rows = slice(begin, begin + length)
+        columns = np.flatnonzero(np.isin(names, chain[1:]) | (np.isin(names, chain[:1]) & _has_offset(hand, targets)))
+        rows = slice(start, start + length)
         hidden[rows, columns] = weights[rows, columns] > 0
         weights[rows, columns] = 0.0
-    how = make_smoothing(mode, {})
-    calm = how.smooth_targets(hand, replace(targets, weights=weights), 0.2)
-    pose, _ = SOLVERS[solver]().solve(hand, calm.targets)
-    pose = how.smooth_pose(hand, calm.targets, pose, calm.noise)
+    smoothing = make_smoothing(mode, {})
+    smoothed = smoothing.smooth_targets(hand, replace(targets, weights=weights), 0.2)
+    pose, _ = SOLVERS[solver]().solve(hand, smoothed.targets)
+    pose = smoothing.smooth_pose(hand, smoothed.targets, pose, smoothed.noise)
     at = np.isin(names, TIPS)
     truth = replace(targets, weights=hidden * at)
-    away: Floats = 1000 * residuals(hand, truth, pose)
-    return away[np.isfinite(away)]
+    errors: Floats = 1000 * residuals(hand, truth, pose)
+    return errors[np.isfinite(errors)]
 
 
-def _beside(hand: Any, targets: Targets) -> Bools:
+def _has_offset(hand: Any, targets: Targets) -> Bools:
     return np.array([any(hand.sites[site].offset) for site in targets.sites])
 
 
@@ -189,24 +200,25 @@ def _figures(solved_hand: SolvedHand) -> str:
     hand, pose = solved_hand.hand, solved_hand.pose
     joints = [hand.sites[site].joint for site in solved_hand.targets.sites]
     root = pose.root
-    places = np.where(solved_hand.measured[..., None], solved_hand.targets.positions, np.nan)
-    beside = np.einsum("fji,ftj->fti", root[:, :3, :3], places - root[:, None, :3, 3])
-    moved = np.linalg.norm(np.diff(beside, axis=0), axis=-1)
-    turned = np.abs((pose.rotations[1:] * pose.rotations[:-1]).sum(-1)).clip(0, 1)
-    turns = np.rad2deg(2 * np.arccos(turned))
+    positions = np.where(solved_hand.measured[..., None], solved_hand.targets.positions, np.nan)
+    in_wrist = np.einsum("fji,ftj->fti", root[:, :3, :3], positions - root[:, None, :3, 3])
+    moved = np.linalg.norm(np.diff(in_wrist, axis=0), axis=-1)
+    cosines = np.abs((pose.rotations[1:] * pose.rotations[:-1]).sum(-1)).clip(0, 1)
+    rotations_deg = np.rad2deg(2 * np.arccos(cosines))
     largest = []
     for digit in DIGITS:
         chain = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
-        calm = np.all(moved[:, np.isin(joints, chain)] < 0.005, axis=1)
-        largest.append(turns[calm][:, chain].max(initial=0.0))
+        smoothed = np.all(moved[:, np.isin(joints, chain)] < 0.005, axis=1)
+        largest.append(rotations_deg[smoothed][:, chain].max(initial=0.0))
     ends = [hand.joints.index(tip) for tip in TIPS]
     tips = joint_frames(hand, pose)[:, :, :3, 3][:, ends]
     jitter = 1000 * np.sqrt((np.diff(tips, 3, axis=0) ** 2).sum(-1).mean())
-    shake = np.rad2deg(np.sqrt((np.diff(pose.angles, 3, axis=0) ** 2).mean()))
+    angle_jitter = np.rad2deg(np.sqrt((np.diff(pose.angles, 3, axis=0) ** 2).mean()))
     errors = 1000 * np.where(solved_hand.measured, residuals(hand, solved_hand.targets, pose), np.nan)
     at_tips = errors[:, np.isin(joints, ends)]
     return (
-        f"{largest[0]:.0f}, {max(largest[1:]):.0f} | {jitter:.2f} | {shake:.2f} | {np.sqrt(np.nanmean(errors**2)):.2f} "
+        f"{largest[0]:.0f}, {max(largest[1:]):.0f} | {jitter:.2f} | {angle_jitter:.2f} "
+        f"| {np.sqrt(np.nanmean(errors**2)):.2f} "
         f"| {np.nanmean(at_tips):.2f} / {np.nanquantile(at_tips, 0.99):.2f} / {np.nanmax(at_tips):.1f}"
     )
 

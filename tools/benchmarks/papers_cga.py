@@ -47,8 +47,8 @@ HEAD = (
 )
 
 
-FOLLOWED = 1000
-"""Frames that are followed."""
+FOLLOWED_FRAMES = 1000
+"""Frames solved one after another."""
 FOLLOWING: dict[str, dict[str, Any]] = {
     "settle": {},
     "follow, passes alone": {"mode": "follow", "sweeps": 0},
@@ -66,7 +66,7 @@ FOLLOWING_HEAD = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Experiment:
-    """A hand's true motion and its markers."""
+    """The true motion of a hand, and its markers."""
 
     hand: HandModel
     truth: Pose
@@ -77,15 +77,16 @@ class Timed(NamedTuple):
     """Measurements of a run."""
 
     solving: float
-    """s a frame, from the markers to the angles and the wrist."""
+    """s per frame, from the markers to the angles and the wrist."""
     placing: float
-    """s a frame, and from there to the places of all joints."""
+    """s per frame, from there to the positions of all joints."""
     joints: Floats
     """(F, 25, 3) m."""
 
 
 def experiment(frames: int, seed: int = 0) -> Experiment:
-    """Every angle goes to and fro within the middle of its limits at up to 1 Hz; the wrist turns and moves too."""
+    """Return a motion in which every angle oscillates around the middle of its limits at up to 1 Hz, and the wrist
+    moves."""
     hand, random = build(adult("right")), np.random.default_rng(seed)
     times = np.arange(frames) / RATE
     low, high = hand.limits.T
@@ -98,45 +99,45 @@ def experiment(frames: int, seed: int = 0) -> Experiment:
         middle, last = np.flatnonzero(row.coefficients)
         angles[:, last] = np.clip(-row.coefficients[middle] * angles[:, middle], low[last], high[last])
     root = np.tile(np.eye(4), (frames, 1, 1))
-    turn = _swing(times, 4, random) + [2.0, 0.0, 0.0, 0.0]
-    root[:, :3, :3] = rotations.to_matrix(turn / np.linalg.norm(turn, axis=1, keepdims=True))
+    rotation = _swing(times, 4, random) + [2.0, 0.0, 0.0, 0.0]
+    root[:, :3, :3] = rotations.to_matrix(rotation / np.linalg.norm(rotation, axis=1, keepdims=True))
     root[:, :3, 3] = 0.3 * _swing(times, 3, random)
     truth = Pose(hand, root, angles)
     sites = np.array([hand.site_index(name) for name in MARKERS])
-    places = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
-    return Experiment(hand, truth, Targets(times, sites, places, np.ones(places.shape[:2])))
+    positions = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
+    return Experiment(hand, truth, Targets(times, sites, positions, np.ones(positions.shape[:2])))
 
 
 def _swing(times: Floats, count: int, random: np.random.Generator) -> Floats:
-    """(F, count) within -1..1."""
+    """Return (F, count) within -1..1."""
     speed, phase = random.uniform(0.2, 1.0, count), random.uniform(0, 2 * np.pi, count)
     swing: Floats = np.sin(2 * np.pi * speed * times[:, None] + phase)
     return swing
 
 
 def live(solver: str, case: Experiment) -> Timed:
-    """Frame by frame: the median of each."""
+    """Time frame by frame; return the median of each."""
     method, state = SOLVERS[solver](), State(np.eye(4), case.hand.neutral)
     seconds, joints = [], []
     for frame in range(len(case.targets)):
         targets = case.targets.select(slice(frame, frame + 1))
-        begin = time.perf_counter()
+        start = time.perf_counter()
         pose, state = method.solve(case.hand, targets, state)
         solved = time.perf_counter()
         joints.append(kinematics.joint_frames(case.hand, pose)[:, :, :3, 3])
-        seconds.append((solved - begin, time.perf_counter() - begin))
+        seconds.append((solved - start, time.perf_counter() - start))
     solving, placing = np.median(seconds, axis=0).tolist()
     return Timed(solving, placing, np.concatenate(joints))
 
 
 def batch(solver: str, case: Experiment) -> Timed:
-    """All frames at once."""
+    """Solve all frames at once."""
     method, frames = SOLVERS[solver](), len(case.targets)
-    begin = time.perf_counter()
+    start = time.perf_counter()
     pose, _ = method.solve(case.hand, case.targets, State(np.eye(4), case.hand.neutral))
     solved = time.perf_counter()
     joints = kinematics.joint_frames(case.hand, pose)[:, :, :3, 3]
-    return Timed((solved - begin) / frames, (time.perf_counter() - begin) / frames, joints)
+    return Timed((solved - start) / frames, (time.perf_counter() - start) / frames, joints)
 
 
 def rows(rounds: int = ROUNDS) -> list[list[str]]:
@@ -149,36 +150,37 @@ def rows(rounds: int = ROUNDS) -> list[list[str]]:
     for _ in range(rounds):
         for what, (solver, how, case) in runs.items():
             timed[what].append(how(solver, case))
-    made = [[f"the paper, {len(JOINTS)} joints", "", f"{PAPER_MS}", "70", "1", ""]]
-    return made + [row(what, timed[what], case) for what, (_, _, case) in runs.items()]
+    table_rows = [[f"the paper, {len(JOINTS)} joints", "", f"{PAPER_MS}", "70", "1", ""]]
+    return table_rows + [row(what, timed[what], case) for what, (_, _, case) in runs.items()]
 
 
 def row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
     """Return the row of a method: its times, and the remaining distances of fingertips from their markers."""
     solving, placing = ([1000 * seconds for seconds in each] for each in zip(*(t[:2] for t in timed), strict=True))
     middle = statistics.median(placing)
-    off = 1000 * np.linalg.norm(timed[-1].joints[:, _tips(case.hand)] - case.targets.positions[:, 3:], axis=-1)
+    errors = 1000 * np.linalg.norm(timed[-1].joints[:, _tips(case.hand)] - case.targets.positions[:, 3:], axis=-1)
     return [
         what,
         f"{statistics.median(solving):.4f} ({min(solving):.4f}-{max(solving):.4f})",
         f"{middle:.4f} ({min(placing):.4f}-{max(placing):.4f})",
         f"{1000 / middle:,.0f}",
         f"{middle / PAPER_MS:.3f}",
-        f"{off.mean():.4f} / {off.max():.3f}",
+        f"{errors.mean():.4f} / {errors.max():.3f}",
     ]
 
 
 def following_rows() -> list[list[str]]:
-    """The rows under FOLLOWING_HEAD: the same motion solved from each frame's targets, and from the frame before."""
-    case = experiment(FOLLOWED)
+    """Return the rows under FOLLOWING_HEAD: the same motion solved from each frame's targets, and from the frame
+    before."""
+    case = experiment(FOLLOWED_FRAMES)
     true = kinematics.joint_frames(case.hand, case.truth)[:, :, :3, 3]
-    made = []
+    table_rows = []
     for what, settings in FOLLOWING.items():
         pose, state = SOLVERS["fabrik"](**settings).solve(case.hand, case.targets)
-        off = 1000 * np.linalg.norm(kinematics.joint_frames(case.hand, pose)[:, :, :3, 3] - true, axis=-1)
-        tips, others = off[:, _tips(case.hand)], np.delete(off, _tips(case.hand), axis=1)
+        errors = 1000 * np.linalg.norm(kinematics.joint_frames(case.hand, pose)[:, :, :3, 3] - true, axis=-1)
+        tips, others = errors[:, _tips(case.hand)], np.delete(errors, _tips(case.hand), axis=1)
         passes = getattr(state, "passes", None)
-        made.append(
+        table_rows.append(
             [
                 what,
                 "" if passes is None else f"{passes.mean():.1f} / {passes.max()}",
@@ -188,7 +190,7 @@ def following_rows() -> list[list[str]]:
                 f"{np.degrees(np.abs(np.diff(pose.angles, axis=0)).max()):.0f}",
             ]
         )
-    return made
+    return table_rows
 
 
 def _tips(hand: HandModel) -> list[int]:
@@ -196,7 +198,7 @@ def _tips(hand: HandModel) -> list[int]:
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
     fill(

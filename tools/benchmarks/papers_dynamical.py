@@ -61,7 +61,7 @@ GOAL = "pinch"
 
 @dataclass(frozen=True)
 class Motion:
-    """A hand's true motion, and what its sensors tell of it."""
+    """The true motion of a hand, and its sensors' measurements."""
 
     hand: HandModel
     pose: Pose
@@ -72,7 +72,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class Row:
-    """One box of figure 7: what one method makes of one speed, as medians and quartiles over the frames."""
+    """A box of figure 7: one method at one speed, with medians and quartiles over the frames."""
 
     speed: str
     method: str
@@ -81,7 +81,7 @@ class Row:
     rate: Floats
     """(3,) log10 of the root mean square error of angular velocities, rad/s."""
     milliseconds: Floats
-    """(3,) of a frame, one after the other."""
+    """(3,) for a frame, solved one after another: quartiles."""
 
 
 def turns_of(hand: HandModel, pose: Pose) -> Floats:
@@ -91,7 +91,7 @@ def turns_of(hand: HandModel, pose: Pose) -> Floats:
 
 
 def rates_of(turns: Floats, span: float) -> Floats:
-    """(F, T, 3) rad/s from each frame to the one before; the first frame's are the second's."""
+    """Return (F, T, 3) rad/s from each frame to the one before; the first frame's are the second's."""
     rates = rotation_errors(turns[1:], turns[:-1]) / span
     return np.concatenate([rates[:1], rates])
 
@@ -103,7 +103,9 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
     rates = rates_of(turns, span)
     wrong = rng.normal(0, NOISE, rates.shape)
     angle = np.linalg.norm(wrong, axis=-1)
-    told = rot.multiply(rot.from_axis_angle(wrong / np.maximum(angle, 1e-12)[..., None], angle), rot.from_matrix(turns))
+    measured = rot.multiply(
+        rot.from_axis_angle(wrong / np.maximum(angle, 1e-12)[..., None], angle), rot.from_matrix(turns)
+    )
     nowhere = np.zeros(rates.shape[:2])
     sites = np.array([hand.site_index(link) for link in LINKS])
     targets = Targets(
@@ -111,7 +113,7 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
         sites=sites,
         positions=np.zeros(rates.shape),
         weights=nowhere,
-        rotations=told,
+        rotations=measured,
         rotation_weights=nowhere + 1,
         angular_velocities=rates + rng.normal(0, NOISE_RATE, rates.shape),
     )
@@ -133,7 +135,7 @@ def at_speed(hand: HandModel, pose: Pose, span: float, every: int) -> Motion:
 
 
 def figure_7() -> list[Row]:
-    """Every method at every speed."""
+    """Measure every method at every speed."""
     hand, pose, span = recorded()
     rows = []
     for speed, every in SPEEDS.items():
@@ -149,29 +151,29 @@ def row(speed: str, method: str, played: Motion, solver: Any) -> Row:
     targets, roots, angles, seconds, state = played.targets, [], [], [], None
     for frame in range(len(targets)):
         one = targets.select(slice(frame, frame + 1))
-        begin = time.perf_counter()
+        start = time.perf_counter()
         pose, state = solver.solve(played.hand, one, state)
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.perf_counter() - start)
         roots.append(pose.root)
         angles.append(pose.angles)
     found = turns_of(played.hand, Pose(played.hand, np.concatenate(roots), np.concatenate(angles)))
     span = float(targets.times[1])
-    off = rates_of(found, span) - played.rates
+    rate_errors = rates_of(found, span) - played.rates
     kept = slice(20, None)
     trace = trace_errors(rot.to_matrix(targets.rotations), found)[kept]
-    rate = np.sqrt((off**2).sum(-1).mean(-1))[kept]
+    rate = np.sqrt((rate_errors**2).sum(-1).mean(-1))[kept]
     return Row(
         speed, method, quartiles(np.log10(trace)), quartiles(np.log10(rate)), quartiles(1000 * np.array(seconds)[kept])
     )
 
 
-def trace_errors(wanted: Floats, found: Floats) -> Floats:
+def trace_errors(desired: Floats, found: Floats) -> Floats:
     """Return the mean (F,) over the links of tr(I − R R̂ᵀ) / 4, which is 0 where they agree and 1 for half a turn."""
-    return np.mean((3 - np.einsum("ftij,ftij->ft", wanted, found)) / 4, axis=1)
+    return np.mean((3 - np.einsum("ftij,ftij->ft", desired, found)) / 4, axis=1)
 
 
 def quartiles(values: Floats) -> Floats:
-    """(3,)"""
+    """Return (3,)"""
     return np.quantile(values, [0.25, 0.5, 0.75])
 
 
@@ -180,10 +182,10 @@ def figure_8() -> dict[float, tuple[Floats, Floats]]:
     hand, _, span = recorded()
     frames = round(SECONDS / span)
     still = Pose(hand, np.tile(np.eye(4), (frames, 1, 1)), np.tile(poses.angles(hand, GOAL), (frames, 1)))
-    turned = still.root.copy()
-    turned[:, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.6, 0.8]), np.array(2.0)))
-    goal = turns_of(hand, Pose(hand, turned, still.angles))
-    targets = motion(hand, Pose(hand, turned, still.angles), span).targets
+    rotated = still.root.copy()
+    rotated[:, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.6, 0.8]), np.array(2.0)))
+    goal = turns_of(hand, Pose(hand, rotated, still.angles))
+    targets = motion(hand, Pose(hand, rotated, still.angles), span).targets
     targets = replace(targets, rotations=rot.from_matrix(goal), angular_velocities=None)
     zero = np.clip(np.zeros(hand.dofs), hand.limits[:, 0], hand.limits[:, 1])
     curves = {}
@@ -229,7 +231,7 @@ def pictures(out: Path, rows: list[Row], curves: dict[float, tuple[Floats, Float
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the tables and pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
     out = parser.parse_args().out

@@ -50,12 +50,12 @@ from knuckle.tests.pure.hand.people import FULL, bends, on_skin, someone
 Floats = NDArray[np.float64]
 
 CAPTURE = takes.CAPTURES / "two_hands_glove.c3d"
-LEARNT, FOLLOWED = FrameRange(1, 360), slice(360, 720)
+LEARNT_FRAMES, FOLLOWED_FRAMES = FrameRange(1, 360), slice(360, 720)
 """Six seconds at 60 Hz each, thesis 5.1."""
-SHOWN = ("index-finger", "thumb")
+DRAWN_DIGITS = ("index-finger", "thumb")
 GIVEN = ("wrist", *KNUCKLES, CHAIN_JOINTS["thumb"][0], CHAIN_JOINTS["thumb"][1], *TIPS)
 THESIS_MM = {"index-finger": 6.01, "thumb": 7.1}
-"""Mean tip error of figures 5.7 and 5.12."""
+"""The thesis's mean fingertip errors, from figures 5.7 and 5.12."""
 METHODS: dict[str, Solver[Any]] = {
     "lu, with ρ": Table(method="lu"),
     "lu, without ρ": Table(method="lu", coupled=False),
@@ -67,7 +67,7 @@ METHODS: dict[str, Solver[Any]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Followed:
-    """One hand, solved by one method from the markers that it was given."""
+    """A hand solved by one method from its markers."""
 
     angles: dict[str, Floats]
     """Digit -> (F, 3) degrees."""
@@ -79,22 +79,22 @@ class Followed:
 
 
 def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
-    """The measured angles, digit -> (F, 3) degrees, and what each method makes of the markers that it is given."""
+    """Return the measured angles, digit -> (F, 3) degrees, and the solutions of each method."""
     recipe = Recipe(str(CAPTURE), hand=side)
-    hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT, fit=False)).hands[side]
-    markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED)
-    places = assignment.positions_of(markers, hand.spots)
-    local = to_wrist_frame(hand.proportions, tuple(hand.spots.values()), places)
+    hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT_FRAMES, fit=False)).hands[side]
+    markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED_FRAMES)
+    positions = assignment.positions_of(markers, hand.spots)
+    local = to_wrist_frame(hand.proportions, tuple(hand.spots.values()), positions)
     spots = tuple(hand.spots.values())
-    measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in SHOWN}
+    measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in DRAWN_DIGITS}
     given = [column for column, spot in enumerate(spots) if spot.joint in GIVEN]
     some = replace(hand, spots={label: hand.spots[label] for label in np.array(list(hand.spots))[given]})
-    return measured, {name: followed(some, places[:, given], solver) for name, solver in METHODS.items()}
+    return measured, {name: followed(some, positions[:, given], solver) for name, solver in METHODS.items()}
 
 
-def followed(hand: MeasuredHand, places: Floats, solver: Solver[Any]) -> Followed:
-    """Return the hand by markers (F, M, 3) m at its spots, frame by frame."""
-    model, targets = assign(hand.model, hand.spots, np.arange(len(places)) / 60, places)
+def followed(hand: MeasuredHand, positions: Floats, solver: Solver[Any]) -> Followed:
+    """Return a hand solved frame by frame from markers (F, M, 3) m."""
+    model, targets = assign(hand.model, hand.spots, np.arange(len(positions)) / 60, positions)
     state = solver.solve(model, targets.select(slice(0, 1)), solvers.initial_state(solver, hand))[1]
     roots, angles = [], []
     for frame in range(len(targets)):
@@ -102,20 +102,24 @@ def followed(hand: MeasuredHand, places: Floats, solver: Solver[Any]) -> Followe
         roots.append(pose.root)
         angles.append(pose.angles)
     pose = Pose(model, np.concatenate(roots), np.concatenate(angles))
-    tips = joint_frames(model, pose)[:, [model.joints.index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]][..., :3, 3]
+    tips = joint_frames(model, pose)[:, [model.joints.index(CHAIN_JOINTS[digit][3]) for digit in DRAWN_DIGITS]][
+        ..., :3, 3
+    ]
     bases = joint_frames(model, replace(pose, angles=np.zeros_like(pose.angles)))
-    bases = bases[:, [model.joints.index(CHAIN_JOINTS[digit][0]) for digit in SHOWN]]
-    there = places[:, [[spot.joint for spot in hand.spots.values()].index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]]
-    off = 1000 * np.linalg.norm(tips - there, axis=-1)
+    bases = bases[:, [model.joints.index(CHAIN_JOINTS[digit][0]) for digit in DRAWN_DIGITS]]
+    there = positions[
+        :, [[spot.joint for spot in hand.spots.values()].index(CHAIN_JOINTS[digit][3]) for digit in DRAWN_DIGITS]
+    ]
+    errors = 1000 * np.linalg.norm(tips - there, axis=-1)
     return Followed(
-        angles={digit: bent(pose, digit) for digit in SHOWN},
-        off=dict(zip(SHOWN, off.T, strict=True)),
-        tips={digit: in_plane(bases[:, k], there[:, k], tips[:, k]) for k, digit in enumerate(SHOWN)},
+        angles={digit: bent(pose, digit) for digit in DRAWN_DIGITS},
+        off=dict(zip(DRAWN_DIGITS, errors.T, strict=True)),
+        tips={digit: in_plane(bases[:, k], there[:, k], tips[:, k]) for k, digit in enumerate(DRAWN_DIGITS)},
     )
 
 
 def in_plane(bases: Floats, *points: Floats) -> Floats:
-    """Points (F, 3) m, each (F, 2) mm along the straight digit and towards the palm.
+    """Return points (F, 3) m, each (F, 2) mm along the straight digit and towards the palm.
 
     bases: (F, 4, 4) frames of its first joint at zero angles, +Y along the digit, +Z out of the back of the hand.
     """
@@ -124,7 +128,7 @@ def in_plane(bases: Floats, *points: Floats) -> Floats:
 
 
 def bent(pose: Pose, digit: str) -> Floats:
-    """(F, 3) degrees of a digit's flexions."""
+    """Return (F, 3) degrees of a digit's flexions."""
     dofs = [pose.hand.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][:3]]
     flexed: Floats = np.rad2deg(pose.angles[:, dofs])
     return flexed
@@ -135,16 +139,17 @@ def rows(measured: dict[str, Floats], found: dict[str, Followed]) -> list[list[s
     result = []
     for name, one in found.items():
         cells = [name]
-        for digit in SHOWN:
-            away = np.nanmean(np.abs(one.angles[digit] - measured[digit]), axis=0)
-            cells += [" / ".join(f"{angle:.1f}" for angle in away), f"{one.off[digit].mean():.2f}"]
+        for digit in DRAWN_DIGITS:
+            angle_errors = np.nanmean(np.abs(one.angles[digit] - measured[digit]), axis=0)
+            cells += [" / ".join(f"{angle:.1f}" for angle in angle_errors), f"{one.off[digit].mean():.2f}"]
         result.append(cells)
-    thesis = [cell for digit in SHOWN for cell in ("", f"{THESIS_MM[digit]:g}")]
+    thesis = [cell for digit in DRAWN_DIGITS for cell in ("", f"{THESIS_MM[digit]:g}")]
     return [*result, ["the thesis, its own recording", *thesis]]
 
 
 def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[list[str]]:
-    """Markers on the skin over joints of known radii, by fingertips and palm: mean errors with the radii and without.
+    """Return mean errors of markers on the skin over joints of known radii, by fingertips and palm: with the radii and
+    without.
 
     Here the truth is known to the last digit, which no recording at hand has.
     """
@@ -156,13 +161,13 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
         shape = someone("right", seed)
         true = bends(frames, rho, seed)
         radii = radii_by_size(shape) * np.random.default_rng(seed).uniform(0.8, 1.2, (5, 3))
-        places = on_skin(shape, radii, true, noise, seed)[:, bare]
+        positions = on_skin(shape, radii, true, noise, seed)[:, bare]
         spots = {FULL[column].joint: FULL[column] for column in bare}
         for name, solver in methods.items():
             for known in (False, True):
-                told = radii if known else radii_by_size(shape)
-                hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=told)
-                model, targets = assign(hand.model, spots, np.arange(frames) / 60, places)
+                given_radii = radii if known else radii_by_size(shape)
+                hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=given_radii)
+                model, targets = assign(hand.model, spots, np.arange(frames) / 60, positions)
                 pose, _ = solver.solve(model, targets, solvers.initial_state(solver, hand))
                 off = [np.abs(bent(pose, digit) - np.rad2deg(true[:, row])) for row, digit in enumerate(DIGITS) if row]
                 errors.setdefault((name, known), []).append(float(np.mean(off)))
@@ -171,7 +176,7 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
 
 
 def precision_rows(frames: int = 400) -> list[list[str]]:
-    """Return an index finger's tables: entries, kilobytes, and how far they leave tip and angles off their truth."""
+    """Return a row for each size of an index finger's table: entries, kilobytes, and errors of tip and angles."""
     limits = np.deg2rad([[-20, 80], [0, 100], [0, 67]])
     chain = Chain(adult("right").phalanges[1], limits, 2 / 3, 0.0)
     end = ChainMarker(2, float(chain.lengths[2]))
@@ -200,7 +205,7 @@ def _precision_row(name: str, entries: int, numbers: int, found: tuple[Floats, .
 
 
 def pictures(folder: Path, measured: dict[str, Floats], found: dict[str, Followed]) -> None:
-    """Its figures."""
+    """Draw the page's pictures."""
     drawn = {"measured": None, "lu, with ρ": "lu, with ρ", "even": "even"}
     for digit, joint in (("index-finger", 0), ("index-finger", 1), ("index-finger", 2), ("thumb", 1), ("thumb", 2)):
         part = ("MCP", "PIP", "DIP")[joint] if digit != "thumb" else ("CMC", "MCP", "IP")[joint]
@@ -208,19 +213,19 @@ def pictures(folder: Path, measured: dict[str, Floats], found: dict[str, Followe
         title = f"{digit.replace('-', ' ')}, {part}: how far it is bent"
         path = folder / f"table-{digit.split('-')[0]}-{part.lower()}.svg"
         draw(path, title, "degrees", dict(zip(drawn, curves, strict=True)))
-    for digit, (axis, about) in product(SHOWN, enumerate(("along the straight digit", "towards the palm"))):
+    for digit, (axis, about) in product(DRAWN_DIGITS, enumerate(("along the straight digit", "towards the palm"))):
         curves = [found["even"].tips[digit][0], *(found[name].tips[digit][1] for name in ("lu, with ρ", "even"))]
         path = folder / f"table-{digit.split('-')[0]}-tip-{'xy'[axis]}.svg"
         title = f"{digit.replace('-', ' ')}: its tip, {about}"
         draw(path, title, "mm", dict(zip(drawn, (curve[:, axis] for curve in curves), strict=True)))
-    for digit in SHOWN:
-        off = {name: found[name].off[digit] for name in ("lu, with ρ", "even", "recorded")}
+    for digit in DRAWN_DIGITS:
+        errors = {name: found[name].off[digit] for name in ("lu, with ρ", "even", "recorded")}
         path = folder / f"table-{digit.split('-')[0]}-tip.svg"
-        draw(path, f"{digit.replace('-', ' ')}: fingertip to its marker", "mm", off)
+        draw(path, f"{digit.replace('-', ' ')}: fingertip to its marker", "mm", errors)
 
 
 def draw(path: Path, title: str, unit: str, curves: dict[str, Floats]) -> None:
-    """Curves over the frames."""
+    """Draw curves over the frames."""
     frames = np.arange(len(next(iter(curves.values()))))
     x = svg.Axis("frame", 0, len(frames), svg.ticks(0, len(frames)))
     y = svg.axis(unit, [float(value) for curve in curves.values() for value in curve if np.isfinite(value)])
@@ -241,7 +246,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the tables and pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=takes.ROOT / "docs")
     options = parser.parse_args()

@@ -31,19 +31,19 @@ RUNS = 5
 
 
 def compare(name: str, ours: Callable[[], object], peer_name: str, peer: Callable[[], object]) -> None:
-    """One line: our median, the peer's, and the ratio."""
+    """Print our median, the peer's, and the ratio."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(RUNS):
         for run, seconds in zip((ours, peer), times, strict=True):
-            begin = time.perf_counter()
+            start = time.perf_counter()
             run()
-            seconds.append(time.perf_counter() - begin)
+            seconds.append(time.perf_counter() - start)
     mine, theirs = (statistics.median(seconds) for seconds in times)
     print(f"{name}: {mine:.3f} s, {peer_name}: {theirs:.3f} s, ratio {mine / theirs:.2f}")
 
 
 def reading(path: Path) -> None:
-    """Reading C3D, against ezc3d."""
+    """Compare reading C3D with ezc3d."""
     file = ezc3d.c3d()
     file["parameters"]["POINT"]["RATE"]["value"] = [100.0]
     file["parameters"]["POINT"]["LABELS"]["value"] = tuple(f"M{i}" for i in range(POINTS))
@@ -57,14 +57,14 @@ def reading(path: Path) -> None:
 
 
 def filtering(path: Path) -> None:
-    """The low-pass, against scipy's."""
+    """Compare the low-pass filter with scipy's."""
     markers = capture.read(path)
     b, a = butter(2, 6.0 / (markers.rate / 2))
     compare("low-pass", lambda: low_pass(markers, 6.0), "scipy", lambda: filtfilt(b, a, markers.positions, axis=0))
 
 
 def keying() -> None:
-    """Keying one hand in bulk, against keyframe_insert on a fiftieth of the frames."""
+    """Compare keying a hand in bulk with keyframe_insert on a fiftieth of the frames."""
     proportions = adult("right")
     hand = build(proportions)
     angles = np.random.default_rng(0).uniform(hand.limits[:, 0], hand.limits[:, 1], (FRAMES, hand.dofs))
@@ -88,7 +88,7 @@ def keying() -> None:
 
 
 def main() -> None:
-    """All stations."""
+    """Measure all stages."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     print(f"Blender {bpy.app.version_string}, numpy {np.__version__}, medians of {RUNS} interleaved runs")
     with tempfile.TemporaryDirectory() as folder:

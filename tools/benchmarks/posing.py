@@ -2,7 +2,7 @@
 
     python tools/benchmarks/posing.py [--steps 400] [--minutes 10] [--write]
 
-With --minutes hands are dragged at random for so long, taken back or kept, and memory is told at begin and end.
+With --minutes hands are dragged at random for so long, undone or kept, and memory is reported at start and end.
 """
 
 import argparse
@@ -30,7 +30,7 @@ DRAGGED = ("index-finger-tip", "thumb-tip", "middle-finger-phalanx-proximal", "w
 
 
 def load() -> None:
-    """The checkout as the package `knuckle`."""
+    """Import this checkout as the package `knuckle`."""
     spec = importlib.util.spec_from_file_location(
         "knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
     )
@@ -40,7 +40,7 @@ def load() -> None:
 
 
 def opened(name: str) -> Any:
-    """Return the armature of a rig in a file of its own, in Pose Mode, its hands at ease."""
+    """Return the armature of a rig in a new file, in Pose Mode, its hands relaxed."""
     import bpy
 
     from knuckle.hand import proportions
@@ -71,12 +71,12 @@ def opened(name: str) -> Any:
 
 
 def goals(count: int, size: float, seed: int = 0) -> Any:
-    """(count, 3) m, ways of a mouse that wanders smoothly about where it began."""
+    """Return (count, 3) m, ways of a mouse that wanders smoothly about where it began."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    turns = np.linspace(0.0, 2 * np.pi * count / 60, count)[:, None]
-    return 0.15 * size * np.sin(turns * rng.uniform(0.5, 1.5, 3)) * rng.uniform(0.3, 1.0, 3)
+    rotations = np.linspace(0.0, 2 * np.pi * count / 60, count)[:, None]
+    return 0.15 * size * np.sin(rotations * rng.uniform(0.5, 1.5, 3)) * rng.uniform(0.3, 1.0, 3)
 
 
 def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
@@ -129,18 +129,18 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
 
 
 def both(values: list[float]) -> str:
-    """Median and 99th percentile in ms."""
+    """Return the median and 99th percentile in ms."""
     ordered = sorted(values)
     return f"{1e3 * statistics.median(ordered):.2f} / {1e3 * ordered[int(0.99 * (len(ordered) - 1))]:.2f}"
 
 
 def resident() -> float:
-    """MB."""
+    """Return the resident memory of this process in MB."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
 
 
 def wander(minutes: float) -> str:
-    """Hands dragged at random for so long: what came of it, and what it did to memory."""
+    """Drag hands at random for some time; return the results and the use of memory."""
     import bpy
     import numpy as np
 
@@ -179,7 +179,7 @@ def wander(minutes: float) -> str:
 
 
 def main() -> None:
-    """Measures, prints, and with --write fills docs/reference/posing-figures.md."""
+    """Measure and print; with --write, also fill docs/reference/posing-figures.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--minutes", type=float, default=0.0)
@@ -198,16 +198,19 @@ def main() -> None:
             armature = opened(name)
             for joint in DRAGGED:
                 busy, *others = measured(armature, joint, options.steps)
-                share = statistics.median(others[0]) / statistics.median(others[2])
-                rows.append([name, joint, both(busy), *map(both, others), f"{share:.1f}"])
-        told = wander(options.minutes) if options.minutes else ""
+                ratio = statistics.median(others[0]) / statistics.median(others[2])
+                rows.append([name, joint, both(busy), *map(both, others), f"{ratio:.1f}"])
+        wandering = wander(options.minutes) if options.minutes else ""
     finally:
         knuckle.unregister()
     load_now = Path("/proc/loadavg").read_text().split()[0]
     text = table(HEAD, rows) + f"\n\nOn {machine()}; load {load_now} on {os.cpu_count()} cores."
-    print(text, told, sep="\n\n")
+    print(text, wandering, sep="\n\n")
     if options.write:
-        fill(ROOT / "docs" / "reference" / "posing-figures.md", {"drag": text} | ({"wander": told} if told else {}))
+        fill(
+            ROOT / "docs" / "reference" / "posing-figures.md",
+            {"drag": text} | ({"wander": wandering} if wandering else {}),
+        )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def measured(name: str, drags: int) -> list[str]:
 
     times: list[float] = []
     pinned_times: list[float] = []
-    off, over, pace, back, pinned = [], [0.0], [], [], []
+    errors, over, pace, back, pinned = [], [0.0], [], [], []
 
     def led(of: Any, ways: Any, spent: list[float]) -> list[Any]:
         courses: list[Any] = []
@@ -53,9 +53,9 @@ def measured(name: str, drags: int) -> list[str]:
         goal = joint_position(as_bent(start, some_pose(hand, seed + 1), digit), TIPS[digit])[0]
         of = start_drag(start, TIPS[digit], solver=solver)
         poses = led(of, parts * (goal - of.position), times)
-        off.append(1000 * float(np.linalg.norm(joint_position(poses[-1], TIPS[digit])[0] - goal)))
-        turned = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
-        pace += (turned / (1000 * np.linalg.norm(goal - of.position) / STEPS)).tolist()
+        errors.append(1000 * float(np.linalg.norm(joint_position(poses[-1], TIPS[digit])[0] - goal)))
+        rotated = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
+        pace += (rotated / (1000 * np.linalg.norm(goal - of.position) / STEPS)).tolist()
         out = 0.06 * rng.normal(size=3) / np.sqrt(3) * parts
         last = led(of, np.concatenate([out, out[::-1], np.zeros((1, 3))]), [])[-1]
         back.append(float(np.rad2deg(np.abs(last.angles - start.angles).max())))
@@ -68,12 +68,12 @@ def measured(name: str, drags: int) -> list[str]:
                 1000 * float(np.linalg.norm(joint_position(pose, TIPS[pin.digit])[0] - pin.position)) for pin in pins
             ]
     paces = " / ".join(f"{value:.1f}" for value in np.quantile(pace, [0.5, 0.99, 1.0]))
-    ends = [f"{max(values):.2f}" for values in (off, over)]
+    ends = [f"{max(values):.2f}" for values in (errors, over)]
     return [name, both(times), *ends, paces, f"{max(back):.3f}", f"{max(pinned):.2f}", both(pinned_times)]
 
 
 def main() -> None:
-    """Measures, prints, and with --write fills docs/reference/posing-figures.md."""
+    """Measure and print; with --write, also fill docs/reference/posing-figures.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--drags", type=int, default=20)
     parser.add_argument("--write", action="store_true")

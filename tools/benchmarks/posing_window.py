@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def load() -> None:
-    """The checkout as the package `knuckle`."""
+    """Import this checkout as the package `knuckle`."""
     spec = importlib.util.spec_from_file_location(
         "knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
     )
@@ -25,27 +25,27 @@ def load() -> None:
     spec.loader.exec_module(sys.modules["knuckle"])
 
 
-def sentences(told: dict[str, Any], minutes: float) -> str:
+def sentences(result: dict[str, Any], minutes: float) -> str:
     """Return the sentences about the result for the page."""
-    done = told["done"]
+    done = result["done"]
     drags = done["drag"] + done["drag and undo"]
     of_rig: dict[str, list[float]] = {}
-    for _, rig, size in told["files"]:
+    for _, rig, size in result["files"]:
         of_rig.setdefault(rig, []).append(size)
     words = {"own": "Knuckle's hands", "makehuman": "MakeHuman", "rigify": "Rigify"}
     each = "; ".join(f"{words[rig]} {', '.join(f'{size:.0f}' for size in sizes)}" for rig, sizes in of_rig.items())
-    minute = ", ".join(f"{size:.0f}" for _, _, size in told["minutes"])
-    faults = "without an error" if not told["faults"] else f"with {len(told['faults'])} faults"
+    minute = ", ".join(f"{size:.0f}" for _, _, size in result["minutes"])
+    faults = "without an error" if not result["faults"] else f"with {len(result['faults'])} faults"
     return (
         f"{minutes:g} minutes of random drags by mouse and keys in a window, {drags} with {done['steps']} moves, "
         f"{done['slide']} slides and {done['pin']} pins, on three rigs in turn, {faults}. No bone came further out of "
-        f"its limits than {max(told['further'], 0.0):.2f} degrees.\nMB at each minute: {minute}; as each rig was left: "
-        f"{each}."
+        f"its limits than {max(result['further'], 0.0):.2f} degrees.\n"
+        f"MB at each minute: {minute}; as each rig was left: {each}."
     )
 
 
 def main() -> None:
-    """Plays, prints, and with --write fills docs/reference/posing-figures.md."""
+    """Drag and print; with --write, also fill docs/reference/posing-figures.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--write", action="store_true")
@@ -57,10 +57,10 @@ def main() -> None:
 
     bring_rigs()
     seconds = round(60 * options.minutes)
-    told = play_scenario("posing_wander", str(seconds), seconds=seconds + 300)
-    print(*told["faults"], told, sentences(told, options.minutes), sep="\n")
-    if options.write and not told["faults"]:
-        fill(ROOT / "docs" / "reference" / "posing-figures.md", {"wander-window": sentences(told, options.minutes)})
+    result = play_scenario("posing_wander", str(seconds), seconds=seconds + 300)
+    print(*result["faults"], result, sentences(result, options.minutes), sep="\n")
+    if options.write and not result["faults"]:
+        fill(ROOT / "docs" / "reference" / "posing-figures.md", {"wander-window": sentences(result, options.minutes)})
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def each(program: QuadraticProgram) -> list[QuadraticProgram]:
 
 
 def motion(kind: Kind) -> QuadraticProgram:
-    """Return one program whose forces swing, frame by frame."""
+    """Return a sequence of programs, one for each frame, whose forces oscillate."""
     first, second = each(programs(kind, 2, np.random.default_rng(0)))
     angles = np.linspace(0, 2 * np.pi, FRAMES)[:, None]
     repeated = QuadraticProgram(*(np.repeat(values[None], FRAMES, axis=0) for values in arrays(first)))
@@ -54,39 +54,39 @@ def motion(kind: Kind) -> QuadraticProgram:
 
 
 def by_daqp(frames: list[QuadraticProgram]) -> None:
-    """All by daqp."""
+    """Solve all by daqp."""
     for frame in frames:
         daqp.solve(frame.hessian, frame.gradient, frame.rows, frame.high, frame.low)
 
 
 def followed(frames: list[QuadraticProgram]) -> None:
-    """Each begun at the working set of the one before."""
+    """Solve each, starting from the previous working set."""
     working = None
     for frame in frames:
         working = solve(frame, working).working
 
 
 def alone(frames: list[QuadraticProgram]) -> None:
-    """Each begun at nothing."""
+    """Solve each, starting from an empty working set."""
     for frame in frames:
         solve(frame)
 
 
 def compare(name: str, count: int, ways: dict[str, Callable[[], object]]) -> None:
-    """One line: the median of each way, microseconds a program, and its ratio to the last way."""
+    """Print each method's median in microseconds per program, and its ratio to the last method's."""
     times: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(RUNS):
         for way, run in ways.items():
-            begin = time.perf_counter()
+            start = time.perf_counter()
             run()
-            times[way].append((time.perf_counter() - begin) / count * 1e6)
+            times[way].append((time.perf_counter() - start) / count * 1e6)
     medians = {way: statistics.median(values) for way, values in times.items()}
     peer = list(medians.values())[-1]
     print(f"{name}: " + ", ".join(f"{way} {value:.1f} us ({value / peer:.2f})" for way, value in medians.items()))
 
 
 def main() -> None:
-    """Live, then batches."""
+    """Measure live, then batches."""
     print(f"numpy {np.__version__}, medians of {RUNS} interleaved runs, in brackets the ratio to daqp")
     for name, kind in HANDS.items():
         frames = each(motion(kind))

@@ -28,7 +28,7 @@ from knuckle.capture.cleaning import Cleaning
 from knuckle.solvers import SOLVERS
 
 ON_JOINTS = {"markers_on": "joints"}
-"""What was done before performers were fitted with the markers that they wear."""
+"""The method used before performers were fitted with the markers that they wear."""
 METHODS: list[Method] = [
     Default("`knuckle solve --markers-on joints`", ON_JOINTS),
     Default("the same, whole take smoothed", {**ON_JOINTS, "smoothing": "whole"}),
@@ -41,27 +41,31 @@ METHODS: list[Method] = [
     Worn("fitted hand, the take itself", alone=True),
 ]
 """Methods that are measured on the real takes."""
-MADE: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
+SIMULATED_METHODS: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
     *((Default(f"{name}, on joints", {"solver": name, **ON_JOINTS}), skin_known.MAIN) for name in SOLVERS),
     *((Default(name, {"solver": name}), skin_known.MAIN) for name in SOLVERS),
     (Worn("fitted hand"), (*skin_known.MAIN, (13, 0.2), (9, 0.2))),
 ]
 """Methods that are measured on simulated hands, and their cases."""
 HANDS = (0, 3, 5, 6, 9, 11)
-"""The made hands that are tried unless all are asked for: three of each kind, all motions."""
-BLIND = Cleaning(gap_limit=0, spikes=False)
-"""Cleaning that looks at no later frame."""
+"""The simulated hands used without --all: three of each kind, with all motions."""
+CAUSAL_CLEANING = Cleaning(gap_limit=0, spikes=False)
+"""Cleaning that uses no later frame."""
 HIDDEN: list[tuple[str, Method, Method]] = [
-    ("not smoothed, on joints", Default("live", {"cleaning": BLIND, **ON_JOINTS}), Default("whole", ON_JOINTS)),
-    ("not smoothed", Default("live", {"cleaning": BLIND}), Default("whole")),
+    (
+        "not smoothed, on joints",
+        Default("live", {"cleaning": CAUSAL_CLEANING, **ON_JOINTS}),
+        Default("whole", ON_JOINTS),
+    ),
+    ("not smoothed", Default("live", {"cleaning": CAUSAL_CLEANING}), Default("whole")),
     (
         "smoothed",
-        Default("live, smoothed", {"smoothing": "live", "cleaning": BLIND}),
+        Default("live, smoothed", {"smoothing": "live", "cleaning": CAUSAL_CLEANING}),
         Default("whole, smoothed", {"smoothing": "whole"}),
     ),
     ("fitted hand", Worn("live, fitted", live=True), Worn("whole, fitted")),
 ]
-"""Where markers vanish: a name, how it is live, and how it is over a whole take."""
+"""Methods measured with hidden markers: a name, the method live, and the method for a whole take."""
 
 
 def real(page: Path, words: str, everything: bool) -> str:
@@ -74,11 +78,15 @@ def real(page: Path, words: str, everything: bool) -> str:
 
 
 def made(page: Path, words: str, everything: bool) -> str:
-    """Return the table of hands whose joints are known."""
-    chosen = [(method, skin_known.CASES if everything else cases) for method, cases in MADE if words in method.name]
+    """Return the table of simulated hands."""
+    chosen = [
+        (method, skin_known.CASES if everything else cases)
+        for method, cases in SIMULATED_METHODS
+        if words in method.name
+    ]
     hands = skin_made.stored()
     rows = skin_known.rows(chosen, hands if everything else [hands[number] for number in HANDS])
-    merged = skin_rows.merged(page, "skin-made", 1, [method.name for method, _ in MADE], rows)
+    merged = skin_rows.merged(page, "skin-made", 1, [method.name for method, _ in SIMULATED_METHODS], rows)
     return table(skin_known.HEAD, [*merged, skin_known.wanted()])
 
 
@@ -92,7 +100,7 @@ TABLES = {"real": real, "made": made, "hidden": hidden}
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", help="real, made, hidden")
     parser.add_argument("--methods", default="", help="only methods whose names hold this")
@@ -106,7 +114,7 @@ def main() -> None:
         section = TABLES[name](page, options.methods, options.all)
         print(section, flush=True)
         fill(page, {f"skin-{name}": section})
-    # Blender's module is known to hang when the interpreter ends.
+    # The bpy module is known to hang when the interpreter exits.
     os._exit(0)
 
 

@@ -31,7 +31,7 @@ PARTS = {"FT": "Tip", "DP": "DIP", "PP": "PIP", "MP": "MCP", "CMC": "CMC"}
 """Part in the set's labels -> name of the joint in the takes of the first table."""
 OTHERS = {"IP": "ThumbIP", "RS": "WristIn", "US": "WristOut"}
 NOT_OF_THE_HAND = ("EM", "EL")
-"""The elbow's."""
+"""Markers of the elbow."""
 
 
 def read_table(path: Path) -> Clip:
@@ -71,7 +71,7 @@ def splits(folder: Path) -> list[Split]:
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="the checkout with the takes")
     parser.add_argument("--out", type=Path, default=ROOT / "docs")
@@ -80,7 +80,7 @@ def main() -> None:
     section = table(skin_real.HEAD, list(skin_real.rows(methods, splits(options.folder))))
     print(section, flush=True)
     fill(options.out / "reference" / "accuracy.md", {"skin-elsewhere": section})
-    # Blender's module is known to hang when the interpreter ends.
+    # The bpy module is known to hang when the interpreter exits.
     os._exit(0)
 
 

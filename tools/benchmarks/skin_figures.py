@@ -3,7 +3,8 @@
 A *pop* is a frame in which a joint turns by more than 30 degrees and by more than four times the median of its turns in
 the five frames before and after, while no marker of its digit moves by more than 8 mm against the rest of the hand (all
 markers of a frame laid rigidly on those of the frame before). *Jitter* is the mean second difference of the angles over
-√6: of white noise the mean of its own size. A frame is *at a limit* where an angle is within 0.1 degrees of one.
+√6: for white noise this is its own standard deviation. A frame is *at a limit* where an angle is within 0.1 degrees of
+one.
 """
 
 from dataclasses import dataclass
@@ -21,11 +22,11 @@ Bools = NDArray[np.bool_]
 
 POP = 30.0
 """Degrees in a frame."""
-TIMES = 4.0
-"""The usual turn around it."""
-AROUND = 5
-"""Frames before and after."""
-CALM = 8.0
+POP_FACTOR = 4.0
+"""Factor on the median rotation in the frames around a pop."""
+POP_WINDOW = 5
+"""Frames before and after a step that it is compared with."""
+MAX_CALM_MM = 8.0
 """mm"""
 AT_LIMIT = np.deg2rad(0.1)
 _TURNING = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3])
@@ -33,12 +34,14 @@ _DIGIT_WORDS = dict(zip(DIGITS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), s
 
 
 def residuals(clip: Clip, solved: Solved) -> Floats:
-    """(F, L) mm from where the hand carries each label to its marker; NaN where not seen or not worn."""
-    away = np.full((len(clip), len(solved.labels)), np.nan)
+    """Return (F, L) mm from where the hand carries each label to its marker; NaN where not seen or not worn."""
+    errors = np.full((len(clip), len(solved.labels)), np.nan)
     for column, label in enumerate(solved.labels):
         if label in clip.labels:
-            away[:, column] = np.linalg.norm(solved.carried[:, column] - clip.positions[:, clip.column(label)], axis=-1)
-    return 1000 * away
+            errors[:, column] = np.linalg.norm(
+                solved.carried[:, column] - clip.positions[:, clip.column(label)], axis=-1
+            )
+    return 1000 * errors
 
 
 def at_limit(solved: Solved) -> Bools:
@@ -49,7 +52,7 @@ def at_limit(solved: Solved) -> Bools:
 
 
 def jitter(solved: Solved) -> float:
-    """Degrees, see above."""
+    """Return the jitter in degrees, see above."""
     return float(np.rad2deg(np.abs(np.diff(solved.angles, 2, axis=0)).mean()) / np.sqrt(6))
 
 
@@ -60,13 +63,13 @@ def pops(clip: Clip, solved: Solved) -> Bools:
     for digit in DIGITS:
         own = [j for j, joint in enumerate(_TURNING) if joint in CHAIN_JOINTS[digit]]
         worn = [i for i, label in enumerate(clip.labels) if label.startswith(_DIGIT_WORDS[digit])]
-        calm = ~np.any(moved[:, worn] > CALM, axis=1)
+        calm = ~np.any(moved[:, worn] > MAX_CALM_MM, axis=1)
         found |= calm & _leaps(steps[:, own]).any(1)
     return found
 
 
 def turns(solved: Solved) -> Floats:
-    """(F - 1, 15) degrees by which each joint turns against the bone before it from one frame to the next."""
+    """Return (F - 1, 15) degrees by which each joint turns against the bone before it from one frame to the next."""
     frames = solved.frames[..., :3, :3]
     joints = [JOINT_INDEX[joint] for joint in _TURNING]
     parents = [0 if joint not in BENDING_JOINTS else JOINT_INDEX[joint] - 1 for joint in _TURNING]
@@ -76,15 +79,15 @@ def turns(solved: Solved) -> Floats:
 
 
 def _leaps(steps: Floats) -> Bools:
-    """Return (F - 1, J) whether a joint turns far, and much farther than in the frames around."""
-    padded = np.pad(steps, ((AROUND, AROUND), (0, 0)), constant_values=np.nan)
-    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * AROUND + 1, axis=0)
-    leaps: Bools = (steps > POP) & (steps > TIMES * np.nanmedian(around, axis=-1))
+    """Return (F - 1, J) whether a joint rotates far, and much farther than in the frames around."""
+    padded = np.pad(steps, ((POP_WINDOW, POP_WINDOW), (0, 0)), constant_values=np.nan)
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * POP_WINDOW + 1, axis=0)
+    leaps: Bools = (steps > POP) & (steps > POP_FACTOR * np.nanmedian(around, axis=-1))
     return leaps
 
 
 def _moved(clip: Clip) -> Floats:
-    """(F - 1, M) mm that a marker moves from frame to frame against the hand as a whole; NaN where not seen."""
+    """Return (F - 1, M) mm that a marker moves from frame to frame against the hand as a whole; NaN where not seen."""
     before, after = clip.positions[:-1], clip.positions[1:]
     both = np.isfinite(before).all(-1) & np.isfinite(after).all(-1)
     moves = rot.fit_rigid(np.where(both[..., None], before, 0), np.where(both[..., None], after, 0), both.astype(float))
@@ -101,16 +104,16 @@ class Truth:
 
 
 def centre_errors(solved: Solved, truth: Truth) -> Floats:
-    """(F, 15) mm, the centres of the joints that bend."""
+    """Return (F, 15) mm, the centres of the joints that bend."""
     joints = [JOINT_INDEX[joint] for joint in _TURNING]
-    away = solved.frames[..., :3, 3] - truth.frames[..., :3, 3]
-    return 1000 * np.linalg.norm(away[:, joints], axis=-1)
+    offsets = solved.frames[..., :3, 3] - truth.frames[..., :3, 3]
+    return 1000 * np.linalg.norm(offsets[:, joints], axis=-1)
 
 
 def angle_errors(solved: Solved, truth: Truth) -> Floats:
-    """(F, 15) degrees: how far the first bone of each digit points elsewhere in the palm, and how much more or less the
-    others are bent against the bone before. How the palm's own frame lies is a convention: what is constant of it is
-    taken out."""
+    """Return (F, 15) degrees: how far the first bone of each digit points elsewhere in the palm, and how much more or
+    less the others are bent against the bone before. How the palm's own frame lies is a convention: what is constant of
+    it is taken out."""
     mine, real = (_palm_directions(each) for each in (solved.frames, truth.frames))
     firsts = np.einsum("ij,fdj->fdi", _constant_turn(mine, real), mine[:, :, 0])
     pointing = _between(firsts, real[:, :, 0])
@@ -119,7 +122,7 @@ def angle_errors(solved: Solved, truth: Truth) -> Floats:
 
 
 def _palm_directions(frames: Floats) -> Floats:
-    """(F, 5, 3, 3) unit, where the three bones of each digit point, in the wrist's frame."""
+    """Return (F, 5, 3, 3) unit, where the three bones of each digit point, in the wrist's frame."""
     chains = np.array([[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]] for digit in DIGITS])
     bones = np.diff(frames[..., :3, 3][:, chains], axis=2)
     bones /= np.linalg.norm(bones, axis=-1, keepdims=True)
@@ -127,10 +130,11 @@ def _palm_directions(frames: Floats) -> Floats:
 
 
 def _constant_turn(mine: Floats, real: Floats) -> Floats:
-    """(3, 3) the one turn that lays the fingers' first bones of all frames on the true ones."""
+    """Return the constant rotation (3, 3) that best aligns the fingers' first bones of all frames with the true
+    ones."""
     return rot.nearest_rotation(np.einsum("fdi,fdj->ij", real[:, 1:, 0], mine[:, 1:, 0]))
 
 
 def _between(one: Floats, other: Floats) -> Floats:
-    """Degrees between unit vectors (..., 3)."""
+    """Return degrees between unit vectors (..., 3)."""
     return np.asarray(np.rad2deg(2 * np.arcsin(np.clip(np.linalg.norm(one - other, axis=-1) / 2, 0, 1))))

@@ -27,7 +27,7 @@ SIZE = 0.185
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """How a hand differs from an ordinary one: factors."""
+    """Proportions of a hand, as factors on an average one."""
 
     name: str
     size: float = 1.0
@@ -68,19 +68,19 @@ class SkinnedHand:
 
 
 def hands() -> list[SkinnedHand]:
-    """Twelve hands: Knuckle's right ones, and MakeHuman's left ones."""
+    """Return twelve hands: Knuckle's right ones, and MakeHuman's left ones."""
     return [hand_of(number) for number in range(2 * len(SHAPES))]
 
 
 def hand_of(number: int, bones: Floats | float = 1.0) -> SkinnedHand:
-    """One of the twelve, its bones changed by factors (5, 3)."""
+    """Return one of the twelve hands, its bones scaled by factors (5, 3)."""
     shape = SHAPES[number % len(SHAPES)]
     shape = replace(shape, bones=shape.bones * bones)
     return _knuckle(shape) if number < len(SHAPES) else _makehuman(shape)
 
 
 def _knuckle(shape: Shape) -> SkinnedHand:
-    """Knuckle's own hand of other measures: the skin is built over them."""
+    """Return Knuckle's own hand with other proportions; its skin is built over them."""
     plain = adult("right", SIZE * shape.size)
     digits = np.array([shape.thumb, *[shape.fingers] * 3, shape.fingers * shape.little])
     phalanges = plain.phalanges * digits[:, None] * shape.bones
@@ -94,7 +94,7 @@ def _knuckle(shape: Shape) -> SkinnedHand:
 
 
 def _makehuman(shape: Shape) -> SkinnedHand:
-    """MakeHuman's left hand, its bones stretched and the skin with them."""
+    """Return MakeHuman's left hand, with bones and skin stretched."""
     vertices, faces, weights, points = _read_makehuman(MAKEHUMAN)
     factors = np.ones((len(JOINTS), 3))
     for digit in DIGITS:
@@ -139,7 +139,7 @@ def _read_makehuman(path: Path) -> tuple[Floats, tuple[tuple[int, ...], ...], Fl
         points[JOINT_INDEX[joint]] = bones[bone].head_local
     for digit in DIGITS:
         points[JOINT_INDEX[CHAIN_JOINTS[digit][3]]] = bones[named[CHAIN_JOINTS[digit][2]]].tail_local
-    # What belongs to the forearm goes with the wrist: it casts its shadow.
+    # What belongs to the forearm moves with the wrist, because it occludes markers.
     of_group = {group.index: 0 for group in body.vertex_groups if group.name == "lowerarm02.L"}
     of_group |= {body.vertex_groups[bone].index: JOINT_INDEX[joint] for joint, bone in named.items()}
     weights = np.zeros((len(body.data.vertices), len(JOINTS)))
@@ -181,7 +181,7 @@ def _frames(points: Floats, side: Side) -> Floats:
 
 
 def _basis(y: Floats, x: Floats) -> Floats:
-    """(3, 3) a rotation with +Y along y and +X near x."""
+    """Return a rotation (3, 3) with +Y along y and +X near x."""
     y = y / np.linalg.norm(y)
     x = x - (x @ y) * y
     x = x / np.linalg.norm(x)
@@ -194,10 +194,10 @@ def _model(frames: Floats) -> tuple[HandModel, Floats]:
     rest = frames.copy()
     parents = np.array(PARENTS)
     rest[1:] = np.linalg.inv(frames[parents[1:]]) @ frames[1:]
-    bent = np.zeros(plain.dofs)
+    flexions = np.zeros(plain.dofs)
     for digit in DIGITS:
         for joint in CHAIN_JOINTS[digit][1:3]:
             dof = plain.dof(joint, "flexion")
-            turn = rest[JOINT_INDEX[joint], :3, :3]
-            bent[dof] = np.arccos(np.clip((np.trace(turn) - 1) / 2, -1, 1))
-    return replace(plain, rest=rest), bent
+            rotation = rest[JOINT_INDEX[joint], :3, :3]
+            flexions[dof] = np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1, 1))
+    return replace(plain, rest=rest), flexions

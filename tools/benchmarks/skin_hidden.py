@@ -41,7 +41,7 @@ HEAD = [
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The hidden markers, and for how long."""
+    """Which markers are hidden, and for how long."""
 
     name: str
     seconds: float
@@ -61,20 +61,20 @@ def tip(clip: Clip, number: int) -> list[str]:
 
 
 def palm(clip: Clip, number: int) -> list[str]:
-    """Two of the three markers on the back of the hand."""
+    """Return two of the three markers on the back of the hand."""
     back = [label for label in clip.labels if label.lower().startswith(PALM_WORDS)]
     return [label for i, label in enumerate(back) if i != number % 3]
 
 
 def fingers(clip: Clip, number: int) -> list[str]:
-    """All markers of two neighbouring fingers."""
+    """Return all markers of two neighbouring fingers."""
     words = [word for word in DIGIT_WORDS[1:] if _of_digit(clip, word)]
     first = number % (len(words) - 1)
     return [label for word in words[first : first + 2] for label in _of_digit(clip, word)]
 
 
 def everything(clip: Clip, number: int) -> list[str]:
-    """Return the whole hand."""
+    """Return all markers of the hand."""
     return list(clip.labels)
 
 
@@ -91,14 +91,14 @@ CASES = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gap:
-    """Some markers, hidden in some frames."""
+    """Markers hidden in a range of frames."""
 
     rows: slice
     labels: tuple[str, ...]
 
 
 def gaps(clip: Clip, case: Case) -> list[Gap]:
-    """Through the clip, with as much between them as they are long, and at least 0.4 s."""
+    """Return gaps throughout the clip, with pauses as long as the gaps, and at least CLEAR."""
     length, clear = round(case.seconds * clip.rate), round(max(CLEAR, case.seconds) * clip.rate)
     starts = range(round(CLEAR * clip.rate), len(clip) - length - 2, length + clear)
     return [Gap(slice(start, start + length), tuple(case.hidden(clip, n))) for n, start in enumerate(starts)]
@@ -114,7 +114,7 @@ def hide(clip: Clip, hidden: list[Gap]) -> Clip:
 
 @dataclass(slots=True)
 class Found:
-    """Over all gaps of a case."""
+    """Results over all gaps of a case."""
 
     away: list[Floats]
     """mm in the hidden frames."""
@@ -124,16 +124,16 @@ class Found:
     """Degrees."""
 
     def cells(self) -> list[str]:
-        """How far off, and the jumps."""
-        away = np.concatenate(self.away) if self.away else np.array([np.nan])
-        if not np.isfinite(away).any():
+        """Return the cells of the table: errors and jumps."""
+        errors = np.concatenate(self.away) if self.away else np.array([np.nan])
+        if not np.isfinite(errors).any():
             return ["-", "-"]
         jump = f"{np.nanquantile(self.jumps, 0.9):.0f}, {np.nanquantile(self.turned, 0.9):.0f}"
-        return [f"{np.nanmean(away):.1f} / {np.nanquantile(away, 0.9):.1f}", jump]
+        return [f"{np.nanmean(errors):.1f} / {np.nanquantile(errors, 0.9):.1f}", jump]
 
 
 def measure(clip: Clip, hidden: list[Gap], solved: Solved, plain: Solved, found: Found) -> None:
-    """Adds what one clip shows: solved with gaps, and without."""
+    """Add the results of a clip, solved with gaps and without."""
     steps = turns(solved) - turns(plain)
     for gap in hidden:
         for label in gap.labels:
@@ -166,7 +166,8 @@ def clips() -> dict[str, list[Recorded]]:
 
 
 def rows(methods: list[tuple[str, Method, Method]]) -> Iterator[list[str]]:
-    """A row for each method, capture and case; a method is a name, how it is live, and how over the whole take."""
+    """Yield a row for each method, capture and case; a method is a name, the method live, and the method for a whole
+    take."""
     for title, *both in methods:
         for name, takes in clips().items():
             plain = [[_solved(which, take, take.clip) for take in takes] for which in both]
@@ -180,7 +181,7 @@ def rows(methods: list[tuple[str, Method, Method]]) -> Iterator[list[str]]:
 
 
 def _hidden(method: Method, case: Case, takes: list[Recorded], plain: list[Solved | None], usual: Found) -> Found:
-    """What the case shows over all takes, and to `usual` what is so without it."""
+    """Return the results of a case over all takes, and add those without gaps to `usual`."""
     found = Found([], [], [])
     for take, without in zip(takes, plain, strict=True):
         hidden = gaps(take.clip, case)
@@ -192,7 +193,7 @@ def _hidden(method: Method, case: Case, takes: list[Recorded], plain: list[Solve
 
 
 def _solved(method: Method, take: Recorded, clip: Clip) -> Solved | None:
-    """None where the take is refused, or taken for the other hand's."""
+    """Return the solved clip; None if it is refused, or solved as the other hand."""
     try:
         return method.solve(clip, method.fit(take.calibration), take.clip)
     except KnuckleError:

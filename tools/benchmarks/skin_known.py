@@ -16,31 +16,31 @@ Case = tuple[int, float]
 """Markers worn, and mm of noise in each component."""
 CASES: tuple[Case, ...] = tuple((markers, noise) for markers in (19, 13, 9) for noise in (0.0, 0.2, 1.0))
 MAIN: tuple[Case, ...] = ((19, 0.2), (19, 1.0))
-WANTED = {0.2: (0.8, 2.0), 1.0: (2.0, 4.0)}
+TARGET_ERRORS = {0.2: (0.8, 2.0), 1.0: (2.0, 4.0)}
 """Noise -> joint centres mm and angles degrees, RMS."""
 HEAD = ["method", *(f"{markers} markers, {noise:g} mm" for markers, noise in CASES)]
 
 
 def rows(methods: Sequence[tuple[Method, Sequence[Case]]], pairs: list[tuple[Made, Made]]) -> Iterator[list[str]]:
-    """Yield a row for each method, with the cases that it is tried on."""
+    """Yield a row for each method, with its cases."""
     for method, cases in methods:
         yield [method.name, *(cell(method, pairs, *case) if case in cases else "" for case in CASES)]
         print(f"{method.name}, made hands: done", flush=True)
 
 
 def wanted() -> list[str]:
-    """Return the row of what is wanted."""
+    """Return the row of targets."""
     return [
         "wanted",
         *(
-            "{:g} / {:g}".format(*WANTED[noise]) if markers == 19 and noise in WANTED else ""
+            "{:g} / {:g}".format(*TARGET_ERRORS[noise]) if markers == 19 and noise in TARGET_ERRORS else ""
             for markers, noise in CASES
         ),
     ]
 
 
 def cell(method: Method, pairs: list[tuple[Made, Made]], markers: int, noise: float) -> str:
-    """Joint centres in mm and angles in degrees, RMS over all hands, and how many of them were refused."""
+    """Return errors of joint centres in mm and of angles in degrees, RMS over all hands, and how many were refused."""
     found = [errors for pair in pairs if (errors := errors_of(method, pair, markers, noise)) is not None]
     refused = len(pairs) - len(found)
     if not found:
@@ -50,7 +50,7 @@ def cell(method: Method, pairs: list[tuple[Made, Made]], markers: int, noise: fl
 
 
 def errors_of(method: Method, pair: tuple[Made, Made], markers: int, noise: float) -> tuple[Floats, Floats] | None:
-    """(F, 15) mm and (F, 15) degrees of one hand; None where it was refused."""
+    """Return (F, 15) mm and (F, 15) degrees of one hand; None where it was refused."""
     calibration, test = pair
     clip = test.clip(markers, noise, seed=2)
     try:

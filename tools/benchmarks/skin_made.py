@@ -1,4 +1,4 @@
-"""Markers painted on the skins of made hands, moved by real captures, whose joints are known from the armature.
+"""Markers painted on the skins of simulated hands, moved by real captures, whose joints are known from the armature.
 
 Blender's armature modifier moves the skin (linear blending, so that it slides a little by itself). On top of that a
 marker slides towards the wrist and is pushed outwards by the bends of the joints beside it. It is hidden in a frame
@@ -29,17 +29,17 @@ BUILD = ROOT / "build" / "skin"
 TESTS = ("headset", "glove", "Leap", "skin")
 """The motions that test; each hand is calibrated on 'range' and tested on one of them."""
 RADIUS = 0.003
-"""m from the skin to the middle of a marker."""
+"""m from the skin to the centre of a marker."""
 SLIDE, BULGE, NEAR = 0.001, 0.0008, 0.012
 """m a radian of bend that a marker moves along and out of the skin, and m from the joint at which a third is left."""
 CAMERAS, CAMERA_DISTANCE = 6, 1.5
-NEEDED = 2
-"""Cameras that must see a marker."""
+MIN_CAMERAS = 2
+"""Minimum number of cameras that see a marker."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """One motion of one hand."""
+    """A motion of a hand."""
 
     name: str
     side: str
@@ -72,9 +72,10 @@ class Studio:
         self._triangles, self._shares, self._normals = self._painted(np.random.default_rng(seed))
 
     def _painted(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """(19, 3) vertices, (19, 3) their shares, and (19,) signs of the normals, all at rest."""
+        """Return Return the vertices (19, 3) around each marker, their weights (19, 3), and the signs (19,) of the
+        normals, at rest."""
         tree = BVHTree.FromPolygons([Vector(v) for v in self.hand.vertices], self.hand.faces)
-        triangles, shares, signs = [], [], []
+        triangles, fractions, signs = [], [], []
         for paint in PAINTS:
             joint = JOINT_INDEX[paint.joint]
             frame = self.hand.frames[joint]
@@ -90,20 +91,20 @@ class Studio:
                 ((corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1)),
                 key=lambda three: np.abs(_barycentric(self.hand.vertices[list(three)], np.array(hit)) - 1 / 3).max(),
             )
-            share = _barycentric(self.hand.vertices[list(corner)], np.array(hit))
+            barycentric = _barycentric(self.hand.vertices[list(corner)], np.array(hit))
             triangles.append(corner)
-            shares.append(share)
+            fractions.append(barycentric)
             signs.append(np.sign(_normal(self.hand.vertices[list(corner)]) @ out))
-        return np.array(triangles), np.array(shares), np.array(signs)
+        return np.array(triangles), np.array(fractions), np.array(signs)
 
     def film(self, motion: str, angles: Floats, roots: Floats) -> Made:
         """Return the markers of a motion: angles (F, 26) rad, roots (F, 4, 4)."""
-        turns = to_matrix(joint_rotations(self.hand.model, angles - self.hand.rest_angles))
+        rotations = to_matrix(joint_rotations(self.hand.model, angles - self.hand.rest_angles))
         positions = np.zeros((len(angles), len(PAINTS), 3))
         seen = np.zeros(positions.shape[:2], bool)
         frames = np.zeros((len(angles), len(JOINTS), 4, 4))
         for number, root in enumerate(roots):
-            self._pose(turns[number])
+            self._pose(rotations[number])
             skin = self._moved_skin()
             local = self._joints()
             marks = self._marks(skin, local)
@@ -112,9 +113,9 @@ class Studio:
             frames[number] = root @ local
         return Made(self.hand.name, self.hand.model.side, motion, positions, seen, frames)
 
-    def _pose(self, turns: Floats) -> None:
-        for joint, turn in zip(JOINTS, turns, strict=True):
-            self._armature.pose.bones[joint].matrix_basis = Matrix(turn).to_4x4()
+    def _pose(self, rotations: Floats) -> None:
+        for joint, rotation in zip(JOINTS, rotations, strict=True):
+            self._armature.pose.bones[joint].matrix_basis = Matrix(rotation).to_4x4()
         bpy.context.view_layer.update()
 
     def _joints(self) -> Floats:
@@ -122,14 +123,14 @@ class Studio:
         return np.array([self._armature.pose.bones[joint].matrix for joint in JOINTS])
 
     def _moved_skin(self) -> Floats:
-        """(V, 3) m, as Blender evaluates it."""
+        """Return (V, 3) m, as Blender evaluates it."""
         mesh = self._skin.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
         flat = np.empty(3 * len(mesh.vertices), np.float32)
         mesh.vertices.foreach_get("co", flat)
         return flat.reshape(-1, 3).astype(float)
 
     def _marks(self, skin: Floats, frames: Floats) -> Floats:
-        """Return the middles (19, 3) m of the markers on the moved skin."""
+        """Return the centres (19, 3) m of the markers on the moved skin."""
         corners = skin[self._triangles]
         at = np.einsum("mc,mci->mi", self._shares, corners)
         out = np.stack([_normal(three) for three in corners]) * self._normals[:, None]
@@ -139,22 +140,22 @@ class Studio:
             for bend in {joint, after}:
                 if JOINTS[bend] not in BENDING_JOINTS and not JOINTS[bend].endswith("proximal"):
                     continue
-                turn = _bend(frames, bend) - _bend(self.hand.frames, bend)
+                rotation = _bend(frames, bend) - _bend(self.hand.frames, bend)
                 near = np.exp(-np.linalg.norm(at[number] - frames[bend, :3, 3]) / NEAR)
-                marks[number] += near * turn * (BULGE * out[number] - SLIDE * frames[joint, :3, 1])
+                marks[number] += near * rotation * (BULGE * out[number] - SLIDE * frames[joint, :3, 1])
         return marks
 
     def _seen(self, marks: Floats, root: Floats) -> Bools:
-        """Return (19,) whether enough of the cameras, which stand around the volume, see each."""
+        """Return (19,) whether at least MIN_CAMERAS cameras around the volume see each marker."""
         tree = BVHTree.FromObject(self._skin, bpy.context.evaluated_depsgraph_get())
-        turn = np.arange(CAMERAS) * 2 * np.pi / CAMERAS
-        around = np.stack([np.cos(turn), np.sin(turn), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
+        rotation = np.arange(CAMERAS) * 2 * np.pi / CAMERAS
+        around = np.stack([np.cos(rotation), np.sin(rotation), np.where(np.arange(CAMERAS) % 2, 0.3, 0.9)], axis=1)
         cameras = (CAMERA_DISTANCE * around + [0, 0, 1] - root[:3, 3]) @ root[:3, :3]
         clear = np.zeros((len(marks), CAMERAS), bool)
         for i, mark in enumerate(marks):
             for j, camera in enumerate(cameras):
                 clear[i, j] = tree.ray_cast(Vector(mark), Vector(camera - mark), CAMERA_DISTANCE)[0] is None
-        return clear.sum(1) >= NEEDED
+        return clear.sum(1) >= MIN_CAMERAS
 
 
 def _next(joint: str) -> int:
@@ -163,7 +164,7 @@ def _next(joint: str) -> int:
 
 
 def _bend(frames: Floats, joint: int) -> float:
-    """Radians between a joint's bone and the one before."""
+    """Return the angle in rad between a joint's bone and the previous one."""
     return float(np.arccos(np.clip(frames[joint, :3, 1] @ frames[PARENTS[joint], :3, 1], -1, 1)))
 
 
@@ -173,9 +174,9 @@ def _normal(corners: Floats) -> Floats:
 
 
 def _barycentric(corners: Floats, point: Floats) -> Floats:
-    """Return the shares (3,) of the corners that make the point."""
-    shares, *_ = np.linalg.lstsq(np.vstack([corners.T, np.full(3, 0.05)]), np.append(point, 0.05), rcond=None)
-    return np.asarray(shares)
+    """Return the barycentric weights (3,) of a point."""
+    fractions, *_ = np.linalg.lstsq(np.vstack([corners.T, np.full(3, 0.05)]), np.append(point, 0.05), rcond=None)
+    return np.asarray(fractions)
 
 
 def build_armature(hand: SkinnedHand) -> bpy.types.Object:
@@ -218,16 +219,16 @@ def made() -> Iterator[tuple[Made, Made]]:
 
 
 def stored() -> list[tuple[Made, Made]]:
-    """Return the same, from build/skin where it was made before."""
+    """Return the same, from build/skin if they are stored there."""
     path = BUILD / "made.npz"
     if not path.is_file():
         pairs = list(made())
         BUILD.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, **{key: value for i, pair in enumerate(pairs) for key, value in _arrays(i, pair)})
         return pairs
-    with np.load(path) as kept:
-        count = sum(key.endswith("/0/words") for key in kept.files)
-        return [(_read(kept, f"{i}/0"), _read(kept, f"{i}/1")) for i in range(count)]
+    with np.load(path) as arrays:
+        count = sum(key.endswith("/0/words") for key in arrays.files)
+        return [(_read(arrays, f"{i}/0"), _read(arrays, f"{i}/1")) for i in range(count)]
 
 
 def _arrays(number: int, pair: tuple[Made, Made]) -> Iterator[tuple[str, NDArray[np.generic]]]:
@@ -237,6 +238,6 @@ def _arrays(number: int, pair: tuple[Made, Made]) -> Iterator[tuple[str, NDArray
             yield f"{number}/{which}/{name}", getattr(one, name)
 
 
-def _read(kept: np.lib.npyio.NpzFile, key: str) -> Made:
-    name, side, motion = map(str, kept[f"{key}/words"])
-    return Made(name, side, motion, *(kept[f"{key}/{part}"] for part in ("positions", "seen", "frames")))
+def _read(arrays: np.lib.npyio.NpzFile, key: str) -> Made:
+    name, side, motion = map(str, arrays[f"{key}/words"])
+    return Made(name, side, motion, *(arrays[f"{key}/{part}"] for part in ("positions", "seen", "frames")))

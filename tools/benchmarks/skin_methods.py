@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 class WrongSideError(KnuckleError):
-    """A clip was taken for the other hand's."""
+    """A clip was solved as the other hand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,9 +34,9 @@ class Solved:
     """A clip of F frames, solved."""
 
     labels: tuple[str, ...]
-    """(L,) the labels that the hand carries, left-out ones too."""
+    """(L,) labels of the hand's markers, including left-out ones."""
     carried: Floats
-    """(F, L, 3) m, where the solved hand carries them."""
+    """(F, L, 3) m, the markers' positions on the solved hand."""
     frames: Floats
     """(F, 25, 4, 4) T_world_joint."""
     angles: Floats
@@ -44,12 +44,12 @@ class Solved:
     limits: Floats
     """(D, 2) rad"""
     seconds: float
-    """Time for all frames, without reading and fitting."""
+    """s for all frames, without reading and fitting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A performer as a method holds them."""
+    """A performer fitted by a method."""
 
     performer: Any
     """Calibration for the method's `solve`, as `calibrate` saves it; None measures each clip on its own."""
@@ -57,7 +57,7 @@ class Fitted:
 
 
 class Method(Protocol):
-    """A way to solve clips."""
+    """A method that solves clips."""
 
     @property
     def name(self) -> str:
@@ -65,11 +65,11 @@ class Method(Protocol):
         ...
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
-        """Return the performer that these takes show. Raises KnuckleError."""
+        """Return the performer fitted to takes. Raises KnuckleError."""
         ...
 
     def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
-        """The clip solved; `complete` is the same clip with all its markers, the same object where none is left out.
+        """Solve the clip; `complete` is the same clip with all its markers, the same object where none is left out.
 
         Raises KnuckleError.
         """
@@ -85,7 +85,7 @@ class Default:
     """Changes to the default recipe."""
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
-        """Nothing is fitted beforehand."""
+        """Return a performer without a calibration."""
         return Fitted(None)
 
     def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
@@ -111,7 +111,7 @@ class Default:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated(Default):
-    """`knuckle solve --performer` with what `knuckle calibrate` made of the first of the takes."""
+    """`knuckle solve --performer` with the calibration of the first take by `knuckle calibrate`."""
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
         """See Method."""
@@ -123,18 +123,18 @@ def _calibrated(take: Clip) -> Fitted:
     """Return the calibration of a take by `knuckle calibrate`, from which several methods start."""
     with tempfile.TemporaryDirectory() as folder:
         path = _written(take, folder, "motion.trc")
-        begin = time.perf_counter()
+        start = time.perf_counter()
         person = calibration.run(Recipe(str(path)), CalibrationChoices())
-        return Fitted(performer.to_dict(person), time.perf_counter() - begin)
+        return Fitted(performer.to_dict(person), time.perf_counter() - start)
 
 
 def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple[str, ...], Floats]:
-    """Labels (L,), and where a hand with joints at frames (F, 25, 4, 4) and angles (F, D) has them (F, L, 3).
+    """Return labels (L,), and where a hand with joints at frames (F, 25, 4, 4) and angles (F, D) has them (F, L, 3).
 
     Skin carries a marker along as the joints at both ends of its bone flex, where that was fitted.
     """
     side, spots = known.proportions.side, known.spots if known.skin_fit is None else known.skin_fit.spots()
-    skin, labels, places = known.skin_fit, tuple(spots), []
+    skin, labels, positions = known.skin_fit, tuple(spots), []
     slid = np.zeros((len(frames), len(labels), 3))
     if skin is not None:
         slid = skin.offsets_at(angles) - skin.offsets_at(skin.poses.mean)
@@ -142,8 +142,8 @@ def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple
         offset = spot.offset + slid[:, number]
         offset = offset * ([1, 1, 1] if side == "right" else [-1, 1, 1])
         at = frames[:, JOINT_INDEX[spot.joint]]
-        places.append(np.einsum("fij,fj->fi", at[:, :3, :3], offset) + at[:, :3, 3])
-    return labels, np.stack(places, axis=1)
+        positions.append(np.einsum("fij,fj->fi", at[:, :3, :3], offset) + at[:, :3, 3])
+    return labels, np.stack(positions, axis=1)
 
 
 def _written(clip: Clip, folder: str, name: str) -> Path:

@@ -26,15 +26,15 @@ from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_matrix, to_matrix
 
 PYTHON = ROOT / "build" / "momentum" / "bin" / "python"
-ABOVE = 0.01
-"""m of a marker above its bone, to begin with."""
+INITIAL_HEIGHT = 0.01
+"""m, initial distance of a marker above its bone."""
 FRAMES = 300
-"""Frames that calibrate, evenly from all takes."""
+"""Number of frames for calibration, spread evenly over all takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Momentum:
-    """pymomentum. Its own process answers from the first use on."""
+    """Meta's marker tracker, in a process that is started on first use."""
 
     name: str = "pymomentum, Knuckle's mean hand"
     _worker: "list[subprocess.Popen[str]]" = field(default_factory=list)
@@ -60,7 +60,7 @@ class Momentum:
         return Solved(complete.labels, found["carried"], frames, angles, hand["limits"], float(found["seconds"]))
 
     def _ask(self, do: str, key: str, data: dict[str, Any]) -> dict[str, Any]:
-        """Sends an order and waits for its answer."""
+        """Send a request and wait for the answer."""
         if not self._worker:
             script = Path(__file__).with_name("skin_momentum_worker.py")
             self._worker.append(
@@ -91,20 +91,21 @@ class Momentum:
 
 
 def _preloaded() -> dict[str, str]:
-    """Return the wheel brings a C++ library of its own; with the system's beside it, its progress bar crashes."""
+    """Return the environment variables that preload the wheel's C++ library; beside the system's, its progress bar
+    crashes."""
     libraries = PYTHON.parents[1].glob("lib/python3*/site-packages/pymomentum*.libs/libstdc++*")
     return {"LD_PRELOAD": ":".join(map(str, libraries))}
 
 
 def _hand(clip: Clip) -> dict[str, Any]:
-    """Knuckle's mean hand in arrays, with the clip's markers above their bones."""
+    """Return Knuckle's mean hand as arrays, with the clip's markers above their bones."""
     hand = build(adult("left" if clip.side == "left" else "right"))
     worn = {paint.label: paint for paint in PAINTS}
     offsets = []
     for label in clip.labels:
         paint = worn[label]
         length = np.linalg.norm(hand.rest[JOINT_INDEX[paint.joint] + 1, :3, 3])
-        offsets.append([0.0, paint.along * length, ABOVE])
+        offsets.append([0.0, paint.along * length, INITIAL_HEIGHT])
     return {
         "joints": np.array(hand.joints),
         "parents": np.array(hand.parents),

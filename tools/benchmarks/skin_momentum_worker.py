@@ -1,6 +1,6 @@
-"""Meta's marker tracker (pymomentum) on Knuckle's mean hand: fits and solves what stands in files, as it is told to.
+"""Meta's marker tracker (pymomentum) on Knuckle's mean hand: fits and solves data in files, on request.
 
-Runs in an environment of its own (`pip install pymomentum-core`), since it brings its own numpy and torch;
+Runs in a separate environment (`pip install pymomentum-core`), since it brings its own numpy and torch;
 skin_momentum.py starts it. Each line of the input is JSON {"do": "fit" or "solve", "in": npz, "out": npz, "hand": key}.
 """
 
@@ -20,14 +20,14 @@ CALIBRATION_FRAMES = 300
 
 @dataclass
 class Hand:
-    """A character whose locators are fitted, and its identity."""
+    """A character with fitted locators, and its identity parameters."""
 
     character: geometry.Character
     identity: np.ndarray
 
 
 def character_of(data) -> geometry.Character:
-    """Joints at rest with the angles as parameters, lengths along the bones as scales, and a locator for each label."""
+    """Return a character with the angles as parameters, bone lengths as scales, and a locator for each label."""
     joints = [
         geometry.Joint(
             str(name), int(parent), data["rotations"][i].astype(np.float32), (CM * data["shifts"][i]).astype(np.float32)
@@ -59,7 +59,7 @@ def character_of(data) -> geometry.Character:
         geometry.ParameterLimit.create_minmax(6 + dof, float(low), float(high), 10.0)
         for dof, (low, high) in enumerate(data["limits"])
     ]
-    # What Knuckle's own solvers know of fingers: DIP = rho PIP.
+    # The coupling that Knuckle's own solvers use: DIP = rho PIP.
     limits += [
         geometry.ParameterLimit.create_linear(6 + int(last), 6 + int(middle), float(data["rho"]), 0.0, 1.0)
         for middle, last in data["coupled"]
@@ -68,18 +68,18 @@ def character_of(data) -> geometry.Character:
 
 
 def markers_of(labels, positions):
-    """Frames of Marker; what was not seen is occluded."""
+    """Return frames of Marker; unseen markers are occluded."""
     return [
         [
-            geometry.Marker(str(label), np.nan_to_num(CM * place), bool(np.isnan(place).any()))
-            for label, place in zip(labels, frame, strict=True)
+            geometry.Marker(str(label), np.nan_to_num(CM * position), bool(np.isnan(position).any()))
+            for label, position in zip(labels, frame, strict=True)
         ]
         for frame in positions
     ]
 
 
 def fit(data) -> Hand:
-    """Calibrates on the frames of the file."""
+    """Calibrate on the frames of the file."""
     character = character_of(data)
     config = tracking.CalibrationConfig(
         regularization=REGULARISATION, calib_frames=min(CALIBRATION_FRAMES, len(data["positions"]))
@@ -90,12 +90,12 @@ def fit(data) -> Hand:
 
 
 def solve(hand: Hand, data) -> dict[str, np.ndarray]:
-    """Return the pose of each frame, and where the locators are."""
+    """Return the pose of each frame, and the positions of the locators."""
     frames = markers_of(data["labels"], data["positions"])
     config, still = tracking.TrackingConfig(regularization=REGULARISATION), tracking.CalibrationConfig()
-    begin = time.perf_counter()
+    start = time.perf_counter()
     motion = tracking.process_markers(hand.character, hand.identity, frames, config, still, calibrate=False)
-    seconds = time.perf_counter() - begin
+    seconds = time.perf_counter() - start
     motion = np.asarray(motion, np.float32)
     motion = motion if motion.shape[0] == len(frames) else motion.T
     states = np.asarray(geometry.model_parameters_to_skeleton_state(hand.character, motion))
@@ -118,23 +118,23 @@ def solve(hand: Hand, data) -> dict[str, np.ndarray]:
 
 
 def rotated(xyzw, vectors):
-    """Vectors (F, 3) turned by quaternions (F, 4)."""
+    """Return vectors (F, 3) rotated by quaternions (F, 4)."""
     u, w = xyzw[:, :3], xyzw[:, 3:]
     twice = 2 * np.cross(u, vectors)
     return vectors + w * twice + np.cross(u, twice)
 
 
 def main() -> None:
-    """Answers line by line."""
+    """Answer requests line by line."""
     hands: dict[str, Hand] = {}
     for line in sys.stdin:
         order = json.loads(line)
         with np.load(order["in"]) as stored:
             data = dict(stored)
         if order["do"] == "fit":
-            begin = time.perf_counter()
+            start = time.perf_counter()
             hands[order["hand"]] = fit(data)
-            np.savez(order["out"], seconds=time.perf_counter() - begin)
+            np.savez(order["out"], seconds=time.perf_counter() - start)
         else:
             np.savez(order["out"], **solve(hands[order["hand"]], data))
         print("done", file=sys.stderr, flush=True)

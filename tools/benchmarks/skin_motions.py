@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 CAPTURES = ROOT.parent / "shared" / "data" / "captures"
 RATE, FRAMES = 100.0, 300
 MARGIN = np.deg2rad(1.0)
-"""Kept from every limit."""
+"""rad, minimum distance from every limit."""
 SLOW = 6.0
 """Hz"""
 FILES = {"glove": CAPTURES / "two_hands_glove.c3d", "Leap": CAPTURES / "leap_finger_tap.json"}
@@ -40,7 +40,7 @@ POSE_FRAMES = 30
 
 
 def motions() -> dict[str, tuple[Floats, Floats]]:
-    """Name -> angles (300, 26) rad, roots (300, 4, 4) m at 100 Hz; 'range' goes through poses far apart."""
+    """Return name -> angles (300, 26) rad, roots (300, 4, 4) m at 100 Hz; 'range' passes through poses far apart."""
     poses = headset_angles()
     found = {"range": (through(poses, 0), wandering(0)), "headset": (through(poses, 1), wandering(1))}
     for seed, (name, path) in enumerate(FILES.items(), start=2):
@@ -53,7 +53,7 @@ def motions() -> dict[str, tuple[Floats, Floats]]:
 
 
 def headset_angles() -> Floats:
-    """Return the poses (55, 26) rad of the headset, by all of their joints."""
+    """Return the poses (55, 26) rad of the headset, solved from all joints."""
     text = (CAPTURES / "webxr_poses_right.js").read_text()
     poses = [json.loads(row.rstrip(",")) for row in re.findall(r'^\s*(\{"names":.*\}),?\s*$', text, re.M)]
     x, y, z = np.moveaxis(np.array([pose["jointPositions"] for pose in poses], float) / 1000, -1, 0)
@@ -66,7 +66,7 @@ def headset_angles() -> Floats:
 
 
 def through(poses: Floats, seed: int) -> Floats:
-    """(300, D) rad, from pose to pose in minimum jerk."""
+    """Return (300, D) rad, from pose to pose in minimum jerk."""
     order = np.random.default_rng(seed).permutation(len(poses))[: FRAMES // POSE_FRAMES + 1]
     part = np.arange(POSE_FRAMES) / POSE_FRAMES
     eased = (part**3 * (10 - 15 * part + 6 * part**2))[:, None]
@@ -74,15 +74,15 @@ def through(poses: Floats, seed: int) -> Floats:
 
 
 def wandering(seed: int) -> Floats:
-    """(300, 4, 4) m, a wrist that drifts and turns."""
+    """Return (300, 4, 4) m, a wrist that drifts and turns."""
     random = np.random.default_rng(100 + seed)
     time = np.arange(FRAMES) / RATE
     waves = np.sin(2 * np.pi * (random.uniform(0.1, 0.5, (6, 1)) * time + random.uniform(0, 1, (6, 1))))
-    turn, shift = waves[:3] * random.uniform(0.3, 1.0, (3, 1)), waves[3:] * random.uniform(0.05, 0.2, (3, 1))
+    rotation, shift = waves[:3] * random.uniform(0.3, 1.0, (3, 1)), waves[3:] * random.uniform(0.05, 0.2, (3, 1))
     roots = np.tile(np.eye(4), (FRAMES, 1, 1))
     for axis, (first, second) in enumerate(((1, 2), (2, 0), (0, 1))):
         move = np.tile(np.eye(4), (FRAMES, 1, 1))
-        cos, sin = np.cos(turn[axis]), np.sin(turn[axis])
+        cos, sin = np.cos(rotation[axis]), np.sin(rotation[axis])
         move[:, first, first], move[:, second, second] = cos, cos
         move[:, first, second], move[:, second, first] = -sin, sin
         roots = roots @ move
@@ -91,7 +91,7 @@ def wandering(seed: int) -> Floats:
 
 
 def plausible(hand: HandModel, angles: Floats, seed: int) -> Floats:
-    """Slow, inside the limits, the last joints by a share of their own."""
+    """Return a plausible motion: slow, inside the limits, with last joints that flex with the middle ones."""
     random = np.random.default_rng(200 + seed)
     calm = gaussian_filter1d(angles, RATE / (2 * np.pi * SLOW), axis=0)
     time = np.arange(len(angles)) / RATE
@@ -105,7 +105,7 @@ def plausible(hand: HandModel, angles: Floats, seed: int) -> Floats:
 
 
 def cached(folder: Path) -> dict[str, tuple[Floats, Floats]]:
-    """Return the motions, made once."""
+    """Return the motions, cached in a folder."""
     path = folder / "motions.npz"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)

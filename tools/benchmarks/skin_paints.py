@@ -7,7 +7,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """Where a marker is painted: so far along a bone, on its back, so far around it."""
+    """Position of a marker: how far along a bone, from its back, and how far around it."""
 
     label: str
     joint: str

@@ -2,7 +2,7 @@
 
     python tools/benchmarks/skin_pairs.py [real made]
 
-real: both hands of each performer of Han et al. 2018, each fitted by itself and together with the other, as skin.py
+real: both hands of each performer of Han et al. 2018, each fitted separately and together with the other, as skin.py
 splits and measures them. made: a hand that wears 19 markers and whose joints are known. The other hand of its person
 has the same bones or others by 2 %, wears its markers at spots of its own, and does another motion. The hand goes
 through its range, or does so but for an index finger that hardly bends. Joint centres in mm and angles in degrees, RMS
@@ -42,14 +42,14 @@ NOISES = (0.2, 1.0)
 DIFFERENCE = 0.02
 """Standard deviation of the difference between the hands' bones."""
 STIFF = 0.1
-"""Share of its flexion that remains to a finger that hardly bends."""
+"""Fraction of its flexion that remains to a stiff finger."""
 CALIBRATIONS = ("range", "index still")
 OTHERS = ("alone", "same bones", "bones 2 % different")
 MADE_HEAD = ["calibration", "noise mm", *(f"{other}: {what}" for other in OTHERS for what in ("all joints", "index"))]
 
 
 def real() -> str:
-    """The table of the takes of three performers: all test takes and their frames."""
+    """Return the table of the takes of three performers: all test takes and their frames."""
     rows = []
     for performer in PERFORMERS:
         own = [split for split in splits(4, None) if split.performer == performer]
@@ -66,7 +66,7 @@ def real() -> str:
 
 
 def made() -> str:
-    """The table of made hands."""
+    """Return the table of made hands."""
     motions = cached(BUILD)
     found: dict[tuple[str, float, str], list[Errors]] = {}
     for number in HANDS:
@@ -105,7 +105,7 @@ def _made_errors(number: int, motions: dict[str, Errors]) -> Iterator[tuple[tupl
 
 
 def _fitted(takes: dict[str, Sequence[Clip]]) -> dict[str, SkinFit]:
-    """The hands of one person, by side."""
+    """Return the hands of one person, by side."""
     recordings = {
         side: Recording([clip.positions for clip in clips], clips[0].rate, spots_of(clips[0]))
         for side, clips in takes.items()
@@ -116,7 +116,7 @@ def _fitted(takes: dict[str, Sequence[Clip]]) -> dict[str, SkinFit]:
 
 
 def _stiff(model: HandModel, angles: Floats, roots: Floats) -> tuple[Floats, Floats]:
-    """A motion with an index finger that hardly bends."""
+    """Return a motion with an index finger that hardly bends."""
     stiff = angles.copy()
     for joint in CHAIN_JOINTS["index-finger"][:3]:
         stiff[:, model.dof(joint, "flexion")] *= STIFF
@@ -124,7 +124,7 @@ def _stiff(model: HandModel, angles: Floats, roots: Floats) -> tuple[Floats, Flo
 
 
 def _mirrored(take: Made) -> Made:
-    """The other hand that does the same. Its joints are not needed."""
+    """Return the mirrored take of the other hand. Its joints are not mirrored."""
     return replace(take, side="left" if take.side == "right" else "right", positions=take.positions * POINT_SIGNS)
 
 
@@ -147,10 +147,10 @@ TABLES = {"real": real, "made": made}
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print the tables."""
     for name in sys.argv[1:] or TABLES:
         print(TABLES[name](), flush=True)
-    # Blender's module is known to hang when the interpreter ends.
+    # The bpy module is known to hang when the interpreter exits.
     os._exit(0)
 
 

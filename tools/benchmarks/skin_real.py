@@ -45,7 +45,7 @@ class Gathered:
         if not self.limit:
             return [name, *["-"] * (len(HEAD) - 2), f"all: {self.failed[0]}"]
         residual, limit = np.concatenate(self.residual), np.concatenate(self.limit)
-        everything = [away for kind in self.left_out.values() for away in kind]
+        everything = [errors for kind in self.left_out.values() for errors in kind]
         return [
             name,
             f"{np.nanmean(residual):.1f} / {np.nanquantile(residual, 0.95):.1f} / {np.nanmax(residual):.0f}",
@@ -60,8 +60,8 @@ class Gathered:
         ]
 
 
-def _mean_p95(away: list[Floats]) -> str:
-    values = np.concatenate(away) if away else np.array([np.nan])
+def _mean_p95(errors: list[Floats]) -> str:
+    values = np.concatenate(errors) if errors else np.array([np.nan])
     return f"{np.nanmean(values):.1f} / {np.nanquantile(values, 0.95):.1f}" if np.isfinite(values).any() else "-"
 
 
@@ -83,7 +83,7 @@ def rows(methods: list[Method], splits: list[Split]) -> Iterator[list[str]]:
 
 
 def measure(method: Method, fitted: Fitted, clip: Clip, found: Gathered) -> None:
-    """Solves one take with all markers, and with each of seven left out."""
+    """Solve a take with all markers, and with each of seven left out."""
     try:
         solved = method.solve(clip, fitted, clip)
         left_out = {kind: [left_out_mm(method, fitted, clip, label) for label in LEFT_OUT[kind]] for kind in LEFT_OUT}
@@ -95,12 +95,12 @@ def measure(method: Method, fitted: Fitted, clip: Clip, found: Gathered) -> None
     found.pops.append(pops(clip, solved))
     found.jitter.append(jitter(solved))
     found.seconds.append(solved.seconds)
-    for kind, away in left_out.items():
-        found.left_out[kind] += away
+    for kind, errors in left_out.items():
+        found.left_out[kind] += errors
 
 
 def left_out_mm(method: Method, fitted: Fitted, clip: Clip, label: str) -> Floats:
-    """(F,) mm from a marker to where the hand carries it that was solved without it."""
+    """Return (F,) mm from a marker to where the hand carries it that was solved without it."""
     solved = method.solve(clip.without(label), fitted, clip)
-    away = solved.carried[:, solved.labels.index(label)] - clip.positions[:, clip.column(label)]
-    return np.asarray(1000 * np.linalg.norm(away, axis=-1))
+    offsets = solved.carried[:, solved.labels.index(label)] - clip.positions[:, clip.column(label)]
+    return np.asarray(1000 * np.linalg.norm(offsets, axis=-1))

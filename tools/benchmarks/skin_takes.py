@@ -22,9 +22,9 @@ LEFT_OUT = {
     "thumb IP": ("ThumbIP",),
     "tips": ("IndexTip", "PinkyTip"),
 }
-"""The markers that are left out one at a time, by kind."""
+"""Markers that are left out one at a time, by kind."""
 TEST_FRAMES = 200
-"""The first of each test take."""
+"""Number of frames used from the start of each test take."""
 HEADER = 5
 """Lines of a TRC file before its first frame."""
 
@@ -49,13 +49,13 @@ class Clip:
         return self.labels.index(label)
 
     def without(self, *labels: str) -> "Clip":
-        """Return the clip as if these markers had never been worn."""
+        """Return the clip without some markers."""
         kept = [label for label in self.labels if label not in labels]
         columns = [self.column(label) for label in kept]
         return replace(self, labels=tuple(kept), positions=self.positions[:, columns])
 
     def frames(self, rows: slice) -> "Clip":
-        """Some of its frames."""
+        """Return some of its frames."""
         return replace(self, positions=self.positions[rows])
 
 
@@ -82,7 +82,7 @@ def read_trc(path: Path) -> Clip:
 
 
 def write_trc(clip: Clip, path: Path) -> None:
-    """The clip as a TRC file in mm, Y up; what was not seen is blank."""
+    """Write a clip as a TRC file in mm, Y up; unseen markers are blank."""
     x, y, z = np.moveaxis(1000 * clip.positions, -1, 0)
     table = np.stack([x, z, -y], axis=-1).reshape(len(clip), -1)
     counts = f"{clip.rate:g}\t{clip.rate:g}\t{len(clip)}\t{len(clip.labels)}\tmm\t{clip.rate:g}\t1\t{len(clip)}"
@@ -102,7 +102,7 @@ def write_trc(clip: Clip, path: Path) -> None:
 
 
 def splits(test_takes: int = 2, frames: int | None = TEST_FRAMES) -> list[Split]:
-    """Every performer's hands, with so many test takes of each and so many frames of those."""
+    """Return every performer's hands, with at most the given numbers of test takes and of frames of each."""
     found = []
     for performer in PERFORMERS:
         for side in SIDES:

@@ -17,12 +17,12 @@ from knuckle.solvers.skin_markers import SkinSolver
 
 @dataclass(frozen=True, slots=True)
 class Worn:
-    """Fitted to all the takes, or with `alone` to each clip by itself, as a solve without a performer would be."""
+    """Fitted to all the takes, or with `alone` to each clip separately, like a solve without a performer."""
 
     name: str
     alone: bool = False
     live: bool = False
-    """Solves each frame without those after it."""
+    """Whether each frame is solved without later ones."""
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
         """See Method."""
@@ -35,10 +35,10 @@ class Worn:
         for column, label in enumerate(worn.markers.labels):
             if label in clip.labels:
                 positions[:, column] = clip.positions[:, clip.column(label)]
-        begin = time.perf_counter()
+        start = time.perf_counter()
         times, solver = np.arange(len(clip)) / clip.rate, SkinSolver()
         poses = solver.solve(worn, times, positions)[0] if self.live else solver.solve_take(worn, times, positions)
-        seconds = time.perf_counter() - begin
+        seconds = time.perf_counter() - start
         frames = joint_frames(worn.model, Pose(worn.model, poses.root, poses.angles))
         return Solved(worn.markers.labels, poses.markers, frames, poses.angles, worn.model.limits, seconds)
 
@@ -47,12 +47,12 @@ class Worn:
 def _fitted(takes: tuple[Clip, ...]) -> Fitted:
     """Return the hand that wore the markers of these takes; one clip is solved many times with it."""
     first = takes[0]
-    begin = time.perf_counter()
+    start = time.perf_counter()
     worn = fit([take.positions for take in takes], first.rate, spots_of(first), first.side)  # type: ignore[arg-type]
-    return Fitted(worn, time.perf_counter() - begin)
+    return Fitted(worn, time.perf_counter() - start)
 
 
 def spots_of(clip: Clip) -> dict[str, Spot]:
-    """Where the labels say that their markers sit; those on the back of the hand say no joint."""
+    """Return the spots that the labels name; labels on the back of the hand name no joint."""
     (spots,) = suggest(clip.labels).groups.values()
     return {label: spots.get(label, Spot("wrist")) for label in clip.labels}

@@ -13,7 +13,7 @@ from standard_runs import ROOT, measure, prepare
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=ROOT / "docs")

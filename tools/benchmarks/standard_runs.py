@@ -1,8 +1,8 @@
 """Knuckle's solvers and their peers on the standard hand problem, in one run.
 
-Each round runs every entry once, in another order, each in a process of its own, so that a machine that drifts does
-so for all alike; a ratio is that of two entries of one round, and what is printed is the median over the rounds.
-Scored by the harness of the problem, which knows nothing of Knuckle. Needs ../shared/bench.
+Each round runs every entry once, in another order, each in a separate process, so that a machine that drifts does so
+for all alike; a ratio is that of two entries of one round, and what is printed is the median over the rounds. Scored by
+the harness of the problem, which knows nothing of Knuckle. Needs ../shared/bench.
 """
 
 import json
@@ -30,7 +30,7 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One runner on one problem."""
+    """A runner on a problem."""
 
     name: str
     runner: str
@@ -41,12 +41,12 @@ class Entry:
 
     @property
     def once(self) -> bool:
-        """Whether one round will do: its time is not judged."""
+        """Return whether one round is enough, because its time is not judged."""
         return self.smooth or any(option == f"solver={name}" for name in SLOW for option in self.options)
 
     @property
     def ours(self) -> bool:
-        """Whether it is Knuckle's."""
+        """Return whether it is a solver of Knuckle's."""
         return self.runner == "knuckle_runner"
 
 
@@ -94,7 +94,7 @@ ENTRIES = [
 
 
 def prepare() -> None:
-    """The problem's own files, in build/bench, with its problems made."""
+    """Copy the problem's files to build/bench and generate its problems."""
     if not SHARED.is_dir():
         sys.exit("make bench: the standard hand problem is not beside the checkout (../shared/bench)")
     shutil.copytree(SHARED, WORK, dirs_exist_ok=True, copy_function=shutil.copyfile)
@@ -103,7 +103,7 @@ def prepare() -> None:
 
 
 def run(entry: Entry) -> Figures:
-    """Return the figures of one run: those of the harness."""
+    """Return the figures of a run, as measured by the harness."""
     shutil.rmtree(WORK / "results", ignore_errors=True)
     (WORK / "results").mkdir()
     command = [sys.executable, "run.py", entry.runner, entry.problem]
@@ -118,7 +118,7 @@ def run(entry: Entry) -> Figures:
 
 
 def measure(rounds: int) -> Results:
-    """Every entry's figures in each round."""
+    """Measure every entry in each round."""
     order, results = list(ENTRIES), []
     for number in range(rounds):
         random.Random(number).shuffle(order)
@@ -128,7 +128,7 @@ def measure(rounds: int) -> Results:
 
 
 def median(results: Results, entry: Entry, figure: str) -> float:
-    """Over the rounds."""
+    """Return the median of a figure over the rounds."""
     return statistics.median(float(each[entry][figure]) for each in results if entry in each)
 
 

@@ -28,7 +28,7 @@ TAKES = {
     "camera landmarks": "mediapipe_video.json",
 }
 CALM_MM = 5.0
-"""mm that no marker of a digit moves against the palm from one frame to the next: its joints should not turn much."""
+"""mm, maximum movement of a calm digit's markers against the palm between two frames; its joints should hardly turn."""
 
 
 def rows() -> Iterator[list[str]]:
@@ -55,31 +55,32 @@ def figures(take: Take, solved: SolvedHand) -> list[str]:
     return [
         f"{np.mean([tip['mean'] for tip in tips]):.2f} / {max(tip['max'] for tip in tips):.1f}",
         f"{np.mean([mark['mean'] for mark in marks]):.1f} / {np.mean([mark['p99'] for mark in marks]):.1f}",
-        " ".join(f"{turn:.0f}" for turn in calm_turns(solved)),
+        " ".join(f"{rotation:.0f}" for rotation in calm_turns(solved)),
         f"{report['limit_violations']}",
         f"{len(take.hands) * len(take.times) / seconds:,.0f}",
     ]
 
 
 def calm_turns(solved: SolvedHand) -> list[float]:
-    """Degrees, for each digit: the largest turn of a joint from one frame to the next in which its markers are calm."""
+    """Return degrees for each digit: the largest rotation of a joint from one frame to the next in which its markers
+    are calm."""
     root = solved.pose.root
     world = solved.targets.positions - root[:, None, :3, 3]
     against_palm = np.einsum("fji,ftj->fti", root[:, :3, :3], world)
     joints = [solved.hand.joints[solved.hand.sites[site].joint] for site in solved.targets.sites]
     moved = 1000 * np.linalg.norm(np.diff(against_palm, axis=0), axis=-1)
-    turns = np.rad2deg(np.abs(np.diff(solved.pose.angles, axis=0)))
+    rotations = np.rad2deg(np.abs(np.diff(solved.pose.angles, axis=0)))
     result = []
     for digit in DIGITS:
         seen = [joint.startswith(digit) for joint in joints]
         calm = (moved[:, seen] < CALM_MM).all(1)
         of_digit = [solved.hand.joints[joint].startswith(digit) for joint in solved.hand.axis_joint]
-        result.append(float(turns[calm][:, of_digit].max(initial=0.0)))
+        result.append(float(rotations[calm][:, of_digit].max(initial=0.0)))
     return result
 
 
 def main() -> None:
-    """Measures and writes."""
+    """Measure and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs")
     options = parser.parse_args()

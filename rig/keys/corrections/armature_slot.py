@@ -1,4 +1,4 @@
-"""The slot and the curves of an armature in an action, of those that a take and its corrections are in."""
+"""The slot and the curves of an armature in the actions of a take and of its corrections."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +9,10 @@ if TYPE_CHECKING:
 
 
 def slot_in(action: "Action", armature: "Object") -> Any:
-    """Return the slot of an armature in another action than it plays, which was copied from it, or it from that.
+    """Return the slot of an armature in an action that is a copy of the played one, or of which the played one is a
+    copy.
 
-    Raises RigError if it is gone, or if the armature has none of the action that it plays.
+    Raises RigError if the slot is gone, or if the armature has no slot in the action that it plays.
     """
     slot = armature.animation_data.action_slot
     if slot is None:

@@ -1,4 +1,4 @@
-"""Whether a hand of an armature carries an object, by parents or constraints: it then moves as that is corrected."""
+"""Whether a hand of an armature carries an object, by parents or constraints, so that corrections move it, too."""
 
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def is_carried(obj: "Object", armature: "Object", binding: RigBinding, arm: Collection[str] = ()) -> bool:
     """Return whether the wrist of a hand of an armature carries an object rigidly, as its parent.
 
-    arm: bones of the arm that corrections move as well. Raises RigError if the object moves with bones of hands in
-    another way, or with these: they may be corrected at the same time, and where the object is then is not known.
+    arm: bones of the arm that corrections also move. Raises RigError if the object moves with other bones of hands, or
+    with bones of the arm. They may be corrected at the same time, and the object's position would then be unknown.
     """
     hands = find_hands(armature, ())
     bones = {bone for hand in hands for bone in (*hand.bones.values(), hand.carrier) if bone} | {*arm}
@@ -32,7 +32,7 @@ def is_carried(obj: "Object", armature: "Object", binding: RigBinding, arm: Coll
 
 
 def _carriers(obj: "Object", armature: "Object", bones: set[str]) -> Iterator[tuple[str, bool]]:
-    """Yield the bones or the skin to which an object is attached first, and whether rigidly, by parents alone."""
+    """Yield the bones or the skin to which an object is attached, and whether rigidly, by parents alone."""
     visited: set[tuple[Object, str, bool]] = set()
     pending = [(obj, "", True)]
     while pending:
@@ -50,7 +50,7 @@ def _carriers(obj: "Object", armature: "Object", bones: set[str]) -> Iterator[tu
 
 
 def _next(owner: "Object", bone: str, rigid: bool) -> "Iterator[tuple[Object, str, bool]]":
-    """Yield the objects, each with one of its bones or none, on which an object or its bone hangs."""
+    """Yield what an object or one of its bones is attached to: objects, each with one of its bones or none."""
     posed: PoseBone | None = None
     if owner.type == "ARMATURE" and bone in owner.pose.bones:
         posed = owner.pose.bones[bone]
@@ -69,7 +69,7 @@ def _next(owner: "Object", bone: str, rigid: bool) -> "Iterator[tuple[Object, st
 
 
 def _targets(constraint: Any) -> "Iterator[tuple[Object | None, str]]":
-    """Yield the targets of a constraint, each with its bone or none."""
+    """Yield a constraint's targets: objects, each with one of its bones or none."""
     for name, bone in (
         ("target", "subtarget"),
         ("pole_target", "pole_subtarget"),

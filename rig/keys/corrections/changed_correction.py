@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def write_change(armature: "Object", corrections: tuple[Correction, ...], before: Correction, scene: "Scene") -> bool:
     """Replace one correction in the corrected action of an armature; return whether that was possible.
 
-    It is not possible if more must be composed again: if there is no corrected action, if it or its take was edited, if
-    a correction has no frames, if the take has no key on a frame, or if the hand has contacts, since the whole hand
-    decides whether they can be held. Raises RigError.
+    It is not possible if more than these frames must be composed again: if there is no corrected action, if it or its
+    take was edited, if a correction has no frames, if the take lacks a key on a frame, or if the hand has contacts,
+    which depend on the whole hand. Raises RigError.
     """
     base, action = check_correctable(armature), composed_of(armature)
     if before.is_before_solving or (action is not None and action != played_action(armature)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fcurves import SAME_FRAME, key_settings, key_values
+from ..fcurves import FRAME_TOLERANCE, key_settings, key_values
 from ..spliced_keys import KEY_SETTINGS, replace_keys
 from .composing import Composed, ComposedChannels, runs_with_ends
 from .hand_of_take import HandOfTake
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MOVED = ("handle_left", "handle_right")
+VALUE_SETTINGS = ("handle_left", "handle_right")
 """The settings of a key that change with its value."""
 
 
 def hand_curves_in(bag: Any, take_hand: HandOfTake) -> "Iterator[tuple[FCurve, FCurve]]":
-    """Yield the curves of a hand in the base, each with that of a channelbag, made where it is missing."""
+    """Yield the curves of a hand in the base, each with its counterpart in a channelbag, which is made if missing."""
     for keyed in take_hand.keyed:
         for index, curve in enumerate(keyed.curves):
             copy = bag.fcurves.find(keyed.path, index=index)
@@ -32,7 +32,7 @@ def hand_curves_in(bag: Any, take_hand: HandOfTake) -> "Iterator[tuple[FCurve, F
 
 
 def copy_keys(bag: Any, take_hand: HandOfTake) -> None:
-    """Give the curves of a hand in a channelbag the keys of the base; all other curves stay."""
+    """Copy the keys of the base to the curves of a hand in a channelbag; all other curves stay."""
     for curve, copy in hand_curves_in(bag, take_hand):
         if curve != copy and not np.array_equal(key_values(curve, "co"), key_values(copy, "co")):
             _copy_curve(curve, copy)
@@ -49,7 +49,7 @@ def has_other_keys(bag: Any, wrist: KeyedWrist) -> bool:
 
 
 def keys_id(bag: Any, hands: "Sequence[HandOfTake]") -> str:
-    """Return a short text that differs where keys of hands in a channelbag do."""
+    """Return a short text that identifies the keys of hands in a channelbag."""
     known = 0
     for take_hand in hands:
         for _, copy in hand_curves_in(bag, take_hand):
@@ -59,9 +59,9 @@ def keys_id(bag: Any, hands: "Sequence[HandOfTake]") -> str:
 
 
 def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
-    """Give a curve the keys of the base's: of as many keys only values were changed, and the handles with them."""
+    """Give a curve the keys of the base's curve. If both have as many keys, only their values and handles differ."""
     points = copy.keyframe_points
-    settings = [*MOVED, "interpolation", "type"]
+    settings = [*VALUE_SETTINGS, "interpolation", "type"]
     if len(points) != len(curve.keyframe_points):
         points.clear()
         points.add(len(curve.keyframe_points))
@@ -102,13 +102,14 @@ def _write(bag: Any, frames: Floats, composed: ComposedChannels) -> None:
 
 
 def _move_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
-    """Give keys of a curve other values; new (N, 2): frames that have keys, and the values. Handles move along."""
+    """Change values of a curve's keys, and move their handles along; new: (N, 2) frames that have keys, and the
+    values."""
     points, co = curve.keyframe_points, key_values(curve, "co").reshape(-1, 2)
     after = np.clip(np.searchsorted(co[:, 0], new[:, 0]), 1, max(len(co) - 1, 1))
     nearer = np.abs(co[after - 1, 0] - new[:, 0]) <= np.abs(co[np.minimum(after, len(co) - 1), 0] - new[:, 0])
     rows = np.where(nearer, after - 1, after)
     moved = new[:, 1] - co[rows, 1]
-    for name in MOVED:
+    for name in VALUE_SETTINGS:
         handles = key_values(curve, name).reshape(-1, 2)
         handles[rows, 1] += moved
         points.foreach_set(name, handles.ravel())
@@ -118,15 +119,15 @@ def _move_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
 
 
 def _has_keys(curve: "FCurve", frames: Floats) -> Bools:
-    """Return on which of the frames (F,) a curve has a key."""
+    """Return (F,) whether a curve has a key on each of the frames (F,)."""
     keyed = np.sort(key_values(curve, "co")[::2].astype(float))
     after = np.clip(np.searchsorted(keyed, frames), 1, len(keyed)) - 1
     nearest = np.minimum(np.abs(keyed[after] - frames), np.abs(keyed[np.minimum(after + 1, len(keyed) - 1)] - frames))
-    return np.asarray(nearest < SAME_FRAME)
+    return np.asarray(nearest < FRAME_TOLERANCE)
 
 
 def edited_frames(bag: Any, expected: Any, hands: "Sequence[HandOfTake]") -> Floats:
-    """Return the frames (N,) on which keys of hands in a channelbag are not those of another."""
+    """Return the frames (N,) on which the keys of hands in a channelbag differ from the expected ones."""
     found = [np.empty(0)]
     for take_hand in hands:
         for (_, curve), (_, expected_curve) in zip(

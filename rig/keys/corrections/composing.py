@@ -48,11 +48,11 @@ class ComposedChannels:
 
     keyed: KeyedBone | KeyedLocation
     values: Floats
-    """(F, C) where it is changed, unit quaternions or locations."""
+    """(F, C) unit quaternions or locations, valid where `changed`."""
     changed: Bools
-    """(F,) where a correction counts."""
+    """(F,) whether a correction has weight."""
     in_range: Bools
-    """(F,) where a frame is in the range of one that moves it."""
+    """(F,) whether the frame is in the range of a correction that moves the bone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,19 +60,19 @@ class Composed:
     """The corrected channels of a hand."""
 
     rows: Bools
-    """(F,) the frames of the take that are in the range of a correction."""
+    """(F,) whether a frame of the take is in the range of a correction."""
     keys: HandKeys
     """Keys of these R frames."""
     changed: Bools
-    """(R, J + 1) where a correction counts: for each bone, and for the location of the wrist."""
+    """(R, J + 1) whether a correction has weight: for each bone, and for the wrist's location."""
     in_range: Bools
-    """(R, J + 1) where the frame is in the range of one that moves it."""
+    """(R, J + 1) whether the frame is in the range of a correction that moves it."""
     waiting: Mapping[str, str]
-    """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
+    """Id of a contact that the hand cannot hold -> the reason."""
     shortened: Mapping[str, str]
-    """Id -> that it is held shorter than its range, of contacts."""
+    """Id of a contact that is held shorter than its range -> a clause that says so."""
     laid: Mapping[str, LaidWrist]
-    """Id -> where the wrist is, of palms on objects that count fully."""
+    """Id -> the wrist's position, for palms that rest on objects at full weight."""
 
     def channels(self, take_hand: HandOfTake) -> "Iterator[ComposedChannels]":
         """Yield the corrected channels of a hand."""
@@ -96,7 +96,7 @@ class Composed:
             )
 
     def _on_frames(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values (R, ...) on all F frames, zero where there are none."""
+        """Expand values (R, ...) to all F frames, with zeros elsewhere."""
         spread = np.zeros((len(self.rows), *values.shape[1:]), values.dtype)
         spread[self.rows] = values
         return spread
@@ -122,8 +122,8 @@ def composing(
 ) -> Steps[Composed]:
     """Return the channels of a hand with its corrections, each applied to the result of those before it.
 
-    only: (F,) the frames to compose, None for all that are in a range; more of them where others depend on them.
-    played: frames that Blender has evaluated already beside objects; None for none.
+    only: (F,) the frames to compose, and with them those that they depend on; None for all frames in a range. played:
+    frames that Blender has already evaluated with objects; None for none.
     """
     played = played or PlayedFrames()
     ranges = [take_hand.rows(correction, clock) for correction in corrections]
@@ -132,7 +132,12 @@ def composing(
     if only is not None:
         rows &= _with_whole_ranges(only, around, corrections)
     frames = take_hand.frames[rows]
-    keys, waiting, shortened, laid = take_hand.keys(frames), dict[str, str](), dict[str, str](), dict[str, LaidWrist]()
+    keys, waiting, shortened, laid = (
+        take_hand.keys(frames),
+        dict[str, str](),
+        dict[str, str](),
+        dict[str, LaidWrist](),
+    )
     changed, in_range = np.zeros((2, len(frames), len(JOINTS) + 1), bool)
     for number, (correction, inside, evaluated) in enumerate(zip(corrections, ranges, around, strict=True)):
         at, moved = evaluated[rows], moved_joints(take_hand, correction)
@@ -140,7 +145,7 @@ def composing(
             continue
         times = clock.times(frames[at])
         if isinstance(correction.change, ContactChange):
-            # Its blends are part of its motion, as the approach may need longer ones.
+            # The blends of a contact are part of its motion, since the approach may need longer ones.
             weights, continues = correction.factors(times), (not inside[0], not inside[-1])
             try:
                 holding = _held(
@@ -199,10 +204,9 @@ def _held(
 
 
 def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> dict[str, str]:
-    """Return id -> why a contact does not hold, of those that a later one of the same digit moves on.
+    """Return id -> why a contact does not hold, for contacts whose digit a later contact moves away.
 
-    A palm takes all digits along.
-    waiting: ids of those that cannot hold anyway, and move nothing.
+    A later palm contact moves all digits. waiting: ids of contacts that cannot hold anyway, and move nothing.
     """
     contacts = [
         first_correction
@@ -253,7 +257,10 @@ def corrected_keys(
 
 
 def _around(rows: Bools, correction: Correction) -> Bools:
-    """Return the frames (F,) that a correction of these depends on: of a motion, whose ends are matched, two more."""
+    """Return the frames (F,) that a correction of these depends on.
+
+    A motion depends on two more, because its ends are matched.
+    """
     around = rows.copy()
     if isinstance(correction.change, TakenMotion):
         around[:-1] |= rows[1:]
@@ -262,24 +269,24 @@ def _around(rows: Bools, correction: Correction) -> Bools:
 
 
 def _with_whole_ranges(only: Bools, around: Sequence[Bools], corrections: Sequence[Correction]) -> Bools:
-    """Return frames (F,) and all those of the motions and contacts among them, whose frames depend on each other."""
-    wanted, before = only.copy(), -1
-    while wanted.sum() != before:
-        before = wanted.sum()
+    """Extend frames (F,) by the whole ranges of motions and contacts among them, whose frames depend on each other."""
+    selected, before = only.copy(), -1
+    while selected.sum() != before:
+        before = selected.sum()
         for rows, correction in zip(around, corrections, strict=True):
-            if isinstance(correction.change, TakenMotion | ContactChange) and (rows & wanted).any():
-                wanted |= rows
-    return wanted
+            if isinstance(correction.change, TakenMotion | ContactChange) and (rows & selected).any():
+                selected |= rows
+    return selected
 
 
 def moved_joints(take_hand: HandOfTake, correction: Correction) -> list[int]:
-    """Return the joints whose bones a correction rotates, of those that the take keys."""
+    """Return those joints keyed by the take whose bones a correction rotates."""
     if not isinstance(correction.change, PoseChange):
         return []
-    wanted = {JOINT_INDEX[joint] for joint in correction.change.joints}
+    joints = {JOINT_INDEX[joint] for joint in correction.change.joints}
     if isinstance(correction.change, PoseToHold):
-        wanted &= take_hand.hand.posable
-    return [joint for joint in take_hand.hand.joints if joint in wanted and joint in take_hand.bones]
+        joints &= take_hand.hand.posable
+    return [joint for joint in take_hand.hand.joints if joint in joints and joint in take_hand.bones]
 
 
 def _target(hand: HandToCorrect, correction: Correction, rotations: Floats, moved: list[int], times: Floats) -> Floats:
@@ -300,7 +307,7 @@ def _target(hand: HandToCorrect, correction: Correction, rotations: Floats, move
 
 
 def sampled(times: Floats, rotations: Floats, at: Floats) -> Floats:
-    """Return rotations (F, 4) at times (F,) between samples (N, 4) at times (N,); those of the ends hold beyond."""
+    """Interpolate rotations (F, 4) at times (F,) from samples (N, 4) at times (N,); the end samples hold beyond."""
     after = np.clip(np.searchsorted(times, at), min(1, len(times) - 1), len(times) - 1)
     before = np.maximum(after - 1, 0)
     span = np.maximum(times[after] - times[before], 1e-12)
@@ -309,9 +316,9 @@ def sampled(times: Floats, rotations: Floats, at: Floats) -> Floats:
 
 
 def runs_with_ends(in_range: Bools, keyed: Bools) -> Iterator[tuple[int, int]]:
-    """Yield first and last row of each run of frames to key, of a curve with keys where `keyed` (F,) is set.
+    """Yield the first and last row of each run of frames to key, for a curve with keys where `keyed` (F,) is set.
 
-    A run has the frame before and after it as well where the curve has no key there: a step at the range's end needs
+    A run includes the frame before and after it if the curve has no key there, so that a step at the range's end has
     one.
     """
     rows = in_range.copy()

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 CORRECTIONS_PROPERTY = "knuckle_corrections"
 """Custom property of a take's action, the base: its corrections, as JSON."""
 SOLVED_WITH_PROPERTY = "knuckle_solved_with"
-"""Custom property of a take's action, the base: the corrections that its solve had, as JSON."""
+"""Custom property of a take's action, the base: the corrections with which it was solved, as JSON."""
 COMPOSED_ID_PROPERTY = "knuckle_composed_id"
-"""Custom property of a composed action: a short text that differs where its keys do, as it was composed."""
+"""Custom property of a composed action: a short text that identifies its keys when it was composed."""
 SUFFIX = " Corrected"
 
 
@@ -80,7 +80,7 @@ def corrections_of(armature: "Object | None") -> tuple[Correction, ...]:
 def corrections_on(action: "Action | None") -> tuple[Correction, ...]:
     """Return the corrections of the take in an action, also if it is reduced. Raises RecipeError if they are damaged.
 
-    A corrected action has its own, as a copy of a character has.
+    A corrected action has its own corrections, and so has a copy of a character.
     """
     composed = composed_in(action)
     has_own = composed is not None and composed.get(CORRECTIONS_PROPERTY) is not None
@@ -89,12 +89,12 @@ def corrections_on(action: "Action | None") -> tuple[Correction, ...]:
 
 @lru_cache(maxsize=8)  # panels call it whenever they are drawn
 def decoded(text: str, where: str) -> tuple[Correction, ...]:
-    """Return `decode` of a text, once for each."""
+    """Return `decode` of a text, cached."""
     return decode(text, where)
 
 
 def check_correctable(armature: "Object") -> "Action":
-    """Return the take that an armature plays, as it was solved. Raises RigError unless it can be corrected."""
+    """Return the take that an armature plays, as it was solved. Raises RigError if it cannot be corrected."""
     check_changeable(armature)
     base = base_of(armature)
     if base is None:
@@ -124,13 +124,13 @@ def correct_take(
 ) -> tuple[str, ...]:
     """Let an armature play its take with these corrections, and keep them with the take.
 
-    posed_at: the scene frame whose keys a person's pose may have changed, which a correction keeps now. unsolved: id ->
-    why a correction could not take effect in the solve; None if it was not solved now. composed: what composing_take
-    returned for these; None to do it now. Only curves of the hands' rotations are written. Return notes, one sentence
-    each. Raises RigError; then nothing has changed.
+    posed_at: a scene frame on which the user may have changed keys by posing, which a correction now stores. unsolved:
+    id -> why a correction could not take effect in the solve; None if nothing was solved. composed: the result of
+    composing_take for these corrections; None to compose them now. Only curves of the hands' rotations are written.
+    Return notes, one sentence each. If it raises RigError, nothing has changed.
     """
     base, notes, text = check_correctable(armature), list[str](), encode(corrections)
-    # As they are read back: composed again they give the same keys.
+    # Use the corrections as they will be read back, so that composing again gives the same keys.
     corrections = decoded(text, f"corrections of the take '{base.name}'")
     every, clock = hands_of_take(armature, base), clock_of(base, scene)
     hands = [take_hand.moved_by((*corrections_of(armature), *corrections)) for take_hand in every]
@@ -196,7 +196,7 @@ def composing_take(
 def _composing(
     hands: Sequence[HandOfTake], corrections: Sequence[Correction], clock: TakeClock, played: PlayedFrames
 ) -> Steps[dict[Side, Composed]]:
-    """Return the corrected channels of the hands of a take that are corrected."""
+    """Return the corrected channels of those hands of a take that are corrected."""
     found = dict[Side, Composed]()
     for number, take_hand in enumerate(hands):
         work = composing(take_hand, of_hand(corrections, take_hand), clock, played=played)
@@ -222,9 +222,9 @@ def _is_edited(
     clock: TakeClock,
     posed_at: float | None,
 ) -> bool:
-    """Return whether keys that are composed were changed in the corrected action since it was composed.
+    """Return whether composed keys were edited in the corrected action.
 
-    every: the hands of the take; hands: as they are composed now. Other curves do not count: they stay as they are.
+    every: the hands of the take; hands: the hands as composed now. Other curves are ignored: they stay as they are.
     """
     composed, base = composed_of(armature), base_of(armature)
     if composed is None or base is None or composed != played_action(armature):
@@ -252,7 +252,8 @@ def clear_corrections(armature: "Object") -> None:
 
 
 def _play_base_alone(armature: "Object", *, is_edited: bool) -> None:
-    """Let an armature play its take as it was solved; a corrected one that nobody else uses or edited is removed."""
+    """Let an armature play its take as it was solved; remove the corrected action unless it is used elsewhere or
+    edited."""
     composed = composed_of(armature)
     if composed is None:
         return
@@ -263,25 +264,25 @@ def _play_base_alone(armature: "Object", *, is_edited: bool) -> None:
 
 
 def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
-    """Return the hands that a take of an armature keys, whatever its bones are called now. Raises RigError."""
+    """Return the hands that a take of an armature keys, even if bones were renamed since. Raises RigError."""
     own, played = curves_of(base, slot_in(base, armature)), curves_on(armature)
     before = list(own)
     curves = list(with_new_names(before, renamed_bones(armature, before, played)))
     hands = hands_to_correct(armature, [path for path, _ in curves])
     keyed = [take_hand for hand in hands if (take_hand := hand_of_take(armature, hand, curves)).bones]
     if not keyed:
-        raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected one to correct")
+        raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected at least one")
     return keyed
 
 
 def _action_to_write(armature: "Object", base: "Action", *, is_edited: bool) -> "Action":
-    """Return the action to compose: the one that is composed, a copy of it if it was edited, or one of the base."""
+    """Return the action to write to: the composed one, a copy of it if it was edited, or else a copy of the base."""
     composed = composed_of(armature)
     if composed is not None and not is_edited:
         return composed
     action = (composed or base).copy()
     action.name = base.name + SUFFIX
-    # The base is not only kept by whoever plays it.
+    # Keep the base even if no armature plays it.
     base.use_fake_user = True
     action.use_fake_user = False
     forget_reduction(action)

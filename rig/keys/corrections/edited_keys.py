@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 
 from ....pipeline.corrections.correction import Correction
-from ..fcurves import SAME_FRAME
+from ..fcurves import FRAME_TOLERANCE
 from .armature_slot import channelbag_of
 from .composed_keys import copy_keys, edited_frames, has_other_keys, keys_id, write_hand
 from .composing import compose, of_hand
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComposedAction:
-    """A corrected action, and the hands whose keys were composed, and are to be."""
+    """A corrected action, with its hands as composed before and as to be composed now."""
 
     action: "Action"
     armature: "Object"
     before: Sequence[HandOfTake]
     """The hands as they were composed before."""
     hands: Sequence[HandOfTake]
-    """The same, as they are to be composed now."""
+    """The hands as they are to be composed now."""
 
     @property
     def keys_id(self) -> str:
@@ -37,15 +37,15 @@ class ComposedAction:
 
     @property
     def is_moved(self) -> bool:
-        """Return whether keys that move whole hands were edited, and are to be composed for the first time."""
+        """Return whether keys that move whole hands were edited and will now be composed for the first time."""
         bag = channelbag_of(self.action, self.armature)
         both = zip(self.before, self.hands, strict=True)
         return any(has_other_keys(bag, now.wrist) for was, now in both if now.wrist.keyed and not was.wrist.keyed)
 
     def is_edited_beside(self, posed_at: float, corrections: Sequence[Correction], clock: TakeClock) -> bool:
-        """Return whether keys were changed on other frames than one.
+        """Return whether keys were changed on frames other than `posed_at`.
 
-        corrections: those of which it was composed.
+        corrections: those from which the action was composed.
         """
         expected = self.action.copy()
         try:
@@ -56,4 +56,4 @@ class ComposedAction:
             frames = edited_frames(channelbag_of(self.action, self.armature), as_composed, self.before)
         finally:
             bpy.data.actions.remove(expected)
-        return bool((np.abs(frames - posed_at) > SAME_FRAME).any())
+        return bool((np.abs(frames - posed_at) > FRAME_TOLERANCE).any())

@@ -1,4 +1,4 @@
-"""A hand of a take beside an object of the scene: where its skin is, and where the object's surface."""
+"""A hand of a take together with an object of the scene: its skin and the object's surface."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ....hand import rotations as rot
 from ....hand.joints import DIGITS, JOINT_INDEX, KNUCKLES
 from ....hand.kinematics import Pose, joint_frames
-from ....pipeline.contacts.faced_surface import LIFTS
+from ....pipeline.contacts.faced_surface import LIFT_DISTANCES
 from ....pipeline.contacts.held_on_surface import SkinBySurface
 from ....posing.grasping.skin_samples import SkinPoints
 from ...solid_mesh import Solid
@@ -20,28 +20,28 @@ from .played_wrist import PlayedWrist
 
 Floats = NDArray[np.float64]
 
-BEHIND = 0.03
-"""m behind the back of a digit."""
-ABOUT = 0.01
-"""m from joints, at which the surface is followed that deforms."""
+BACK_DISTANCE = 0.03
+"""m, distance of a point behind the back of a digit."""
+FOLLOWED_DISTANCE = 0.01
+"""m, distance from joints of the points at which a deforming surface is followed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SolidSurface:
-    """The surface of a solid with a side that is out of it."""
+    """The surface of a solid, or an open surface of which one side counts as outside."""
 
     solid: Solid
     outside: Floats
-    """(3,) m, beside an open surface, on the side where the hand is."""
+    """(3,) m, a point outside an open surface, on the hand's side."""
 
     def nearest(self, points: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return its points nearest to points (N, 3), directions out of it there, and signed distances (N,)."""
+        """Return the surface's points nearest to points (N, 3), outward directions there, and signed distances (N,)."""
         return self.solid.nearest_facing(points, self.outside)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandByObject:
-    """A hand over F frames, with its skin, beside an object."""
+    """A hand over F frames, with its skin, and an object."""
 
     pose: Pose
     """The pose with the wrist at the origin."""
@@ -58,7 +58,7 @@ class HandByObject:
 
     @property
     def digest(self) -> bytes:
-        """Identifies the surface that it is beside, and the digits whose skin is."""
+        """Return a digest of the surface and of the skin near it."""
         return digest(self.motion.solid.vertices, self.motion.solid.triangles, self.outside, self.beside.skin.points)
 
 
@@ -67,7 +67,8 @@ def hand_by_object(
 ) -> HandByObject:
     """Return a hand as it is keyed beside an object, over F frames, and the skin of some digits.
 
-    palm: whether its back decides on which side of an open surface it is, rather than the backs of these digits.
+    palm: whether the back of the palm, rather than the backs of the digits, decides which side of an open surface is
+    outside.
     """
     pose, beyond = take_hand.hand.posed(keyed.rotations)
     motion = motion.followed_about(_about(motion, pose, digits, palm=palm))
@@ -75,14 +76,14 @@ def hand_by_object(
     to_surface = motion.to_surface(wrist.wrist)
     rows = np.flatnonzero(np.isin(take_hand.hand.skin.digit, [DIGITS.index(digit) for digit in digits]))
     own = take_hand.hand.skin.subset(rows)
-    # Palm and pads face the surface, and so the backs of the hand and of the digits are out of it.
+    # Palm and pads face the surface, so the backs of the hand and of the digits are outside.
     posed = joint_frames(pose.hand, pose)[motion.middle]
     tips = posed[[JOINT_INDEX[f"{digit}-tip"] for digit in digits]]
     knuckles = posed[[JOINT_INDEX[joint] for joint in KNUCKLES], :3, 3].mean(axis=0)
     backs = (
-        (posed[0, :3, 3] + knuckles) / 2 + LIFTS[-1] * posed[0, :3, 2]
+        (posed[0, :3, 3] + knuckles) / 2 + LIFT_DISTANCES[-1] * posed[0, :3, 2]
         if palm
-        else (tips[:, :3, 3] + BEHIND * tips[:, :3, 2]).mean(axis=0)
+        else (tips[:, :3, 3] + BACK_DISTANCE * tips[:, :3, 2]).mean(axis=0)
     )
     outside = to_surface[motion.middle, :3, :3] @ backs + to_surface[motion.middle, :3, 3]
     surface = SolidSurface(motion.solid, outside)
@@ -91,11 +92,11 @@ def hand_by_object(
 
 
 def _about(motion: ObjectMotion, pose: Pose, digits: tuple[str, ...], *, palm: bool) -> Floats:
-    """Return points (N, 3), m in the world on the middle frame, about the tips of digits, and about the palm if wanted
-    for."""
+    """Return points (N, 3), m in the world on the middle frame, about the tips of digits, and about the palm if
+    requested."""
     posed = joint_frames(pose.hand, pose)[motion.middle]
     at = [f"{digit}-tip" for digit in digits] + (["wrist", *KNUCKLES] if palm else [])
-    offsets = ABOUT * np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
+    offsets = FOLLOWED_DISTANCE * np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
     points = (posed[[JOINT_INDEX[joint] for joint in at], None, :3, 3] + offsets).reshape(-1, 3)
     world = motion.played.wrist[motion.middle]
     moved: Floats = points @ world[:3, :3].T + world[:3, 3]

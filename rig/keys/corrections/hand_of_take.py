@@ -12,7 +12,7 @@ from ....hand import rotations as rot
 from ....hand.joints import JOINTS
 from ....pipeline.corrections.correction import Correction, HeldOnObject
 from ... import rotation_channels
-from ..fcurves import SAME_FRAME, key_values
+from ..fcurves import FRAME_TOLERANCE, key_values
 from .hand_to_correct import HandToCorrect
 from .keyed_channels import Curves, KeyedBone, KeyedLocation, keyed_bone
 from .keyed_wrist import NO_WRIST_KEYS, HandKeys, KeyedWrist, keyed_wrist
@@ -31,23 +31,24 @@ class HandOfTake:
 
     hand: HandToCorrect
     bones: dict[int, KeyedBone]
-    """Joint -> its bone, of those whose rotation is keyed."""
+    """Joint -> its bone, for bones whose rotation is keyed."""
     frames: Floats
-    """(F,) scene frames with keys, and the whole ones between those that are further apart."""
+    """(F,) scene frames with keys, and the whole frames in larger gaps between them."""
     displayed: Floats
-    """(J, 4) the rotations that bones without keys have."""
+    """(J, 4) displayed rotations, used for bones without keys."""
     wrist: KeyedWrist
     """The channels that move the whole hand, for corrections that move its palm."""
 
     @property
     def keyed(self) -> tuple[KeyedBone | KeyedLocation, ...]:
-        """The channels that are composed of corrections."""
+        """The channels that corrections are composed into."""
         return (*self.bones.values(), *self.wrist.keyed)
 
     def moved_by(self, corrections: Iterable[Correction]) -> "HandOfTake":
-        """Return the hand for corrections: without the channels that move all of it if they move no palm.
+        """Return the hand for corrections, without the channels that move the whole hand if no correction moves the
+        palm.
 
-        Keys of that which a person has edited then stay.
+        The user's edits of those channels then stay.
         """
         palms = (
             correction
@@ -72,15 +73,15 @@ class HandOfTake:
         return HandKeys(self.rotations(frames), self.wrist.keys(frames))
 
     def rows(self, correction: Correction, clock: TakeClock) -> Bools:
-        """Return which of its frames (F,) are in the range of a correction."""
+        """Return (F,) whether each frame is in the range of a correction."""
         return self.rows_between(*clock.frames([correction.range.start, correction.range.end]))
 
     def rows_between(self, first: float, last: float) -> Bools:
-        """Return which of its frames (F,) are between two scene frames, ends included."""
-        return np.asarray((self.frames > first - SAME_FRAME) & (self.frames < last + SAME_FRAME))
+        """Return (F,) whether each frame is between two scene frames, ends included."""
+        return np.asarray((self.frames > first - FRAME_TOLERANCE) & (self.frames < last + FRAME_TOLERANCE))
 
     def expected_rows(self, first: float, last: float) -> Bools:
-        """Return the same. Raises RigError if there are none."""
+        """Return the same as rows_between. Raises RigError if no frame is between them."""
         rows = self.rows_between(first, last)
         if not rows.any():
             have = f"{self.frames[0]:.0f} to {self.frames[-1]:.0f}"
@@ -89,7 +90,10 @@ class HandOfTake:
 
 
 def hand_of_take(armature: "Object", hand: HandToCorrect, curves: "Iterable[tuple[str, FCurve]]") -> HandOfTake:
-    """Return a hand with its curves, of those with data paths. Raises RigError for keys that are not finite."""
+    """Return a hand with its curves, chosen from curves with data paths.
+
+    Raises RigError for keys that are not finite.
+    """
     found: Curves = {}
     for path, curve in curves:
         found.setdefault(path, {})[curve.array_index] = curve
@@ -105,11 +109,11 @@ def hand_of_take(armature: "Object", hand: HandToCorrect, curves: "Iterable[tupl
 
 
 def _frames(curves: "Sequence[FCurve]") -> Floats:
-    """Return the frames (F,) of the keys of curves, and whole ones where these are more than one apart."""
+    """Return the frames (F,) of the keys of curves, and the whole frames in gaps of more than one."""
     keyed = np.unique(np.concatenate([np.empty(0), *(key_values(curve, "co")[::2].astype(float) for curve in curves)]))
     if len(keyed) < 2:
         return keyed
-    keyed = keyed[np.concatenate([[True], np.diff(keyed) > SAME_FRAME])]
-    gaps = np.flatnonzero(np.diff(keyed) > 1 + SAME_FRAME)
-    whole = [np.arange(np.floor(keyed[row] + SAME_FRAME) + 1, keyed[row + 1] - SAME_FRAME) for row in gaps]
+    keyed = keyed[np.concatenate([[True], np.diff(keyed) > FRAME_TOLERANCE])]
+    gaps = np.flatnonzero(np.diff(keyed) > 1 + FRAME_TOLERANCE)
+    whole = [np.arange(np.floor(keyed[row] + FRAME_TOLERANCE) + 1, keyed[row + 1] - FRAME_TOLERANCE) for row in gaps]
     return np.sort(np.concatenate([keyed, *whole]))

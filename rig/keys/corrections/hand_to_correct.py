@@ -1,4 +1,4 @@
-"""A hand of an armature as corrections see it: joints relative to the wrist, whatever rig they are on."""
+"""A hand of an armature for corrections: joints relative to the wrist, independent of the rig."""
 
 import zlib
 from collections.abc import Hashable, Iterable, Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 WRIST = JOINT_INDEX["wrist"]
 SPACING = 3e-3
-"""m of a hand of the usual length between the points of the skin that are used."""
+"""m on a hand of the usual length, spacing of the skin points that are used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +56,9 @@ class HandToCorrect:
 
     @cached_property
     def skin(self) -> SkinPoints:
-        """Its skin at rest, relative to the wrist, thinned. To be asked for as long as the armature is as it was.
+        """Its skin at rest, relative to the wrist, thinned. Valid while the armature does not change.
 
-        Made when it is first needed, by contacts with objects: that takes seconds for a large mesh.
+        It is computed when contacts with objects first need it, which takes seconds for a large mesh.
         """
         armature = bpy.data.objects[self.binding.armature]
         modelled = modelled_skin(armature, self.found, self.binding, self.hand)
@@ -126,9 +126,10 @@ class HandToCorrect:
         return result
 
     def _steps(self, bones: Floats) -> "Iterable[tuple[int, Floats, Floats]]":
-        """Yield joints, parents first: how each one's parent carries it (F, 4), and the rotation to its bone (4,).
+        """Yield joints, parents first: the rotation (F, 4) that each inherits from its parent, and the rotation to its
+        bone (4,).
 
-        bones (F, J, 4): those of the joints before, relative to the wrist's joint.
+        bones: (F, J, 4) rotations of the preceding joints, relative to the wrist's joint.
         """
         hierarchy = self._hierarchy
         for joint in hierarchy.order:
@@ -139,21 +140,21 @@ class HandToCorrect:
             yield joint, from_parent, hierarchy.to_bone[joint]
 
     def posed(self, rotations: Floats) -> tuple[Pose, Floats]:
-        """Return the pose (F,) whose joints are rotated as bones (F, J, 4) are, and the rest of these (J, 4).
+        """Return the pose (F,) that reproduces bones' rotations (F, J, 4), and the remaining rotations (J, 4).
 
-        The wrist is at the origin. Bones may have rotations that joints of the model cannot have. The rest is the
-        mean over the frames, in the bones' own frames. The pose's hand carries what follows on them along, so that its
-        joints are where theirs are.
+        The wrist is at the origin. Bones may have rotations that the model's joints cannot have. The remaining
+        rotations are means over the frames, in the bones' own frames. The pose's hand includes them, so that its joints
+        coincide with the rig's.
         """
         relative, known = self.relative_to_wrist(rotations), np.zeros(len(JOINTS), bool)
         known[[WRIST, *(joint for joint in self.joints if joint in self.posable)]] = True
-        # A performer, or a user's pose, may exceed an adult's limits, which is kept.
+        # A performer, or a user's pose, may exceed an adult's limits; keep that.
         boundless = replace(self.hand, limits=np.tile([-np.pi, np.pi], (self.hand.dofs, 1)))
         found = angles_from_rotations(boundless, relative, known)
         angles = np.where(np.isfinite(found), found, self.hand.neutral)
         low, high = self.hand.limits.T
         limits = np.stack([np.minimum(low, angles.min(axis=0)), np.maximum(high, angles.max(axis=0))], axis=1)
-        # The rotation of a joint's bone beyond its angles, with the bone that carries it as it is.
+        # The rotation of a joint's bone beyond its angles, given its parent's rotation.
         resting, parents = rot.from_matrix(np.array(self.hand.rest)[:, :3, :3]), list(self.hand.parents)
         for joint in np.flatnonzero(~known).tolist():
             relative[:, joint] = rot.multiply(relative[:, parents[joint]], resting[joint])
@@ -189,7 +190,7 @@ class _Hierarchy:
     to_bone: Floats
     """(J, 4) the rotation from each joint to its bone."""
     in_parent: Floats
-    """(J, 4) each bone's rotation at rest relative to the bone that carries it."""
+    """(J, 4) each bone's rotation at rest relative to its parent among the joints' bones."""
 
     @classmethod
     def of(cls, binding: RigBinding, hand: HandModel) -> "_Hierarchy":
@@ -204,8 +205,8 @@ _hands = LastUsed[HandToCorrect](8)
 def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCorrect]:
     """Return the hands of an armature with a bone that curves with these data paths key.
 
-    Raises RigError if it has none, and for one whose bones are not parented: rotating one would not move those
-    further out.
+    Raises RigError if it has none, and for a hand whose bones are not parented, since rotating one would not move the
+    following ones.
     """
     keyed = {f"{path.rpartition('.')[0]}." for path in paths}
     found = [hand for hand in find_hands(armature, ()) if any(bone_path(bone) in keyed for bone in hand.bones.values())]
@@ -215,7 +216,7 @@ def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCor
 
 
 def _hand(armature: "Object", found: FoundHand) -> HandToCorrect:
-    """Return a hand, the one that was made before if nothing of it has changed: a slider asks with each step."""
+    """Return a hand, cached as long as nothing that it depends on changes: each step of a slider requests it."""
     return _hands.get(tuple(_depends_on(armature, found)), lambda: _build(armature, found))
 
 

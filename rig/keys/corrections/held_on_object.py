@@ -14,7 +14,7 @@ from ...solid_mesh import Solid
 from .hand_by_object import HandByObject, hand_by_object
 from .hand_of_take import HandOfTake
 from .hand_to_correct import WRIST
-from .held_touch import FULL, HeldBones, rotations_between
+from .held_touch import FULL_WEIGHT, HeldBones, rotations_between
 from .keyed_wrist import HandKeys
 from .last_used import LastUsed
 from .object_motion import PlayedFrames
@@ -23,16 +23,18 @@ from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_p
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MAX_OFF, MAX_DEPTH = 0.9e-3, 1e-3
-"""m, maximum distance of a skin point from its target, and maximum depth of digits in the object: else it waits."""
-MAX_AWAY = 1e-3
+MAX_TARGET_DISTANCE, MAX_DEPTH = 0.9e-3, 1e-3
+"""m, maximum distance of a skin point from its target, and maximum depth of digits in the object. Beyond them the
+correction has no effect."""
+MAX_SURFACE_DISTANCE = 1e-3
 """m, maximum distance of the target from the surface."""
-READ = 0.2
-"""The part of the work that evaluates frames."""
-FURTHER = 3
-"""Number of times that a palm is laid again after its digits have moved."""
+READ_FRACTION = 0.2
+"""Fraction of the progress for evaluating frames."""
+MAX_RELAYS = 3
+"""Maximum number of times that a palm is placed again after its digits have moved."""
 _found = LastUsed[HeldBySurface](64)
-"""A slider step composes all contacts of a hand, each of which takes a second to solve. Factors change none."""
+"""Each step of a slider composes all contacts of a hand, each of which takes a second to solve. Factors do not change
+them."""
 
 
 def held_on_object(
@@ -59,30 +61,30 @@ def held_on_object(
         played: the frames evaluated before; those evaluated now are added.
 
     Raises:
-        RigError: they cannot, with the reason.
+        RigError: the hand cannot hold them; the message has the reason.
     """
     change = correction.change
     assert isinstance(change, HeldOnObject)
-    full = correction.range.weights(times) > 1.0 - FULL
+    full = correction.range.weights(times) > 1.0 - FULL_WEIGHT
     palm = change.palm
     if palm is not None:
         check_placed(take_hand)
     motion = yield from part_of(
-        0.0, READ, "", played.motion(take_hand.hand.binding, change.object, frames, take_hand.wrist.chain)
+        0.0, READ_FRACTION, "", played.motion(take_hand.hand.binding, change.object, frames, take_hand.wrist.chain)
     )
     if palm is None:
         by = hand_by_object(take_hand, motion, keys, change.digits)
         found = yield from part_of(
-            READ, 1.0, "", _held(take_hand, by, change, times, moved=moved, full=full, continues=continues)
+            READ_FRACTION, 1.0, "", _held(take_hand, by, change, times, moved=moved, full=full, continues=continues)
         )
         _check_held(found, change.object)
         return HeldBones(_rotated_keys(take_hand, by, keys, found, moved), found.motion.rows)
     by, fingers = hand_by_object(take_hand, motion, keys, digits_with_skin(take_hand), palm=True), [*moved]
     fingers.remove(WRIST)
     beside: Floats | None = None
-    for number in range(FURTHER + 1):
+    for number in range(MAX_RELAYS + 1):
         laid = laid_palm(take_hand, by, palm, change.object, full=full, continues=continues, beside=beside)
-        start, end = (READ + (1.0 - READ) * part / (FURTHER + 1) for part in (number, number + 1))
+        start, end = (READ_FRACTION + (1.0 - READ_FRACTION) * part / (MAX_RELAYS + 1) for part in (number, number + 1))
         holding = _held(
             take_hand, laid.by, change, times, moved=fingers, full=laid.rows.mask(len(times)), continues=continues
         )
@@ -91,8 +93,8 @@ def held_on_object(
         deep = max(found.depth, depth) > MAX_DEPTH
         if found.motion.rows.bounds == laid.rows.bounds and not deep:
             break
-        # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests,
-        # and what they cannot bring out of it lifts the palm.
+        # Digits that need more frames shorten the palm's contact, since they must be outside the object while it rests.
+        # Skin that they cannot bring out of the object lifts the palm.
         full = found.motion.rows.mask(len(times))
         beside = skin if deep else None
     _check_held(found, change.object)
@@ -112,7 +114,7 @@ def _held(
     full: Bools,
     continues: tuple[bool, bool],
 ) -> Steps[HeldBySurface]:
-    """Return how digits hold their points on an object, and stay out of it, as far as they can.
+    """Return how digits hold their points on an object and stay out of it, as far as possible.
 
     Raises RigError for digits without skin and positions that are not on the object.
     """
@@ -150,26 +152,26 @@ def _held(
 
 
 def _check_held(found: HeldBySurface, name: str) -> None:
-    """Raise RigError unless a hand holds its points on an object, and its digits are out of it."""
+    """Raise RigError unless a hand holds its points on an object and its digits stay out of it."""
     if found.depth > max(MAX_DEPTH, found.off):
         raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{name}'")
-    if found.off > MAX_OFF:
+    if found.off > MAX_TARGET_DISTANCE:
         raise RigError(f"the hand cannot reach its target on '{name}': it stays {1e3 * found.off:.1f} mm away")
 
 
 def _rotated_keys(
     take_hand: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurface, moved: list[int]
 ) -> HandKeys:
-    """Return keys of a hand with its joints rotated as they hold."""
+    """Return the keys of a hand with its joints rotated to hold the points."""
     rotations = rotations_between(by.pose, found.motion.pose, by.beyond)
     return HandKeys(take_hand.hand.with_rotations(keys.rotations, rotations, moved), keys.wrist)
 
 
 def _check_positions(solid: Solid, positions: Floats, name: str) -> None:
     """Raise RigError unless all positions (P, 3) m are on the surface of an object, which may have changed since."""
-    away = max((float(np.linalg.norm(solid.nearest(position) - position)) for position in positions), default=0.0)
-    if away > MAX_AWAY:
-        raise RigError(f"its target is {1e3 * away:.1f} mm from the surface of '{name}' now")
+    distance = max((float(np.linalg.norm(solid.nearest(position) - position)) for position in positions), default=0.0)
+    if distance > MAX_SURFACE_DISTANCE:
+        raise RigError(f"its target is {1e3 * distance:.1f} mm from the surface of '{name}' now")
 
 
 def _check_tips(skin: SkinPoints, digits: tuple[str, ...]) -> None:

@@ -25,10 +25,11 @@ from .take_clock import TakeClock
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-FULL = 1e-6
-"""Weight that is lost where times are rounded."""
+FULL_WEIGHT = 1e-6
+"""Weight from which a correction counts as full, since times are rounded."""
 _rotations_of_contacts = LastUsed["tuple[Floats, HeldRows] | Unheld"](64)
-"""A slider step composes all contacts of a hand, each of which takes most of a second to solve. Factors change none."""
+"""Each step of a slider composes all contacts of a hand, each of which takes most of a second to solve. Factors do not
+change them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +40,7 @@ class HeldBones:
     """Its `wrist` is None if the wrist does not move."""
     rows: HeldRows
     wrist: Floats | None = None
-    """(F, 4, 4) T_world_wrist of a palm that is laid on an object; None without one."""
+    """(F, 4, 4) T_world_wrist of a palm that rests on an object; None without one."""
 
 
 def held_touch(
@@ -55,11 +56,9 @@ def held_touch(
 
     Args:
         hand: the hand.
-        one: a correction of kind contact.
-        rotations: (F, J, 4) of the bones in the frames of its range.
-        times: (F,) s, on the capture's clock.
-        moved: the joints that may move.
-        continues: whether the take has frames before and after the range.
+        correction: of kind contact. rotations: (F, J, 4) of the bones in the frames of its range. times: (F,) s, on the
+            capture's clock. moved: the joints that may move. continues: whether the take has frames before and after
+            the range.
     """
     change = correction.change
     assert isinstance(change, HeldTouch)
@@ -102,8 +101,8 @@ def range_of_touch(
 ) -> TimeRange:
     """Return the range of a correction that holds a contact over a span, s, with the blends that it needs.
 
-    They are found by the take with the other corrections, whose keys in frames (F,) `corrected` returns, and end where
-    others hold a contact of the same digits. Raises RigError if the take has no frame there.
+    The blends depend on the take with the other corrections, whose keys in frames (F,) `corrected` returns. They end
+    where others hold a contact of the same digits. Raises RigError if the take has no frame in the span.
     """
     (start, end), rows = span, take_hand.expected_rows(*clock.frames(span))
     (pose, _), times = take_hand.hand.posed(corrected(rows).rotations), clock.times(take_hand.frames[rows])
@@ -128,14 +127,14 @@ def _rotations(
     moved: list[int],
     continues: tuple[bool, bool],
 ) -> Steps[tuple[Floats, HeldRows] | Unheld]:
-    """Return additional rotations (F, J, 4) of joints, in their own frames, and HeldBones' rows.
+    """Return additional rotations (F, J, 4) of joints, in their own frames, and the rows of HeldBones.
 
-    Or why the hand cannot hold the contact.
+    If the hand cannot hold the contact, return the reason instead.
     """
     assert isinstance(correction.change, HeldTouch)
     before, beyond = hand.posed(rotations)
     free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
-    full = correction.range.weights(times) > 1.0 - FULL
+    full = correction.range.weights(times) > 1.0 - FULL_WEIGHT
     holding = yield from hold_touch(before, times, hand.flesh, free, correction.change, full=full, continues=continues)
     return holding if isinstance(holding, Unheld) else (rotations_between(before, holding.pose, beyond), holding.rows)
 

@@ -35,7 +35,7 @@ class WristKeys:
         return WristKeys(self.locations[rows], self.arm[rows])
 
     def mixed(self, other: "WristKeys", weights: Floats) -> "WristKeys":
-        """Return them blended to others by weights (F,) 0..1; unchanged to the bit where they are 0."""
+        """Return the keys blended to other keys by weights (F,) 0..1; bit by bit unchanged where weights are 0."""
         locations = self.locations + weights[:, None] * (other.locations - self.locations)
         arm = rot.slerp(self.arm, other.arm, weights[:, None, None])
         return WristKeys(locations, np.where(weights[:, None, None] > 0, arm, self.arm))
@@ -68,9 +68,10 @@ class HandKeys:
         return HandKeys(rotations, both)
 
     def mixed(self, rows: Bools, other: "HandKeys", joints: Sequence[int], weights: Floats) -> "HandKeys":
-        """Return them blended to other keys of some joints, and of the wrist if both key it.
+        """Return the keys blended to other keys of some joints, and of the wrist if both have its keys.
 
-        rows: (F,) the N frames that are mixed, others stay to the bit. weights: (N,) 0..1, how far they are brought.
+        rows: (F,) the N frames to blend; others stay unchanged bit by bit. weights: (N,) 0..1, weights of the other
+        keys.
         """
         current, rotations, wrist = self.select(rows), self.rotations.copy(), self.wrist
         for joint in joints:
@@ -83,15 +84,15 @@ class HandKeys:
 
 @dataclass(frozen=True, slots=True)
 class ArmChain:
-    """The bones of an arm whose rotation is keyed: upper arm, forearm, and the forearm's other bones that twist."""
+    """The bones of an arm whose rotation is keyed: upper arm, forearm, and twist bones of the forearm."""
 
     names: tuple[str, ...] = ()
     parents: tuple[int, ...] = ()
-    """Which of them is the parent of each; -1 for none."""
+    """Index of each bone's parent in the chain; -1 for none."""
     shares: tuple[float, ...] = ()
-    """The part of the hand's twist about the forearm that each has against the upper arm."""
+    """Fraction of the hand's twist about the forearm that each bone takes, relative to the upper arm."""
     last: int = -1
-    """Which of them is the parent of the wrist's bone; -1 for none."""
+    """Index of the parent of the wrist's bone; -1 for none."""
 
 
 NO_ARM = ArmChain()
@@ -110,7 +111,7 @@ class KeyedWrist:
 
     @property
     def keyed(self) -> tuple[KeyedLocation | KeyedBone, ...]:
-        """The channels that are keyed."""
+        """The keyed channels."""
         return (*((self.location,) if self.location else ()), *self.arm)
 
     def keys(self, frames: Floats) -> WristKeys | None:
@@ -147,7 +148,7 @@ def keyed_wrist(armature: "Object", found: FoundHand, curves: Curves) -> KeyedWr
 
 
 def _chain(forearm: ForearmBones | None, names: tuple[str, ...]) -> ArmChain:
-    """Return the arm whose bones of these names are keyed, upper arm and forearm first."""
+    """Return the arm with the keyed bones of these names, upper arm and forearm first."""
     if forearm is None:
         return ArmChain(names, (-1, 0), (0.0, 0.0), 1)
     on_way = [name for name in forearm.chain if name in names]
@@ -155,5 +156,5 @@ def _chain(forearm: ForearmBones | None, names: tuple[str, ...]) -> ArmChain:
     for name in names[2:]:
         way = forearm.chain[: forearm.chain.index(forearm.beside.get(name, name)) + (name in forearm.beside)]
         parents.append(names.index([ancestor for ancestor in way if ancestor in names][-1]))
-    shares = [forearm.shares.get(name, 0.0) for name in names]
-    return ArmChain(names, tuple(parents), (0.0, *shares[1:]), names.index(on_way[-1]))
+    fractions = [forearm.shares.get(name, 0.0) for name in names]
+    return ArmChain(names, tuple(parents), (0.0, *fractions[1:]), names.index(on_way[-1]))

@@ -14,14 +14,14 @@ Value = TypeVar("Value")
 
 
 class LastUsed(Generic[Value]):
-    """Values that were made, those that were used last. For arguments that functools.lru_cache cannot hash."""
+    """A cache of the values used last, for arguments that functools.lru_cache cannot hash."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, maximum: int) -> None:
+        self._most = maximum
         self._values = OrderedDict[Hashable, Value]()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the value of a key, made now if it is not there."""
+        """Return the value of a key; compute it if it is not cached."""
         if key not in self._values:
             self._values[key] = make()
         self._values.move_to_end(key)
@@ -30,13 +30,13 @@ class LastUsed(Generic[Value]):
         return self._values[key]
 
     def steps(self, key: Hashable, make: Callable[[], Steps[Value]]) -> Steps[Value]:
-        """Return the same step by step; one that is left before its end is made again."""
+        """Do the same step by step. A computation that is abandoned is not cached."""
         found = self._values[key] if key in self._values else (yield from make())
         return self.get(key, lambda: found)
 
 
 def digest(*arrays: NDArray[Any]) -> bytes:
-    """Return a digest of arrays, of their shapes and values."""
+    """Return a digest of the shapes and values of arrays."""
     found = blake2b()
     for array in arrays:
         found.update(f"{array.shape} {array.dtype} ".encode())

@@ -11,7 +11,7 @@ from ....errors import RigError
 from ....hand.joints import DIGITS, JOINTS, Side, digit_of
 from ....pipeline.corrections.correction import Correction, PoseDifference, TakenMotion
 from ....pipeline.corrections.correction_json import MAX_SAMPLES
-from ..fcurves import SAME_FRAME, curves_of
+from ..fcurves import FRAME_TOLERANCE, curves_of
 from .composing import compose
 from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import HandToCorrect
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MIN_TURN = 1e-3
-"""rad: a joint that is rotated by less is where it was."""
+MIN_ROTATION = 1e-3
+"""rad; a joint that is rotated by less counts as unchanged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ def posed_hands(
     """
     posed = []
     for take_hand in hands:
-        if not take_hand.frames[0] - SAME_FRAME < frame < take_hand.frames[-1] + SAME_FRAME:
+        if not take_hand.frames[0] - FRAME_TOLERANCE < frame < take_hand.frames[-1] + FRAME_TOLERANCE:
             raise RigError(
                 f"frame {frame:g} is not in the take of armature '{armature.name}', which has "
                 f"{take_hand.frames[0]:.0f} to {take_hand.frames[-1]:.0f}"
@@ -55,7 +55,7 @@ def posed_hands(
             if joint in take_hand.bones
         }
         moved = {
-            JOINTS[joint]: rotation for joint, rotation in rotations_between.items() if _angle(rotation) > MIN_TURN
+            JOINTS[joint]: rotation for joint, rotation in rotations_between.items() if _angle(rotation) > MIN_ROTATION
         }
         if moved:
             posed.append(PosedHand(take_hand.hand.side, PoseDifference(moved)))
@@ -64,7 +64,7 @@ def posed_hands(
 
 def _composed_at(take_hand: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, frame: float) -> Floats:
     """Return the rotations (J, 4) of a hand's bones on a scene frame, with corrections on them."""
-    frames = take_hand.frames[np.abs(take_hand.frames - frame) > SAME_FRAME]
+    frames = take_hand.frames[np.abs(take_hand.frames - frame) > FRAME_TOLERANCE]
     take_at_frame = replace(take_hand, frames=np.sort(np.append(frames, frame)))
     counting = [
         correction for correction in corrections if correction.hand == take_hand.hand.side and not correction.muted
@@ -94,8 +94,8 @@ def motion_of(
 ) -> TakenMotion:
     """Return the motion of a hand's digits in another action.
 
-    clock: of the other action if it is of the same capture, whose frames may have another rate, else of the take that
-    is corrected. Raises RigError if the action keys none of them in the range, for keys that are not numbers,
+    clock: that of the other action if it is a take of the same capture, whose frame rate may differ; else that of the
+    corrected take. Raises RigError if the action keys none of the digits in the range, for keys that are not finite,
     and for too many frames.
     """
     slots = [[(curve.data_path, curve) for curve in curves_of(action, slot)] for slot in action.slots]
@@ -116,7 +116,7 @@ def motion_of(
             f"{source_hand.frames[-1]:.0f}, expected some in {frame_range[0]:.0f} to {frame_range[1]:.0f}"
         )
     if len(frames) > MAX_SAMPLES:
-        raise RigError(f"{len(frames)} frames are to be taken, expected at most {MAX_SAMPLES}")
+        raise RigError(f"the range has {len(frames)} frames, expected at most {MAX_SAMPLES}")
     relative = hand.relative_to_wrist(source_hand.rotations(frames))
     return TakenMotion(
         clock.times(frames - source_range.frame_offset),

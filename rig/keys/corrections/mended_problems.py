@@ -1,4 +1,7 @@
-"""Problems that corrections of a take's keys mend: evidence is measured on the solve, so it does not show them."""
+"""Problems that corrections of a take's keys mend.
+
+Evidence is measured on the solve, so it does not show the effect.
+"""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -63,7 +66,7 @@ class Reviewed:
     problems: tuple[TakeProblem, ...]
     """The worst first."""
     seen: frozenset[str]
-    """The keys of those that are marked as seen."""
+    """Keys of the problems that are marked as seen."""
     mended: dict[str, tuple[str, ...]]
     """Key -> names of the corrections that mend it."""
 
@@ -111,10 +114,10 @@ def mended_problems(
 
 
 def mending(problem: TakeProblem, mends: Sequence[Mend], clock: TakeClock) -> list[Correction]:
-    """Return the mends of a problem; none unless together they move all of its parts.
+    """Return the mends of a problem; empty unless together they move all of its parts.
 
-    Corrections that take effect in the solve are already in the evidence. The exception is another solver where markers
-    are not seen: they are still unseen, so the evidence stays bad.
+    Corrections that take effect in the solve are already in the evidence. The exception is another solver in frames
+    with unseen markers: they stay unseen, so the evidence stays bad.
     """
     found = [mend for mend in mends if mend.covers(problem, clock)]
     moved = {part for mend in found for part in mend.parts}

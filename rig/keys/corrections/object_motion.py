@@ -17,7 +17,7 @@ from ...markers_object import is_markers
 from ...skin_bones import is_skin
 from ...solid_mesh import Solid, solid_of
 from ..arm_keys import ArmBones, rest_arm
-from ..parent_motion import FLAT, on_frames
+from ..parent_motion import FLAT_SCALE_RATIO, on_frames
 from .carried_object import is_carried
 from .deforming_surface import DeformedShape, Shapes, positions_about, shapes_of
 from .keyed_wrist import NO_ARM, ArmChain, WristKeys
@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 
 FRAMES_AT_ONCE = 10
 """Frames that are evaluated between two steps."""
-SAME_SIZE = 1e-3
-"""Relative change of an object's size over the frames from which it does not keep its shape."""
+SIZE_TOLERANCE = 1e-3
+"""Maximum relative change of an object's size over the frames if it keeps its shape."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +52,7 @@ class ObjectMotion:
     """Its mesh on all frames if it may deform."""
 
     def followed_about(self, points: Floats) -> "ObjectMotion":
-        """Return it as its surface moves near points (N, 3), m in the world on the middle frame: it may deform.
+        """Return the motion of its surface near points (N, 3), m in the world on the middle frame, since it may deform.
 
         Raises RigError if it bends there.
         """
@@ -67,7 +67,7 @@ class ObjectMotion:
         return len(self.object_world) // 2
 
     def to_surface(self, wrist_world: Floats) -> Floats:
-        """Return where a wrist (F, 4, 4) in the world is beside the surface as it is on the middle frame."""
+        """Return a wrist (F, 4, 4) in the world relative to the surface, in the coordinates of the middle frame."""
         return np.asarray(self._to_middle @ wrist_world)
 
     def in_world(self, to_surface: Floats) -> Floats:
@@ -76,11 +76,11 @@ class ObjectMotion:
 
     @property
     def _to_middle(self) -> Floats:
-        """(F, 4, 4) from where the object is to where it is on the middle frame."""
+        """Return the transforms (F, 4, 4) from the object's pose to its pose on the middle frame."""
         return np.asarray(self.object_world[self.middle] @ np.linalg.inv(self.object_world))
 
     def position(self, on_object: Floats) -> Floats:
-        """Return a position (3,) in the object's coordinates as it is in the world on that frame, m."""
+        """Map a position (3,) from the object's coordinates to the world, m, on the middle frame."""
         world = self.object_world[self.middle]
         return np.asarray(world[:3, :3] @ on_object + world[:3, 3])
 
@@ -89,7 +89,7 @@ class ObjectMotion:
         return np.asarray((np.linalg.inv(self.object_world[self.middle]) @ [*position, 1.0])[:3])
 
     def rotation_on_object(self, rotation: Floats) -> Floats:
-        """Return a rotation (4,) relative to the object's axes for one in the world on that frame."""
+        """Map a rotation (4,) from the world to the object's axes on the middle frame."""
         return rot.multiply(rot.conjugate(self._axes), rotation)
 
     def rotation(self, on_object: Floats) -> Floats:
@@ -101,9 +101,9 @@ class ObjectMotion:
         return rot.from_matrix(orthonormal(self.object_world[[self.middle]])[0, :3, :3])
 
     def wrist(self, rotations: Floats | None, wrist_keys: WristKeys | None) -> PlayedWrist:
-        """Return the wrist with other keys than are played, see PlayedWrist.keyed_otherwise.
+        """Return the wrist with keys other than the played ones, see PlayedWrist.keyed_otherwise.
 
-        Beside an object that it carries it is where it is played.
+        A wrist that carries the object keeps its played motion.
         """
         return self.played if self.carried else self.played.keyed_otherwise(rotations, wrist_keys)
 
@@ -120,23 +120,23 @@ class ReadFrame:
     solid: Solid | None
     """The object's surface, in the world, if it was requested."""
     shape: DeformedShape | None = None
-    """Its mesh, if that may deform."""
+    """The object's mesh, if it may deform."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """An object, and the wrist and the bones of an armature beside it, by their names."""
+    """The names of an object, and of the wrist and bones of an armature that touches it."""
 
     binding: RigBinding
     object: str
     carrier: str
     """The bone that carries the wrist."""
     keyed: tuple[str, ...]
-    """The bones that are keyed: of the arm, if it is composed, and of the wrist."""
+    """The keyed bones: those of the arm, if corrections move it, and the wrist's."""
 
     @classmethod
     def of(cls, binding: RigBinding, name: str, arm: tuple[str, ...]) -> "Beside":
-        """Return the evaluated frames of a hand with an arm, if it has one, beside an object of a name."""
+        """Return the names for a hand, with its arm if it has one, and an object."""
         control = str(binding.bones[0])
         return cls(binding, name, binding.carrier or control, (*arm, control))
 
@@ -146,7 +146,7 @@ class Beside:
         return self.binding.armature, self.object, self.carrier, *self.keyed
 
     def read(self, frames: list[float], with_solid: float) -> list[ReadFrame]:
-        """Return the evaluated state on scene frames, on one of them with the object's surface.
+        """Return the evaluated state on scene frames; on one of them with the object's surface.
 
         Raises RigError as object_to_touch does, and for an object that has no surface.
         """
@@ -157,7 +157,7 @@ class Beside:
         def read(frame: float) -> ReadFrame:
             graph = bpy.context.evaluated_depsgraph_get()
             evaluated, posed = obj.evaluated_get(graph), armature.evaluated_get(graph)
-            # It may be animated.
+            # Its visibility may be animated.
             if evaluated.hide_viewport:
                 return ReadFrame(frame, False, np.empty(0), None)
             own, bones = np.array(posed.matrix_world), posed.pose.bones
@@ -180,11 +180,10 @@ class PlayedFrames:
         self._read = dict[tuple[str, ...], dict[float, ReadFrame]]()
 
     def motion(self, binding: RigBinding, name: str, frames: Floats, arm: ArmChain = NO_ARM) -> Steps[ObjectMotion]:
-        """Return how an object of the scene and a wrist move on scene frames (F,).
+        """Return the motion of an object of the scene and a wrist on scene frames (F,).
 
-        arm: its bones that are composed. Raises RigError as
-        object_to_touch and is_carried do, and for an object that has no surface, is disabled in viewports, is flat or
-        changes its size.
+        arm: bones of the arm that corrections move. Raises RigError as object_to_touch and is_carried do, and for an
+        object that has no surface, is disabled in viewports, is flat or changes its size.
         """
         armature, beside = bpy.data.objects[binding.armature], Beside.of(binding, name, arm.names)
         carried = is_carried(object_to_touch(name, armature), armature, binding, arm.names)
@@ -192,7 +191,7 @@ class PlayedFrames:
         for read in reads:
             if not read.is_visible:
                 raise RigError(
-                    f"'{name}' is disabled in viewports on frame {read.frame:.0f}, and Blender does not move it there"
+                    f"'{name}' is disabled in viewports on frame {read.frame:.0f}, so Blender does not move it there"
                 )
         solid, count = reads[len(reads) // 2].solid, len(beside.keyed)
         assert solid is not None
@@ -230,7 +229,7 @@ def elbow_axis(armature: "Object", binding: RigBinding, arm: tuple[str, ...]) ->
 
 
 def object_to_touch(name: str, armature: "Object") -> "Object":
-    """Return the object of a name in the scene, which a hand of an armature is to touch.
+    """Return the object of a name in the scene, for a hand of an armature to touch.
 
     Raises RigError if it is not there, is not a mesh, shows markers, or is the armature's skin.
     """
@@ -251,9 +250,9 @@ def _check_shape(name: str, worlds: Floats) -> None:
     if not np.isfinite(worlds).all():
         raise RigError(f"'{name}' has a transform in these frames that is not finite")
     stretch = np.linalg.svd(worlds[:, :3, :3], compute_uv=False)
-    if not (stretch[:, -1] > FLAT * stretch[:, 0]).all():
+    if not (stretch[:, -1] > FLAT_SCALE_RATIO * stretch[:, 0]).all():
         raise RigError(f"'{name}' is scaled to zero along an axis in these frames, give it a size along all axes")
     gram = np.einsum("fji,fjk->fik", worlds[:, :3, :3], worlds[:, :3, :3])
     size = float(np.abs(gram).max())
-    if float(np.abs(gram - gram[0]).max()) > SAME_SIZE * size:
+    if float(np.abs(gram - gram[0]).max()) > SIZE_TOLERANCE * size:
         raise RigError(f"'{name}' changes its size in these frames, and nothing can stay on it")

@@ -33,23 +33,24 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-MAX_AWAY = 0.03
-"""m, maximum displacement of a palm that is brought to rest: sizes of hands differ, and tables do not move."""
-MAX_TURN = np.deg2rad(45.0)
+MAX_DISPLACEMENT = 0.03
+"""m, maximum displacement of a palm that is brought to rest. Hands differ in size, and tables do not move."""
+MAX_ROTATION = np.deg2rad(45.0)
 """rad, maximum rotation of a palm to lie flat."""
-MAX_SHORT = 1e-3
-"""m by which an arm may be too short for it, or a hand may be off where its control has it."""
-MAX_APART = 1e-3
-"""m, how far from the object a palm at rest may be: one beside an edge does not rest, nor one too far to come to it."""
+MAX_SHORTFALL = 1e-3
+"""m by which an arm may be too short for it, or by which a hand may miss its control."""
+MAX_REST_DISTANCE = 1e-3
+"""m, maximum distance of a palm at rest from the object. A palm beyond an edge does not rest, nor one that cannot reach
+it."""
 MIN_POINTS = 20
-"""Points of the skin that a palm has at least."""
-MAX_BENT = np.deg2rad(5.0)
-"""rad by which the wrist may bend farther beyond a person's range than in the take."""
+"""Minimum number of skin points of a palm."""
+MAX_EXTRA_BEND = np.deg2rad(5.0)
+"""rad by which the wrist may exceed a person's range more than in the take."""
 
 
 _rests, _deepest = LastUsed[Floats | None](64), LastUsed[tuple[float, Floats]](64)
-"""A slider step composes all contacts of a hand; factors change none of these."""
-AS_PARENTS = ("CHILD_OF", "ARMATURE")
+"""Each step of a slider composes all contacts of a hand; factors do not change these results."""
+PARENTING_CONSTRAINTS = ("CHILD_OF", "ARMATURE")
 """Constraints that carry a bone and its keys along. Others, such as limits, may override keys."""
 
 
@@ -58,22 +59,22 @@ class LaidPalm:
     """A hand whose palm rests on an object, over the F frames of a range."""
 
     by: HandByObject
-    """The hand there."""
+    """The hand with its palm at rest."""
     rotations: Floats
     """(F, 4) of the wrist's bone."""
     wrist: WristKeys
     rows: HeldRows
-    """Where the palm rests."""
+    """The rows in which the palm rests."""
 
     def keys(self, keys: HandKeys) -> HandKeys:
-        """Return the keys of the hand with the wrist there."""
+        """Return the keys of the hand with the wrist of the resting palm."""
         rotations = keys.rotations.copy()
         rotations[:, WRIST] = self.rotations
         return HandKeys(rotations, self.wrist)
 
 
 def some_of(count: int) -> Ints:
-    """Return the rows of F whose skin rests: the first, the middle and the last one."""
+    """Return the rows, of F, whose skin is tested: the first, the middle and the last one."""
     return np.unique([0, count // 2, count - 1])
 
 
@@ -89,7 +90,7 @@ def check_placed(take_hand: HandOfTake) -> None:
     chain = (*take_hand.wrist.chain.names, take_hand.hand.bone(WRIST))
     for name in chain:
         for constraint in armature.pose.bones[name].constraints:
-            if is_in_use(constraint) and constraint.type not in AS_PARENTS:
+            if is_in_use(constraint) and constraint.type not in PARENTING_CONSTRAINTS:
                 raise RigError(
                     f"the constraint '{constraint.name}' of '{name}' may keep the palm from its target, mute it"
                 )
@@ -104,9 +105,9 @@ def digits_with_skin(take_hand: HandOfTake) -> tuple[str, ...]:
 
 
 def chosen_palm(take_hand: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
-    """Return where the palm of a hand rests on an object: about where it is in the mean of F frames.
+    """Return the pose in which the palm of a hand rests on an object, near its mean pose in F frames.
 
-    Raises RigError if it faces away from the object, does not touch it, or would rotate by more than MAX_TURN.
+    Raises RigError if it faces away from the object, does not touch it, or would rotate by more than MAX_ROTATION.
     """
     frames = by.beside.to_surface
     mean = np.eye(4)
@@ -127,7 +128,7 @@ def palm_transform(by: HandByObject, palm: PalmPlace) -> Floats:
 
 
 def resting_at(by: HandByObject, to_surface: Floats, rest: Floats) -> HandByObject:
-    """Return a hand beside an object at T_surface_wrist (F, 4, 4) whose palm rests on it at (4, 4)."""
+    """Return a hand at T_surface_wrist (F, 4, 4) whose palm rests on an object at `rest` (4, 4)."""
     faced = FacedSurface(by.beside.surface, rest[:3, 2])
     return replace(by, beside=replace(by.beside, surface=faced, to_surface=to_surface))
 
@@ -146,19 +147,16 @@ def laid_palm(
 
     Args:
         take_hand: the hand.
-        by: the same beside the object, over F frames.
-        palm: its place there.
-        name: of the object.
-        full: (F,) the frames between the blends.
-        continues: whether the take has frames before and after the range.
-        beside: (N, 3) m relative to the wrist, more skin that is to be out of the object; None for none.
+        by: the hand with the object, over F frames. palm: the pose of the palm on the object. name: name of the object.
+            full: (F,) whether a frame is between the blends. continues: whether the take has frames before and after
+            the range. beside: (N, 3) m relative to the wrist, additional skin to keep out of the object; None for none.
 
     Raises:
-        RigError: it cannot, with the reason.
+        RigError: the palm cannot rest on it; the message has the reason.
     """
     if by.motion.carried:
         raise RigError(f"'{name}' moves with the wrist, expected an object that does not")
-    if by.motion.played.slack > MAX_SHORT:
+    if by.motion.played.slack > MAX_SHORTFALL:
         raise RigError(
             f"the hand does not follow '{take_hand.hand.bone(WRIST)}' in these frames, expected it within the arm's "
             "reach"
@@ -167,9 +165,9 @@ def laid_palm(
     transform = palm_transform(by, palm)
     skin = _palm(take_hand, by, rows[some_of(len(rows))])
     rest = _rested(skin if beside is None else skin.with_points(beside), by, transform, name)
-    away = angle_and_distance(transform, rest)[1]
-    if away > MAX_AWAY:
-        raise RigError(f"its palm's target is {1e3 * away:.0f} mm from the surface of '{name}' now")
+    distance = angle_and_distance(transform, rest)[1]
+    if distance > MAX_DISPLACEMENT:
+        raise RigError(f"its palm's target is {1e3 * distance:.0f} mm from the surface of '{name}' now")
     wrist_motion = held_wrist(by.beside.to_surface, rest, full=full, continues=continues)
     resting = wrist_motion.rows.slice
     _check_angle(by.beside.to_surface[resting], rest, name)
@@ -177,7 +175,7 @@ def laid_palm(
     rotations, wrist_place = by.wrist.brought_to(goals)
     reached = by.wrist.keyed_otherwise(rotations, wrist_place)
     short = float(np.linalg.norm((reached.wrist - goals)[resting, :3, 3], axis=1).max())
-    if short > MAX_SHORT:
+    if short > MAX_SHORTFALL:
         raise RigError(f"the arm does not bring the palm to '{name}': it stays {1e3 * short:.0f} mm away")
     _check_bend(by.wrist, reached, resting, take_hand.hand.side)
     laid = resting_at(replace(by, wrist=reached), by.motion.to_surface(reached.wrist), rest)
@@ -185,7 +183,8 @@ def laid_palm(
 
 
 def deepest_skin(take_hand: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
-    """Return how deep a palm is in an object, m, as its digits hold, and all skin (N, 3) m relative to the wrist."""
+    """Return the depth (m) of a hand with its held digits in an object, and all its skin (N, 3) m relative to the
+    wrist."""
     rows = np.flatnonzero(found.motion.rows.mask(len(found.motion.pose)))
     angles, to = found.motion.pose.angles[rows], by.beside.to_surface[rows]
     key = take_hand.hand, by.digest, digest(angles, to, by.beyond)
@@ -193,7 +192,7 @@ def deepest_skin(take_hand: HandOfTake, by: HandByObject, found: HeldBySurface) 
 
 
 def _deepest_skin(take_hand: HandOfTake, by: HandByObject, rows: Ints, angles: Floats) -> tuple[float, Floats]:
-    """Return the same in some rows (N,) of the frames; angles: (N, D) rad of the hand as its digits hold."""
+    """Return the same in rows (N,) of the frames; angles: (N, D) rad, of the hand with its held digits."""
     posed = Pose.at_origin(by.pose.hand, angles)
     points = _palm_points(take_hand, by).posed(joint_frames(posed.hand, posed))
     to = by.beside.to_surface[rows]
@@ -207,25 +206,26 @@ def _deepest_skin(take_hand: HandOfTake, by: HandByObject, rows: Ints, angles: F
 def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Floats:
     """Return T_surface_wrist (4, 4) of a palm at rest; see rested.
 
-    Raises RigError if it faces away from the object, or does not come to it.
+    Raises RigError if it faces away from the object, or does not reach it.
     """
     key = by.digest, digest(palm.points, palm.region, start)
     rest = _rests.get(key, lambda: rested(palm, by.beside.surface, start))
     if rest is None:
         raise RigError(f"the palm of the hand faces away from '{name}'")
     apart = float(by.beside.surface.nearest(palm.placed(rest))[2].min())
-    if apart > MAX_APART:
+    if apart > MAX_REST_DISTANCE:
         raise RigError(f"the palm of the hand does not reach '{name}': it stays {1e3 * apart:.0f} mm away")
     return rest
 
 
 def _check_angle(frames: Floats, rest: Floats, name: str) -> None:
-    """Raise RigError if a palm would turn by more than MAX_TURN from T_surface_wrist (F, 4, 4) to its rest (4, 4)."""
+    """Raise RigError if a palm would rotate by more than MAX_ROTATION from T_surface_wrist (F, 4, 4) to its rest (4,
+    4)."""
     angle = max(angle_and_distance(frame, rest)[0] for frame in frames)
-    if angle > MAX_TURN:
+    if angle > MAX_ROTATION:
         raise RigError(
             f"its palm would rotate by {np.rad2deg(angle):.0f}° to lie on '{name}', expected at most "
-            f"{np.rad2deg(MAX_TURN):.0f}°"
+            f"{np.rad2deg(MAX_ROTATION):.0f}°"
         )
 
 
@@ -243,11 +243,11 @@ def _palm_points(take_hand: HandOfTake, by: HandByObject) -> SkinPoints:
 
 
 def _check_bend(before: PlayedWrist, after: PlayedWrist, rows: slice, side: Side) -> None:
-    """Raise RigError if a wrist bends farther against its arm than a person's does, and than it did."""
+    """Raise RigError if a wrist bends farther than a person's does, and farther than before."""
     forearms = before.forearms, after.forearms
     if forearms[0] is None or forearms[1] is None:
         return
     was, (bend, beyond) = wrist_bend(forearms[0][rows], side)[1], wrist_bend(forearms[1][rows], side)
     worst = int((beyond - was).argmax())
-    if beyond[worst] > was[worst] + MAX_BENT:
+    if beyond[worst] > was[worst] + MAX_EXTRA_BEND:
         raise RigError(f"its wrist would bend by {np.rad2deg(bend[worst]):.0f}°, more than a human wrist does")

@@ -1,4 +1,4 @@
-"""Where on an object of the scene a part of a hand is to stay, chosen by where it is in the take."""
+"""Choose the points of an object at which parts of a hand stay, from their positions in the take."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +40,9 @@ def chosen_on_object(
     """Return the contact that holds tips of digits, and the palm if requested, on an object, with the hand as keyed.
 
     frames: (F,) scene frames; played: those evaluated before; new ones are added. Each tip is held at a point of the
-    surface that its pad, where that is nearest on the middle frame, reaches on all frames; with a palm, from where that
-    rests. Raises RigError as PlayedFrames.motion does, for a digit without skin, and as chosen_palm and check_placed
-    do.
+    surface that is nearest to its pad on the middle frame and that it reaches on all frames; with a palm, starting from
+    the palm's rest. Raises RigError as PlayedFrames.motion does, for a digit without skin, and as chosen_palm and
+    check_placed do.
     """
     if palm:
         check_placed(take_hand)

@@ -10,10 +10,10 @@ from .keyed_wrist import NO_ARM, ArmChain, WristKeys
 
 Floats = NDArray[np.float64]
 
-STRAIGHT = np.deg2rad(2.0)
-"""rad, the bend below which an elbow does not show about which axis it bends."""
+STRAIGHT_BEND = np.deg2rad(2.0)
+"""rad, bend below which the axis of an elbow is undetermined."""
 MIN_BEND, MAX_BEND = 0.0, np.deg2rad(150.0)
-"""rad, how far an elbow bends."""
+"""rad, range of an elbow's bend."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,13 +23,13 @@ class PlayedWrist:
     wrist: Floats
     """(F, 4, 4) T_world_wrist, orthonormal."""
     bones: Floats
-    """(F, N, 4, 4) T_world_bone: of the arm, if it is keyed, and of the wrist's bone, the last."""
+    """(F, N, 4, 4) T_world_bone of the arm, if it is keyed, and last, of the wrist's bone."""
     bases: Floats
     """(F, N, 4, 4) the same relative to their rest, with locations along the axes of the bone."""
     location_axes: Floats
     """(3, 3) see RigBinding."""
     elbow_axis: Floats
-    """(3,) about which a straight elbow bends, in the forearm's frame."""
+    """(3,) the axis about which a straight elbow bends, in the forearm's frame."""
     arm: ArmChain = NO_ARM
     """The bones that are keyed above the wrist's."""
 
@@ -43,14 +43,15 @@ class PlayedWrist:
 
     @property
     def slack(self) -> float:
-        """m, motion of the wrist relative to its bone: a hand does not follow a control out of its arm's reach."""
+        """m, motion of the wrist relative to its bone, which is not zero if the control is out of the arm's reach."""
         own = np.linalg.inv(orthonormal(self.bones[:, -1])) @ self.wrist
         return float(np.linalg.norm(own[:, :3, 3] - own[0, :3, 3], axis=1).max())
 
     def keyed_otherwise(self, rotations: Floats | None, wrist_keys: WristKeys | None) -> "PlayedWrist":
-        """Return it with other keys: rotations (F, 4) of the wrist's bone, and its place; None for those it has.
+        """Return it with other keys: rotations (F, 4) of the wrist's bone, and the keys that move it; None leaves the
+        present ones.
 
-        Each bone P with basis B becomes K · P · B^-1 · B', with K the motion of the one above it.
+        Each bone P with basis B becomes K · P · B^-1 · B', with K the motion of its parent.
         """
         bases = self.bases.copy()
         if rotations is not None:
@@ -68,7 +69,8 @@ class PlayedWrist:
         return replace(self, wrist=orthonormal(motions[-1] @ self.wrist), bones=bones, bases=bases)
 
     def brought_to(self, goal: Floats) -> tuple[Floats, WristKeys]:
-        """Return rotations (F, 4) and the place of the wrist's bone that bring the wrist to T_world_wrist (F, 4, 4)."""
+        """Return rotations (F, 4) of the wrist's bone, and the keys that move it, that bring the wrist to T_world_wrist
+        (F, 4, 4)."""
         motion = goal @ np.linalg.inv(self.wrist)
         if self.bones.shape[1] > 1:
             return self._by_arm(motion)
@@ -78,11 +80,11 @@ class PlayedWrist:
         return rotations, WristKeys(bases[:, :3, 3] @ self.location_axes, np.empty((len(goal), 0, 4)))
 
     def _by_arm(self, motion: Floats) -> tuple[Floats, WristKeys]:
-        """Return the same of an arm: it bends at the elbow in its plane, and swings by the shortest way from there.
+        """Do the same with the arm: it bends at the elbow in its plane, and then swings by the shortest rotation.
 
-        So the elbow stays where the take has it as far as that is possible, and a motion (F, 4, 4) of the wrist that is
-        the identity moves nothing. Out of its reach the arm points to the goal. What the hand turns about the forearm
-        is shared with its bones, about axes that go through the wrist, which stays in its place.
+        So the elbow stays as near as possible to its position in the take, and if the motion (F, 4, 4) of the wrist is
+        the identity, nothing moves. If the goal is out of reach, the arm points to it. The hand's twist about the
+        forearm is distributed over the twist bones, about axes through the wrist, which does not move.
         """
         shoulder, elbow, wrist = np.moveaxis(self.bones[:, [0, 1, -1]][:, :, :3, 3], 1, 0)
         fore = orthonormal(self.bones[:, 1])[:, :3, :3]
@@ -104,21 +106,22 @@ class PlayedWrist:
         return keyed[-1], WristKeys(np.empty((len(goal), 0)), np.stack(keyed[:-1], axis=1))
 
     def _twists(self, angles: Floats) -> tuple[list[Floats], list[Floats]]:
-        """Return how the arm's bones turn, in the world, where the hand turns by angles (F,) about the forearm.
+        """Return the rotations in the world of the arm's bones for a twist of the hand by angles (F,) about the
+        forearm.
 
-        Turns (F, 4) of each against its parent, about the line from where it begins to the wrist, and
-        against the upper arm.
+        For each bone, these are its rotations (F, 4) relative to its parent, about the line from its head to the wrist,
+        and relative to the upper arm.
         """
-        wrist, shares = self.bones[:, -1, :3, 3], (*self.arm.shares, 0.0)
+        wrist, fractions = self.bones[:, -1, :3, 3], (*self.arm.shares, 0.0)
         own, whole = list[Floats](), list[Floats]()
         for number, parent in enumerate(self.arm.parents):
             axis = rot.unit_vectors(wrist - self.bones[:, number, :3, 3])
-            own.append(rot.from_axis_angle(axis, (shares[number] - shares[parent]) * angles))
+            own.append(rot.from_axis_angle(axis, (fractions[number] - fractions[parent]) * angles))
             whole.append(rot.multiply(whole[parent], own[-1]) if parent >= 0 else own[-1])
         return own, whole
 
     def _within(self, number: int, rotations: Floats) -> Floats:
-        """Return turns (F, 4) of the world in the frames of a bone."""
+        """Convert rotations (F, 4) from the world to the frames of a bone."""
         own = rot.from_matrix(orthonormal(self.bones[:, number])[:, :3, :3])
         return rot.multiply(rot.conjugate(own), rot.multiply(rotations, own))
 
@@ -127,7 +130,7 @@ class PlayedWrist:
         across = np.cross(rot.unit_vectors(upper), rot.unit_vectors(fore))
         size = np.linalg.norm(across, axis=1, keepdims=True)
         own = frames @ self.elbow_axis
-        return np.where(size > np.sin(STRAIGHT), across / np.maximum(size, 1e-12), own)
+        return np.where(size > np.sin(STRAIGHT_BEND), across / np.maximum(size, 1e-12), own)
 
 
 def orthonormal(frames: Floats) -> Floats:
@@ -144,7 +147,8 @@ def _angle_about(rotations: Floats, axes: Floats) -> Floats:
 
 
 def _further_bend(bones: Floats, goal: Floats) -> Floats:
-    """Return the angles (F,) rad by which elbows bend further, so that wrists are as far from shoulders as goals."""
+    """Return the angles (F,) rad by which elbows must bend further so that wrists are as far from the shoulders as
+    their goals."""
     shoulder, elbow, wrist = np.moveaxis(bones[:, [0, 1, -1]][:, :, :3, 3], 1, 0)
     upper, fore = np.linalg.norm(elbow - shoulder, axis=1), np.linalg.norm(wrist - elbow, axis=1)
     current, then = (

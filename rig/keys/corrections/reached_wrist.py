@@ -1,4 +1,4 @@
-"""Whether a hand is where corrections have laid its palm, once Blender plays the keys: an arm in IK may be short."""
+"""Check that a palm is at its corrected position when Blender plays the keys: an arm in IK may be too short."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MAX_OFF = 1e-3
-"""m by which a hand may be off."""
+MAX_DISTANCE = 1e-3
+"""m, maximum distance of a hand from its corrected position."""
 MAX_FRAMES = 5
-"""Frames of a palm's contact that are checked."""
+"""Maximum number of frames of a palm's contact that are checked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaidWrist:
-    """Where a wrist is while its palm rests."""
+    """Positions of a wrist while its palm rests."""
 
     frames: Floats
     """(N,) scene frames."""
@@ -33,9 +33,9 @@ class LaidWrist:
 
 
 def unreached(armature: "Object", take_hand: HandOfTake, laid: Mapping[str, LaidWrist]) -> dict[str, str]:
-    """Return id -> by how much a hand is not where a palm was laid, of those of corrections that an armature plays now.
+    """Return, for the corrections that an armature plays now, id -> a sentence if the hand misses its palm's position.
 
-    Only for a hand that follows a control: others are moved by their keys alone.
+    Only a hand that follows a control is checked: others are moved by their keys alone.
     """
     control, carrier = str(take_hand.hand.binding.bones[0]), take_hand.hand.binding.carrier
     if carrier in (None, control):
@@ -53,11 +53,11 @@ def _sentence(armature: "Object", take_hand: HandOfTake, laid: LaidWrist, contro
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         return np.asarray((np.array(posed.matrix_world) @ np.array(posed.pose.bones[carrier].matrix) @ rest)[:3, 3])
 
-    off = np.linalg.norm(np.stack(on_frames(armature, laid.frames[rows], read)) - laid.positions[rows], axis=1)
-    worst = int(off.argmax())
-    if off[worst] <= MAX_OFF:
+    gaps = np.linalg.norm(np.stack(on_frames(armature, laid.frames[rows], read)) - laid.positions[rows], axis=1)
+    worst = int(gaps.argmax())
+    if gaps[worst] <= MAX_DISTANCE:
         return ""
     return (
-        f"on frame {laid.frames[rows[worst]]:g} the hand is {1e3 * off[worst]:.0f} mm from where its palm rests, as it "
-        f"does not follow '{control}' that far: bring the object nearer, or let the arm stretch"
+        f"on frame {laid.frames[rows[worst]]:g} the hand is {1e3 * gaps[worst]:.0f} mm from where its palm rests, as "
+        f"it does not follow '{control}' that far: bring the object nearer, or let the arm stretch"
     )

@@ -1,4 +1,4 @@
-"""Bones that a person has renamed: Blender renames them in actions that are played, but not in a take's base."""
+"""Bones that the user has renamed: Blender renames them in the played action, but not in a take's base."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 def renamed_bones(armature: "Object", curves: "Iterable[FCurve]", played: "Iterable[FCurve]") -> dict[str, str]:
     """Return the new names of bones in curves, by the curves that the armature plays: old name -> new.
 
-    Only missing bones were renamed, and only to those that no curve had before. None is named unless there are as many
-    of both, and each has at least the channels that it had: curves may have been deleted or added meanwhile.
+    Only missing bones can have been renamed, and only to names that no curve had before. The result is empty unless
+    both are equally many and each new name has at least the channels of the old one, since curves may have been deleted
+    or added meanwhile.
     """
     before, current, bones = _channels(curves), _channels(played), armature.pose.bones
     missing = {bone: channels for bone, channels in before.items() if bone not in bones}
@@ -24,7 +25,7 @@ def renamed_bones(armature: "Object", curves: "Iterable[FCurve]", played: "Itera
 
 
 def with_new_names(curves: "Iterable[FCurve]", renamed: Mapping[str, str]) -> "Iterator[tuple[str, FCurve]]":
-    """Yield the data paths that curves have with the new names of bones, and the curves."""
+    """Yield curves, each with its data path under the new name of its bone."""
     for curve in curves:
         bone, channel = bone_and_channel(curve.data_path)
         if bone in renamed:

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
 
 Floats = NDArray[np.float64]
-WHOLE_FRAME = 1e-4
-"""A frame nearer than this to a whole one is that."""
+FRAME_TOLERANCE = 1e-4
+"""Maximum distance of a frame from the whole frame that it counts as."""
 
 
 def solved_with(base: "Action") -> tuple[Correction, ...]:
-    """Return the corrections that a take was solved with; none if it does not say so in a way that is understood."""
+    """Return the corrections with which a take was solved; empty if its record is missing or unreadable."""
     text = base.get(SOLVED_WITH_PROPERTY)
     try:
         return decoded(text, "solve") if isinstance(text, str) else ()
@@ -50,35 +50,35 @@ def solved_with(base: "Action") -> tuple[Correction, ...]:
 
 
 def is_unsolved(base: "Action", corrections: Sequence[Correction]) -> bool:
-    """Return whether a take was solved with other corrections than these, so that ranges of it must be solved again."""
+    """Return whether a take was solved with corrections other than these, so that ranges of it must be solved again."""
     return _effects(solved_with(base)) != _effects(corrections)
 
 
 def solved_as_they_are(base: "Action", corrections: Sequence[Correction]) -> list[Correction]:
-    """Return those of corrections in the solve that a take was solved with, and that were not changed since."""
+    """Return those corrections with which a take was solved and that have not changed since."""
     known = _effects(solved_with(base))
     return [correction for correction in corrections if not correction.muted and effect_of(correction) in known]
 
 
 def _effects(corrections: Sequence[Correction]) -> list[dict[str, Any]]:
-    """Return the effects of corrections in the solve, without their names."""
+    """Return the effects of the corrections that take effect in the solve, without their names."""
     return [
         effect_of(correction) for correction in corrections if correction.is_before_solving and not correction.muted
     ]
 
 
 def recipe_of_take(base: "Action", corrections: tuple[Correction, ...]) -> Recipe:
-    """Return the recipe that a take was solved by, with these corrections. Raises KnuckleError if it has none."""
+    """Return the recipe with which a take was solved, with these corrections. Raises KnuckleError if it has none."""
     report = report_in(base)
     if report is None or "recipe" not in report:
         raise RigError(f"the take '{base.name}' has no recipe to solve it again: solve the capture again")
     recipe = from_dict(report["recipe"], f"recipe of the take '{base.name}'")
-    # Where the capture was placed is in the recipe's transform.
+    # The recipe's transform already places the capture.
     return replace(recipe, corrections=to_list(corrections), into="new", reduce=False, align="off", align_points=None)
 
 
 def is_on_rig(base: "Action") -> bool:
-    """Return whether a take was solved for a rig, and not for hands that were built for it."""
+    """Return whether a take was solved for a rig, rather than for hands built for the take."""
     hands = (report_in(base) or {}).get("hands", {})
     return any("rig" in hand for hand in hands.values())
 
@@ -88,12 +88,12 @@ def write_ranges(
 ) -> tuple[str, ...]:
     """Replace the keys of the take that armatures play in the ranges of corrections by those of a new solve.
 
-    These are the ranges of the corrections that the take was solved with, and of those that the new solve has, which
-    are kept with it. Return notes. Raises KnuckleError before anything has changed.
+    These are the ranges of the corrections of the old solve and of the new one, which are stored with the take. Return
+    notes. Raises KnuckleError before anything has changed.
     """
     bases, notes = [check_correctable(armature) for armature in armatures], list[str]()
     for armature, base in zip(armatures, bases, strict=True):
-        # If it cannot be composed, this raises before any key is replaced.
+        # If the take cannot be composed, this raises before any key is replaced.
         hands_of_take(armature, base)
         if has_other_rest(base, armature):
             raise RigError(
@@ -106,7 +106,7 @@ def write_ranges(
         make_take_single_user(armature)
         base = check_correctable(armature)
         frames = clock_of(base, scene).frames(take.times)
-        frames = np.where(np.abs(frames - np.round(frames)) < WHOLE_FRAME, np.round(frames), frames)
+        frames = np.where(np.abs(frames - np.round(frames)) < FRAME_TOLERANCE, np.round(frames), frames)
         if np.abs(frames).max() > LAST_FRAME:
             raise RigError(f"the take '{base.name}' would be on frames that Blender does not have")
         whole = take.recipe.hold_contacts or take.recipe.keep_apart
@@ -134,13 +134,13 @@ def write_ranges(
             reviewed = {name: value for name in REVIEW_PROPERTIES if (value := action.get(name)) is not None}
             store_report(action, report, take, frames)
             for name, value in reviewed.items():
-                # Problems elsewhere are the same, and so are their marks and visits.
+                # Problems elsewhere do not change, and neither do their marks and visits.
                 action[name] = value
     return tuple(dict.fromkeys(notes))
 
 
 def _ranges(times: Floats, corrections: Sequence[Correction]) -> list[slice]:
-    """Return the frames of a take that are in the ranges of corrections in the solve, as slices that are apart."""
+    """Return the frames of a take in the ranges of corrections in the solve, as disjoint slices."""
     inside = np.zeros(len(times), bool)
     for correction in corrections:
         if correction.is_before_solving:

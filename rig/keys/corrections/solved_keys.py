@@ -1,4 +1,4 @@
-"""Which keys of a take were edited by hand since they were solved, by a number for the keys of each frame."""
+"""Find keys of a take that were edited by hand since the solve, by a checksum for each frame."""
 
 import json
 import zlib
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fcurves import SAME_FRAME, key_values
+from ..fcurves import FRAME_TOLERANCE, key_values
 
 if TYPE_CHECKING:
     from bpy.types import Action, FCurve
@@ -19,17 +19,18 @@ Numbers = NDArray[np.int64]
 FRAMES_PROPERTY = "knuckle_solved_frames"
 """Custom property of a take's action: the frames of its keys as they were solved."""
 NUMBERS_PROPERTY = "knuckle_solved_numbers"
-"""Custom property of a take's action: for each of these frames a number that differs where its keys do."""
+"""Custom property of a take's action: a checksum of the keys of each of these frames."""
 PATHS_PROPERTY = "knuckle_solved_paths"
 """Custom property of a take's action: the data paths that were solved, as JSON; others are the user's."""
 EDITED = " Edited"
 """Suffix of the names of actions with edited keys that were replaced."""
-NEVER = -1
-"""The number of a frame without keys."""
+NO_KEYS = -1
+"""The checksum of a frame without keys."""
 
 
 def remember_keys(action: "Action", part: tuple[float, float] | None = None) -> None:
-    """Remember the keys of a take; part: only on frames from the first to the last, edits elsewhere stay known."""
+    """Store checksums of a take's keys; part: only on the frames from the first to the last, so that edits elsewhere
+    stay known."""
     paths = _solved_paths(action)
     if part is None or paths is None:
         paths = {curve.data_path for curve in _curves(action)}
@@ -44,21 +45,21 @@ def remember_keys(action: "Action", part: tuple[float, float] | None = None) -> 
 
 
 def edited_frames(action: "Action") -> Floats:
-    """Return the frames (F,) on which keys of a take are not as they were solved; none if that is unknown."""
+    """Return the frames (F,) on which keys of a take were edited since the solve; empty if that is unknown."""
     paths = _solved_paths(action)
     if paths is None:
         return np.empty(0)
     current, known = _numbers(action, paths), _known(action)
     all_frames = np.unique(np.concatenate([_steps(current[0]), _steps(known[0])]))
-    both = np.full((2, len(all_frames)), NEVER)
+    both = np.full((2, len(all_frames)), NO_KEYS)
     for row, (frames, numbers) in zip(both, (current, known), strict=True):
         row[np.searchsorted(all_frames, _steps(frames))] = numbers
-    return np.asarray(all_frames[both[0] != both[1]] * SAME_FRAME)
+    return np.asarray(all_frames[both[0] != both[1]] * FRAME_TOLERANCE)
 
 
 def edits_in(frames: Floats, ranges: Sequence[tuple[float, float]]) -> str:
-    """Return in words which of the edited frames (F,) are in ranges; empty if there is none."""
-    inside = [frames[(frames > first - SAME_FRAME) & (frames < last + SAME_FRAME)] for first, last in ranges]
+    """Describe which of the edited frames (F,) are in ranges; empty if there is none."""
+    inside = [frames[(frames > first - FRAME_TOLERANCE) & (frames < last + FRAME_TOLERANCE)] for first, last in ranges]
     found = np.unique(np.concatenate([np.empty(0), *inside]))
     if len(found) < 2:
         return f"frame {found[0]:.0f}" if len(found) else ""
@@ -66,7 +67,8 @@ def edits_in(frames: Floats, ranges: Sequence[tuple[float, float]]) -> str:
 
 
 def keep_edits(base: "Action", ranges: Sequence[tuple[float, float]]) -> list[str]:
-    """Keep a take whose keys in ranges were edited by hand as another action; return a sentence, none without edits."""
+    """If keys in ranges were edited by hand, keep the take as another action and return a sentence about it; else
+    return an empty one."""
     edits = edits_in(edited_frames(base), ranges)
     if not edits:
         return []
@@ -76,12 +78,12 @@ def keep_edits(base: "Action", ranges: Sequence[tuple[float, float]]) -> list[st
 
 
 def _outside(frames: Floats, part: tuple[float, float]) -> NDArray[np.bool_]:
-    return np.asarray((frames < part[0] - SAME_FRAME) | (frames > part[1] + SAME_FRAME))
+    return np.asarray((frames < part[0] - FRAME_TOLERANCE) | (frames > part[1] + FRAME_TOLERANCE))
 
 
 def _steps(frames: Floats) -> Numbers:
-    """Return frames (F,) as whole numbers, those that Blender takes for the same one alike."""
-    return np.round(frames / SAME_FRAME).astype(np.int64)
+    """Return frames (F,) as integers that are equal for frames that Blender merges."""
+    return np.round(frames / FRAME_TOLERANCE).astype(np.int64)
 
 
 def _curves(action: "Action") -> "list[FCurve]":
@@ -100,7 +102,7 @@ def _solved_paths(action: "Action") -> set[str] | None:
 
 
 def _known(action: "Action") -> tuple[Floats, Numbers]:
-    """Return the frames (F,) and numbers (F,) that an action keeps; none if they are damaged."""
+    """Return the frames (F,) and checksums (F,) that an action stores; empty if they are damaged."""
     try:
         frames = np.array(action.get(FRAMES_PROPERTY), float)
         numbers = np.array(action.get(NUMBERS_PROPERTY), np.int64)
@@ -111,7 +113,7 @@ def _known(action: "Action") -> tuple[Floats, Numbers]:
 
 
 def _numbers(action: "Action", paths: set[str]) -> tuple[Floats, Numbers]:
-    """Return the frames (F,) with keys of curves with these data paths, and a number for those of each (F,)."""
+    """Return the frames (F,) with keys of curves with these data paths, and their checksums (F,)."""
     frames, numbers = [np.empty(0)], [np.empty(0, np.int64)]
     for curve in _curves(action):
         if curve.data_path not in paths:
@@ -123,5 +125,5 @@ def _numbers(action: "Action", paths: set[str]) -> tuple[Floats, Numbers]:
         numbers.append((mixed >> np.uint64(40)).astype(np.int64))
     found, rows = np.unique(_steps(np.concatenate(frames)), return_inverse=True)
     sums = np.bincount(rows, np.concatenate(numbers), len(found)).astype(np.int64)
-    # 24 bits of each key: sums stay exact as numbers with a fraction, and fit into a custom property's 32 bits.
-    return np.asarray(found * SAME_FRAME, float), sums % (1 << 31)
+    # Use 24 bits of each key, so that sums stay exact in floating point and fit into a custom property's 32 bits.
+    return np.asarray(found * FRAME_TOLERANCE, float), sums % (1 << 31)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bpy.types import Action, Object
 
 BASE_PROPERTY = "knuckle_base"
-"""Custom property of a composed action: the take that it was composed of."""
+"""Custom property of a composed action: the take from which it was composed."""
 
 
 def base_of(armature: "Object | None") -> "Action | None":
@@ -35,12 +35,12 @@ def base_in(action: "Action | None") -> "Action | None":
 
 
 def composed_of(armature: "Object | None") -> "Action | None":
-    """Return the corrected action that an armature plays, also if reduced; None if it plays another."""
+    """Return the corrected action that an armature plays, also if it is reduced; None if it plays another action."""
     return composed_in(None if armature is None else played_action(armature))
 
 
 def composed_in(action: "Action | None") -> "Action | None":
-    """Return an action that is corrected, dense if it is reduced; None if it is another."""
+    """Return a corrected action, or its dense version if it is reduced; None for any other action."""
     dense = dense_of(action) or action
     return dense if dense is not None and isinstance(dense.get(BASE_PROPERTY), bpy.types.Action) else None
 
@@ -68,7 +68,7 @@ def play_base(armature: "Object") -> None:
 
 @contextmanager
 def playing_base(armature: "Object") -> Iterator[None]:
-    """Let an armature play its take as it was solved in the body, if it plays a corrected or a reduced one."""
+    """Within the context, let an armature that plays a corrected or reduced take play it as it was solved."""
     if base_of(armature) in (None, played_action(armature)):
         yield
         return
@@ -83,9 +83,10 @@ def playing_base(armature: "Object") -> Iterator[None]:
 
 @contextmanager
 def placed_as_solved(armature: "Object", hands: Sequence[HandOfTake]) -> Iterator[None]:
-    """Let an armature play its take as it was solved in the body, if the channels that move its hands are composed.
+    """Within the context, let an armature play its take as it was solved if corrections change the channels that move
+    its hands.
 
-    Composed again, they are then the same to the bit.
+    Composing again then gives the same values bit by bit.
     """
     composed = composed_of(armature)
     if composed is None or not any(take_hand.wrist.keyed for take_hand in hands):

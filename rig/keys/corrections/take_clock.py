@@ -45,7 +45,8 @@ def store_clock(action: "Action", frames: Floats, times: Floats, scene: "Scene")
 def clock_of(action: "Action", scene: "Scene") -> TakeClock:
     """Return the clock of a take.
 
-    One that keeps none has the scene's rate; its frames are counted from the scene's frame 0 if it has no capture.
+    A take without a stored clock has the scene's rate, and if it has no capture, its time starts at the scene's frame
+    0.
     """
     numbers = _numbers(action.get(CLOCK_PROPERTY), 3)
     if numbers is not None and numbers[2] > 0:
@@ -55,7 +56,7 @@ def clock_of(action: "Action", scene: "Scene") -> TakeClock:
 
 
 def fix_clock(action: "Action", clock: TakeClock) -> None:
-    """Keep a take's clock, unless it keeps one: corrections stay where they are if the scene's rate is changed."""
+    """Store a take's clock, unless it has one, so that corrections keep their frames if the scene's rate changes."""
     if action.get(CLOCK_PROPERTY) is None:
         action[CLOCK_PROPERTY] = [clock.frame, clock.time, clock.rate]
 

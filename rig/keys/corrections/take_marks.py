@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ....pipeline.evidence.ranking import MAX_REPORTED, Problem
 from ....pipeline.report_page.content import Marks, ReviewedTake
-from ..fcurves import SAME_FRAME
+from ..fcurves import FRAME_TOLERANCE
 from ..reviewed_takes import reviewed_take
 from ..take_problems import TakeProblem
 from .mended_problems import Reviewed, corrections_of_keys
@@ -41,4 +41,4 @@ def _is_same(take: ReviewedTake, problem: Problem, listed: TakeProblem) -> bool:
     if (problem.side, problem.parts) != (listed.hand, listed.parts):
         return False
     rows, frames = (problem.first, problem.last, problem.worst), (listed.first, listed.last, listed.worst)
-    return all(abs(take.frame(row) - frame) < SAME_FRAME for row, frame in zip(rows, frames, strict=True))
+    return all(abs(take.frame(row) - frame) < FRAME_TOLERANCE for row, frame in zip(rows, frames, strict=True))

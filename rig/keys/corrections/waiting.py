@@ -1,4 +1,4 @@
-"""Notes about the corrections of a take: which wait, and why, and which are held shorter than its range."""
+"""Notes about the corrections of a take: which have no effect and why, and which hold for less than their range."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -78,7 +78,8 @@ def unsolved_reasons(corrections: Sequence[Correction], known: Mapping[str, str]
 
 
 def _waiting_reason(correction: Correction, hands: "Sequence[HandOfTake]", clock: TakeClock) -> str:
-    """Return why a correction has no effect on these hands of a take, a sentence without its end; empty if it has."""
+    """Return why a correction has no effect on these hands of a take, as the start of a sentence; empty if it has
+    one."""
     own = [take_hand for take_hand in hands if take_hand.hand.side == correction.hand]
     if not own:
         return f"there is no {correction.hand} hand in the take"
@@ -115,7 +116,8 @@ def waiting_notes(
 ) -> tuple[str, ...]:
     """Return sentences about the corrections of a take that have no effect, or are held shorter than its range.
 
-    before: the `shortened_changes` of the take before. These have no sentence here; the panel's list still shows them.
+    before: the `shortened_changes` of the take before. Corrections listed there get no sentence here; the panel's list
+    still shows them.
     """
     waiting, shortened = waiting_of(base), shortened_of(base)
     waits = [

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 def correct_written(
     armatures: "Sequence[Object]", corrections: tuple[Correction, ...] | None, scene: "Scene", take: Take
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Apply corrections to the take that armatures play, None for its own; return them for the report, and notes.
+    """Apply corrections, or with None the take's own, to the take that armatures play; return them for the report, and
+    notes.
 
-    take: what was written; if it is a part, the rest was not solved with them. What cannot be done is
-    a note: the take is written, and the corrections are kept with it.
+    take: the written frames; if they are a part, the rest was not solved with the corrections. Failures become notes:
+    the take is written, and the corrections are kept with it.
     """
     notes, waiting, whole = list[str](), dict[str, str](), take.recipe.into == "new"
     for armature in armatures:
@@ -85,7 +86,8 @@ def corrections_report(
 
 
 def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, Any]] | None:
-    """Return, as a recipe has them, the corrections of the take that an armature plays, to apply them to a new solve.
+    """Return the corrections of the take that an armature plays, in the format of a recipe, to apply them to a new
+    solve.
 
     None if it plays no take of this capture, or one that was never corrected. Raises RecipeError if they are damaged.
     """
@@ -102,7 +104,7 @@ def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, 
 
 
 def left_corrections_note(armature: "Object", recipe: Recipe) -> str:
-    """Return a sentence about corrections that a new take of an armature will not have; empty if there are none."""
+    """Return a sentence about corrections that a new take of an armature would lose; empty if there are none."""
     base = base_of(armature)
     if base is None or recipe.corrections is not None or recipe.into != "new" or not corrections_of(armature):
         return ""
@@ -123,5 +125,5 @@ def _is_same_file(path: str, other_path: str) -> bool:
     if path == other_path:
         return True
     first, second = (Path(bpy.path.abspath(either)) for either in (path, other_path))
-    # One that is not there any more was moved.
+    # A missing file was moved.
     return first.name == second.name and (first.resolve() == second.resolve() or not exists(first))

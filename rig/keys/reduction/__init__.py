@@ -1,1 +1,1 @@
-"""Reduction of keys: as few as keep a hand where it was, measured on the hand."""
+"""Key reduction: as few keys as possible for a tolerance measured on the hand."""

@@ -1,7 +1,7 @@
-"""Few keys with which a spline keeps an error within 1: keys are put in where it does not, then taken out.
+"""Find few keys with which a spline keeps an error within 1: insert keys where it is larger, then remove keys.
 
-Every trial is one least-squares fit of values and slopes to all samples, so that a key taken out is made up for by its
-neighbours. Keys far from each other are tried in one batch.
+Each trial is a least-squares fit of values and slopes to all samples, so that its neighbours make up for a removed key.
+Keys far from each other are tried in one batch.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ FIRST_SPACING = 12
 WEIGHT_STEP = (0.5, 2.0)
 """Bounds of the factor by which a weight may change in one step."""
 WEIGHTS = (0.01, 100.0)
-"""Weights of samples, beside that of a key which keeps one."""
-APART = 3
-"""Minimum number of keys between keys that are tried in one batch: beyond it a fit hardly changes."""
+"""Range of the samples' weights, relative to that of a pinned sample."""
+MIN_KEYS_BETWEEN = 3
+"""Minimum number of keys between keys that are tried in one batch. A fit hardly changes with more keys."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyProblem:
-    """Samples to be met by a spline, and how its error is measured."""
+    """Samples that a spline approximates, and the measure of its error."""
 
     frames: Floats
     """(F,)"""
@@ -38,7 +38,7 @@ class KeyProblem:
     error: Callable[[Floats], Floats]
     """Values (F, C) -> errors (F,) relative to the tolerance."""
     kept: Bools
-    """(F,) where there is a key in any case, which keeps the sample: the first, the last, extremes, contacts."""
+    """(F,) where there is always a key, on the sample itself: the first, the last, extremes, contacts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +57,13 @@ class Keys:
 
 
 def fewest_keys(problem: KeyProblem) -> Steps[Keys]:
-    """Return keys within the error; few, but not proven the fewest. At least two samples."""
+    """Return few keys within the error, not necessarily the fewest. Expects at least two samples."""
     keys = yield from _within(problem, _spread(problem.kept), problem.kept.copy())
     return (yield from thinned(problem, keys))
 
 
 def _fitted(problem: KeyProblem, rows: Ints, pinned: Bools, weights: Floats) -> Keys:
-    """Fit a spline; where its error is too large once more, with weights that follow the error.
+    """Fit a spline, and if its error is too large somewhere, fit again with weights that follow the error.
 
     Least squares lets errors pile up where a motion bends most; weights that grow with the error spread them (Lawson's
     algorithm, one step of it).
@@ -94,9 +94,9 @@ def _spread(kept: Bools) -> Ints:
 
 
 def _within(problem: KeyProblem, rows: Ints, pinned: Bools) -> Steps[Keys]:
-    """Put keys in where the error is too large: on the worst row of each segment; a key that errs keeps its sample.
+    """Insert keys on the worst row of each segment whose error is too large; pin keys whose own error is too large.
 
-    What errs where all of this is done, because of bones that are keyed already, stays.
+    Errors that remain then, caused by bones that are already keyed, are accepted.
     """
     weights = np.ones(len(problem.frames))
     while True:
@@ -120,7 +120,7 @@ def _within(problem: KeyProblem, rows: Ints, pinned: Bools) -> Steps[Keys]:
 
 
 def thinned(problem: KeyProblem, keys: Keys) -> Steps[Keys]:
-    """Return keys without those that the error allows to take out."""
+    """Return the keys without those that can be removed within the error."""
     tried: set[int] = set()
     while True:
         chosen = _candidates(problem, keys, tried)
@@ -131,33 +131,33 @@ def thinned(problem: KeyProblem, keys: Keys) -> Steps[Keys]:
         tried |= set(chosen.tolist())
         # A removal that failed may succeed once a neighbour is gone.
         for row in removed.tolist():
-            place = int(np.searchsorted(kept.rows, row))
-            tried -= set(kept.rows[max(place - 2, 0) : place + 2].tolist())
+            position = int(np.searchsorted(kept.rows, row))
+            tried -= set(kept.rows[max(position - 2, 0) : position + 2].tolist())
         keys = kept
         yield Progress(0.3 + 0.7 * min(len(tried) / len(keys.rows), 1.0))
 
 
 def _candidates(problem: KeyProblem, keys: Keys, tried: set[int]) -> Ints:
-    """Return the rows of keys far from each other that are most likely not needed."""
+    """Return the rows of keys, far from each other, that are most likely not needed."""
     free = [k for k, row in enumerate(keys.rows.tolist()) if not problem.kept[row] and row not in tried]
     if not free:
         return np.array([], np.int64)
     cost = _costs(problem, keys)
-    taken = np.zeros(len(keys.rows) + 2 * APART, bool)
+    taken = np.zeros(len(keys.rows) + 2 * MIN_KEYS_BETWEEN, bool)
     chosen = []
     for k in sorted(free, key=cost.__getitem__):
-        if not taken[k : k + 2 * APART + 1].any():
-            taken[k + APART] = True
+        if not taken[k : k + 2 * MIN_KEYS_BETWEEN + 1].any():
+            taken[k + MIN_KEYS_BETWEEN] = True
             chosen.append(k)
     rows: Ints = keys.rows[np.sort(chosen)]
     return rows
 
 
 def _costs(problem: KeyProblem, keys: Keys) -> Floats:
-    """Return an estimate (K,) of the error without each key: without any change of the others."""
+    """Return an estimate (K,) of the error without each key, with all others unchanged."""
     cost = np.full(len(keys.rows), np.inf)
-    for first in range(1, APART + 1):
-        out = np.arange(first, len(keys.rows) - 1, APART)
+    for first in range(1, MIN_KEYS_BETWEEN + 1):
+        out = np.arange(first, len(keys.rows) - 1, MIN_KEYS_BETWEEN)
         stay = np.setdiff1d(np.arange(len(keys.rows)), out)
         spline = keys.spline
         rest = Spline(spline.frames[stay], spline.values[stay], spline.slopes[stay])
@@ -178,9 +178,9 @@ def _without(problem: KeyProblem, keys: Keys, chosen: Ints) -> Keys:
         bad = np.flatnonzero(trial.errors > 1.0)
         if not len(bad):
             return trial
-        # The nearest of the chosen ones to each error comes back.
-        place = np.clip(np.searchsorted(out, bad), 1, max(len(out) - 1, 1))
-        left, right = out[place - 1], out[np.minimum(place, len(out) - 1)]
+        # Restore the chosen key nearest to each error.
+        position = np.clip(np.searchsorted(out, bad), 1, max(len(out) - 1, 1))
+        left, right = out[position - 1], out[np.minimum(position, len(out) - 1)]
         back = np.where(bad - left < right - bad, left, right)
         out = np.setdiff1d(out, back)
     return keys

@@ -20,17 +20,17 @@ from .keyed_hand import (
 
 Floats = NDArray[np.float64]
 
-CARRIER_SHARE = 0.5
-"""Fraction of the distance that bones may use up which carry others: the digits need the rest."""
+CARRIER_FRACTION = 0.5
+"""Fraction of the allowed distance that bones which carry others may use. The digits need the rest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Goal:
-    """Where a point was, and where it is in the frame of a bone of the group."""
+    """A point's original position, and its position in the frame of a bone of the group."""
 
     bone: int
     offsets: Floats
-    """(3,), or (F, 3) if bones that are not of the group carry it"""
+    """(3,), or (F, 3) if it is moved by bones outside the group"""
     positions: Floats
     """(F, 3) or (1, 3) in armature space"""
     allowed: Floats
@@ -38,12 +38,12 @@ class _Goal:
 
 
 class GroupError:
-    """Measures new values of the channels of one group while the bones above it move as they will."""
+    """Measures the error of new channel values of one group, given the reduced motion of the bones above it."""
 
     def __init__(
         self, hand: SampledHand, group: str, tolerance: Tolerance, tightness: Floats, channels: Sequence[Floats]
     ) -> None:
-        """tightness: (F,) by how much the distance is divided. channels: of all bones, as they will be."""
+        """tightness: (F,) divisor of the allowed distance. channels: reduced channels of all bones."""
         self._bones, self._to_world, self._angle = hand.bones, hand.to_world.T, tolerance.angle
         self._members = hand.rows(group)
         self._moving = _between(hand.bones, self._members)
@@ -65,7 +65,7 @@ class GroupError:
                 continue
             changes = any(self._bones[row].channels().shape[1] for row in path[: path.index(holder)])
             inside = rot.rotate(rot.conjugate(before.rotations[holder]), positions - before.positions[holder])
-            yield _Goal(holder, inside, positions, allowed * (CARRIER_SHARE if changes else 1.0))
+            yield _Goal(holder, inside, positions, allowed * (CARRIER_FRACTION if changes else 1.0))
 
     def __call__(self, channels: Floats) -> Floats:
         """Return the errors (F,), relative to the tolerance, of values (F, C) of the channels of all bones."""

@@ -1,4 +1,4 @@
-"""The bones of a hand whose keys are reduced, and how far they and points on them come from where they were."""
+"""The bones of a hand whose keys are reduced, and how far they and points on them deviate from the original motion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class SampledBone:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredPoint:
-    """A point that stays where it was: a fingertip, or the head of a bone whose location is keyed."""
+    """A point whose deviation is limited: a fingertip, or the head of a bone whose location is keyed."""
 
     bone: int
     offset: Floats
@@ -69,7 +69,7 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Motion:
-    """Poses of B bones in armature space on F frames; bones without channels have one frame for all."""
+    """Poses of B bones in armature space on F frames; bones without channels have a single frame."""
 
     rotations: list[Floats]
     """B of (F, 4) or (1, 4)"""
@@ -121,13 +121,13 @@ class SampledHand:
     wrist: int
     """The bone of the wrist."""
     key_counts: tuple[int, ...]
-    """(B,) the keys that each of its channels has."""
+    """(B,) the number of keys of each channel of the bone."""
     kept: Mapping[str, Bools]
-    """Group -> where (F,) it has keys in any case."""
+    """Group -> (F,) the frames on which it always has keys."""
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups of bones, those first that move others."""
+        """The groups of bones; those that move others come first."""
         return tuple(dict.fromkeys(bone.group for bone in self.bones))
 
     def rows(self, group: str) -> list[int]:
@@ -135,7 +135,8 @@ class SampledHand:
         return [row for row, bone in enumerate(self.bones) if bone.group == group and bone.channels().shape[1]]
 
     def errors(self, channels: Mapping[int, Floats]) -> tuple[Floats, Floats]:
-        """Return how far points (F, N) m and joints (F, B) rad come from where they were, for new channels of bones."""
+        """Return the deviations of points (F, N) m and joints (F, B) rad from the original motion, for new channels of
+        bones."""
         old = [bone.channels() for bone in self.bones]
         new = [channels.get(row, values) for row, values in enumerate(old)]
         before, after = moved(self.bones, old), moved(self.bones, new)

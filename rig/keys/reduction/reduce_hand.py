@@ -1,4 +1,4 @@
-"""Fewest keys for all bones of a hand: group by group, those first that carry others."""
+"""Reduce the keys of all bones of a hand, group by group, starting with the bones that carry others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from .spline import Spline
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-FARTHEST = 1e6
+MAX_DISTANCE = 1e6
 """Distance from the origin, in the armature's units, beyond which rounding exceeds any tolerance."""
 CONTACT_TIGHTNESS = 2.0
 """Divisor of the tolerance of tips in contact, so that the gap between two tips stays within the whole tolerance. It
@@ -27,14 +27,14 @@ cannot be larger, since the wrist may use up to half."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReducedHand:
-    """The keys of a hand's bones, and how far they leave it from where it was."""
+    """The reduced keys of a hand's bones, and their deviation from the original motion."""
 
     splines: Mapping[int, Spline]
-    """Bone -> the keys of its channels. Bones whose keys would not get fewer are left out."""
+    """Bone -> the keys of its channels. Bones without fewer keys than before are left out."""
     distance: float
-    """m, the most of a fingertip on any frame."""
+    """m, maximum deviation of a fingertip on any frame."""
     angle: float
-    """rad, the most of a joint on any frame."""
+    """rad, maximum deviation of a joint on any frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Reduction:
 
 
 def reduce_hand(hand: SampledHand, reduction: Reduction) -> Steps[ReducedHand]:
-    """Return the keys of a hand; at least two frames. Raises RigError for a bone that is too far away."""
+    """Return the reduced keys of a hand of at least two frames. Raises RigError for a bone that is too far away."""
     channels = [bone.channels() for bone in hand.bones]
     dense = moved(hand.bones, channels)
     _check_positions(hand, dense)
@@ -66,12 +66,12 @@ def reduce_hand(hand: SampledHand, reduction: Reduction) -> Steps[ReducedHand]:
 
 
 def _check_positions(hand: SampledHand, dense: Motion) -> None:
-    """Raise RigError if a bone is so far away on a frame that nothing can be measured there."""
+    """Raise RigError if a bone is so far from the origin on a frame that rounding exceeds any tolerance."""
     for bone, positions in zip(hand.bones, dense.positions, strict=True):
-        far = np.flatnonzero(~(np.abs(positions).max(axis=1) < FARTHEST))
-        if len(far):
+        rows = np.flatnonzero(~(np.abs(positions).max(axis=1) < MAX_DISTANCE))
+        if len(rows):
             raise RigError(
-                f"bone '{bone.name}' is over a million units away on frame {hand.frames[far[0]]:g}: bring it back to "
+                f"bone '{bone.name}' is over a million units away on frame {hand.frames[rows[0]]:g}: bring it back to "
                 "reduce the keys of its hand"
             )
 
@@ -79,7 +79,7 @@ def _check_positions(hand: SampledHand, dense: Motion) -> None:
 def _reduce_group(
     hand: SampledHand, group: str, error: GroupError, kept: Bools, *, shared: bool
 ) -> "Steps[dict[int, Spline]]":
-    """Return the keys of a group's bones; none if that would be no fewer than there are."""
+    """Return the keys of a group's bones; empty if they would not be fewer."""
     members = hand.rows(group)
     samples = np.concatenate([hand.bones[row].channels() for row in members], axis=1)
     ends = np.cumsum([hand.bones[row].channels().shape[1] for row in members])
@@ -91,8 +91,8 @@ def _reduce_group(
         values = keys.spline.at(hand.frames)
         for number, (row, part) in enumerate(zip(members, columns, strict=True)):
             own = KeyProblem(hand.frames, samples[:, part], _OfBone(error, values, part), kept)
-            begin = 0.5 + 0.5 * number / len(members)
-            of_bone = yield from part_of(begin, begin + 0.5 / len(members), "", thinned(own, of_bones[row]))
+            start = 0.5 + 0.5 * number / len(members)
+            of_bone = yield from part_of(start, start + 0.5 / len(members), "", thinned(own, of_bones[row]))
             of_bones[row], values[:, part] = of_bone, of_bone.spline.at(hand.frames)
     before = sum(hand.key_counts[row] * hand.bones[row].channels().shape[1] for row in members)
     after = sum(keys.spline.values.size for keys in of_bones.values())
@@ -106,7 +106,7 @@ def _columns(keys: Keys, part: slice) -> Keys:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OfBone:
-    """The error of a group for values of one of its bones."""
+    """The error of a group as a function of the values of one of its bones."""
 
     error: GroupError
     values: Floats
@@ -120,7 +120,8 @@ class _OfBone:
 
 
 def salient_frames(hand: SampledHand, dense: Motion, tolerance: Tolerance) -> tuple[dict[str, Bools], dict[str, Bools]]:
-    """Return for each group where (F,) its digit is in contact, and where (F,) it has keys in any case."""
+    """Return for each group the frames (F,) on which its digit is in contact, and those (F,) on which it always has
+    keys."""
     count = len(hand.frames)
     touching = {group: np.zeros(count, bool) for group in hand.groups}
     kept = {group: np.zeros(count, bool) for group in hand.groups}

@@ -12,16 +12,16 @@ Bools = NDArray[np.bool_]
 PROMINENCE = 10.0
 """Minimum prominence of an extreme of a point's path, relative to the tolerance of reduction."""
 CONTACT_GAP = 0.02
-"""m between the tips of thumb and finger in contact, at most: about the thickness of both at their pads."""
+"""m, maximum distance of the tips of thumb and finger in contact: about the thickness of both at their pads."""
 CONTACT_ENDS = 0.025
-"""m between them when a contact has ended: it does not come and go with noise."""
+"""m, distance at which a contact ends, larger than CONTACT_GAP so that noise does not start and end contacts."""
 
 
 def extremes(path: Floats, prominence: float) -> Ints:
     """Return the rows (E,) where a path (F, N) reverses along its main direction by more than `prominence`.
 
-    Between two of them the path goes one way, up to turns that are less (Halit and Capin, Multiscale motion saliency,
-    2011, take extremes along the principal components, too).
+    Between two of them the path is monotonic, except for smaller reversals (Halit and Capin, Multiscale motion
+    saliency, 2011, take extremes along the principal components, too).
     """
     centred = path - path.mean(axis=0)
     _, _, axes = np.linalg.svd(centred.T @ centred)
@@ -29,7 +29,7 @@ def extremes(path: Floats, prominence: float) -> Ints:
 
 
 def turning_rows(signal: Floats, prominence: float) -> Ints:
-    """Return the rows of the extremes of a signal (F,) from which it goes back by more than `prominence`."""
+    """Return the rows of the extremes of a signal (F,) after which it reverses by more than `prominence`."""
     rows, low, high, rising = [], 0, 0, 0
     values = signal.tolist()
     for row, value in enumerate(values):
@@ -49,7 +49,8 @@ def turning_rows(signal: Floats, prominence: float) -> Ints:
 
 
 def contacts(thumb: Floats, tip: Floats) -> tuple[Bools, Ints]:
-    """Return where (F,) a fingertip touches the thumb's, and the rows of each contact's begin, nearest frame and end.
+    """Return the frames (F,) in which a fingertip touches the thumb's, and the rows of each contact's start, minimum
+    and end.
 
     thumb, tip: (F, 3) m.
     """

@@ -1,7 +1,7 @@
-"""Cubic splines with slopes, which Bézier F-curves are whose handles end a third of the way to the next key.
+"""Cubic Hermite splines. Bézier F-curves whose handles end at a third of the distance to the next key are such splines.
 
-There a curve's frame is linear in the Bézier's parameter, so its value is a cubic polynomial of the frame: the values v
-and slopes s at its two ends decide it (Farin, Curves and Surfaces for CAGD, ch. 7: cubic Hermite form), and the
+A curve's frame is then linear in the Bézier's parameter, so its value is a cubic polynomial of the frame, determined by
+the values v and slopes s at its two ends (Farin, Curves and Surfaces for CAGD, ch. 7: cubic Hermite form), and the
 least-squares fit of both to samples is a linear system of 2 x 2 blocks along the diagonal.
 """
 
@@ -14,10 +14,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-BENDING = 1e-5
-"""Weight of bending per frame, beside the samples': decides slopes where there are too few samples to do it."""
-PINNED = 1e7
-"""Weight of a sample that a key keeps, beside others of about 1."""
+BENDING_WEIGHT = 1e-5
+"""Weight of bending per frame, relative to that of a sample. It determines slopes where there are too few samples."""
+PINNED_WEIGHT = 1e7
+"""Weight of a pinned sample, relative to others of about 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Spline:
     values: Floats
     """(K, C)"""
     slopes: Floats
-    """(K, C) per frame, the same before and after a key."""
+    """(K, C) per frame, equal before and after a key."""
 
     def at(self, frames: Floats) -> Floats:
         """Return the values (F, C) on frames (F,) between the first key and the last."""
@@ -69,7 +69,7 @@ def fit(frames: Floats, samples: Floats, weights: Floats, keys: Ints, pinned: Bo
     basis = _basis((frames - at[segment]) / length[segment], length[segment])
     kept = np.zeros(len(frames), bool)
     kept[keys] = pinned[keys]
-    weighted = basis * (weights + PINNED * kept)[:, None]
+    weighted = basis * (weights + PINNED_WEIGHT * kept)[:, None]
     products = np.add.reduceat(weighted[:, :, None] * basis[:, None, :], keys[:-1]) + _bending(length)
     sides = np.add.reduceat(weighted[:, :, None] * samples[:, None, :], keys[:-1])
     solution = _solved(products, sides)
@@ -77,11 +77,11 @@ def fit(frames: Floats, samples: Floats, weights: Floats, keys: Ints, pinned: Bo
 
 
 def _bending(length: Floats) -> Floats:
-    """Return the quadratic forms (K-1, 4, 4) of BENDING · ∫ (d²y/df²)² df over segments."""
+    """Return the quadratic forms (K-1, 4, 4) of BENDING_WEIGHT · ∫ (d²y/df²)² df over segments."""
     h = length[:, None, None]
     form = np.array([[12.0, 6, -12, 6], [6, 4, -6, 2], [-12, -6, 12, -6], [6, 2, -6, 4]])
     powers = np.array([[0, 1, 0, 1], [1, 2, 1, 2], [0, 1, 0, 1], [1, 2, 1, 2]])
-    forms: Floats = BENDING * form * h**powers / h**3
+    forms: Floats = BENDING_WEIGHT * form * h**powers / h**3
     return forms
 
 

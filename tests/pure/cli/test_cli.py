@@ -98,11 +98,11 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.txt"], "me.txt: expected a name that ends in .json"),
         (
             ["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--hand", "left"],
-            "holds a right hand, not the left one",
+            "has a right hand, not the requested left one",
         ),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--markers", "no.json"], "no.json: cannot be read"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--start", "0"], "start is 0"),
-        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--still", "9-3"], "frames 9-3 were asked for"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--still", "9-3"], "the frames are 9-3"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--still", "1-30"], "its markers move by"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--motion", "nowhere.c3d"], "nowhere.c3d"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--radii", "11"], "joint radii '11', expected three"),

@@ -111,7 +111,7 @@ def test_a_run_that_is_lost_keeps_what_the_summary_knew(tmp_path, monkeypatch, c
     executor.tasks = 1
     assert main(arguments) == 1
     reported = capsys.readouterr().err
-    assert "the connection to the scheduler is lost; 1 of 3 takes came back, what is finished is kept" in reported
+    assert "the connection to the scheduler is lost; 1 of 3 takes are finished and kept" in reported
     assert reported.count("\n") == 1
     assert (tmp_path / "out" / "takes.csv").read_text() == first.replace(",solved,", ",unchanged,")
     assert "3 takes: 3 unchanged" in (tmp_path / "out" / "summary.html").read_text()

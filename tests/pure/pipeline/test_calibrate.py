@@ -194,7 +194,7 @@ def test_a_clip_without_the_hand_of_the_other_is_reported(tmp_path):
     right, left = someone("right"), someone("left")
     calm = saved(tmp_path / "still.json", still(right))
     moved = saved(tmp_path / "rom.json", moving(left), side="left")
-    with pytest.raises(KnuckleError, match=r"rom.json: holds no right hand, the still clip does"):
+    with pytest.raises(KnuckleError, match=r"rom.json: has no right hand, the still clip has one"):
         calibrate.run(calm, CalibrationChoices(motion_capture=moved.capture))
 
 
@@ -256,7 +256,7 @@ def test_the_motion_is_frames_or_a_capture_or_frames_of_one(text, expected):
 
 @pytest.mark.parametrize("text", ["30-1", "0-30", "x", "1-2-3", ""])
 def test_frames_that_are_none_are_reported(text):
-    with pytest.raises(RecipeError, match="expected such as 1-30"):
+    with pytest.raises(RecipeError, match="expected a range such as 1-30"):
         FrameRange.parse(text)
 
 

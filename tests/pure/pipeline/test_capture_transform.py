@@ -40,9 +40,9 @@ def test_a_matrix_gives_the_transform_that_it_was_made_of(rotation):
 
 
 def test_what_is_no_place_of_a_capture_is_reported():
-    with pytest.raises(RecipeError, match=r"markers 'a': scaled by 1, 2, 1 along its axes, expected the same"):
+    with pytest.raises(RecipeError, match=r"markers 'a': its scale is 1, 2, 1 along its axes, expected the same"):
         transform_of(np.diag([1.0, 2.0, 1.0, 1.0]), "markers 'a'")
-    with pytest.raises(RecipeError, match="scaled by 0, 0, 0"):
+    with pytest.raises(RecipeError, match="its scale is 0, 0, 0"):
         transform_of(np.diag([0.0, 0.0, 0.0, 1.0]), "markers 'a'")
     with pytest.raises(RecipeError, match="finite angles and a scale"):
         CaptureTransform(scale=0.0)

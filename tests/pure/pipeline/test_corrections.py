@@ -120,7 +120,7 @@ def test_corrections_are_a_list_and_each_has_an_id_of_its_own():
         from_list({}, "c.json")
     with pytest.raises(RecipeError, match="corrections are 1001 of them"):
         from_list([PLAIN] * 1001, "c.json")
-    with pytest.raises(RecipeError, match="correction 2: its id 'a' is another's as well"):
+    with pytest.raises(RecipeError, match="correction 2: another correction has its id 'a'"):
         from_list([PLAIN, PLAIN], "c.json")
     assert from_list(None, "c.json") == ()
 

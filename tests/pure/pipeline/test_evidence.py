@@ -309,16 +309,16 @@ def test_a_figure_that_is_not_known_fails() -> None:
 @pytest.mark.parametrize(
     ("text", "reported"),
     [
-        ("", "'' is no condition"),
-        ("tip_error_mm.p99", "'tip_error_mm.p99' is no condition"),
+        ("", "'' is not a condition"),
+        ("tip_error_mm.p99", "'tip_error_mm.p99' is not a condition"),
         ("tip_error_mm>3", "'tip_error_mm' is not known, expected problems, leaps,"),
         ("tip_error.p99>3", "of tip_error_mm, marker_error_mm"),
         ("tip_error_mm.median>3", "'tip_error_mm.median' is not known"),
         ("leaps.max>3", "'leaps.max' is not known"),
         ("leaps>1e999", "is not a number"),
         ("leaps>--1", "is not a number"),
-        ("leaps>0,,", "'' is no condition"),
-        ("__import__('os')>0", "is no condition"),
+        ("leaps>0,,", "'' is not a condition"),
+        ("__import__('os')>0", "is not a condition"),
         ("leaps>0," * 200, "expected at most 1000"),
     ],
 )

@@ -299,9 +299,9 @@ def test_a_hand_as_large_as_a_house_is_reported(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"hand": "left"}, "holds a right hand, not the left one that was asked for"),
-        ({"hand": "both"}, "holds a right hand, not the left one that was asked for"),
-        ({"start": 1000}, "frames from 1000 on were asked for, the capture has 89"),
+        ({"hand": "left"}, "has a right hand, not the requested left one"),
+        ({"hand": "both"}, "has a right hand, not the requested left one"),
+        ({"start": 1000}, "the recipe starts at frame 1000, the capture has 89"),
         ({"markers": {"right": {"nose": "wrist"}}}, "the marker map's label 'nose' \\(right\\) is not in the capture"),
         ({"markers": {"right": {"right:wrist": "wrist"}}}, "the right hand has no marker on a finger"),
         (

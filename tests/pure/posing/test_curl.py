@@ -37,7 +37,7 @@ MAX_LEAN = 12.0
 """Degrees that a knuckle leans at most while a straight finger is pushed at the palm."""
 LAST = 15.0
 """Degrees by which a last joint flexes more than a middle one, at most."""
-BUCKLED = 13.5
+MIN_START_FLEXION = 13.5
 """Degrees to which a straight finger bends when it gets a pixel shorter: two bones of 33 and 36 mm, as the shortest
 have, do by 0.23 rad, since 33 · 36 / (2 · 69) mm times the square of their angle is what they lose."""
 RHO = 2 / 3
@@ -184,7 +184,7 @@ def test_the_mouse_wins_and_a_pixel_further_is_a_pose_nearby(digit: str, bent: s
     assert off(steps[-1].pose, digit, goal, along) < UNDER
     check_held(steps[-1], start, digit, goal, along)
     for before, after in itertools.pairwise([start, *(step.pose for step in steps)]):
-        most = BUCKLED if before is start and bent == "straight" else 7.5
+        most = MIN_START_FLEXION if before is start and bent == "straight" else 7.5
         assert np.rad2deg(np.abs(after.angles - before.angles).max()) < most
 
 

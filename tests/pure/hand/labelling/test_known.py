@@ -67,7 +67,7 @@ def test_a_flat_hand_could_be_either_and_is_the_one_that_was_asked_for(side):
     assert not undecided.hands and "left or right cannot be determined" in undecided.notes[0]
     assert "--" not in undecided.notes[0], "a panel has no options of a shell"
     reported = label_hands(times, spoiled.positions, requested_side=side)
-    assert "that was asked for" in reported.notes[0]
+    assert "taken for the requested" in reported.notes[0]
     assert score(reported, spoiled, truth).right == 1.0
     other = label_hands(times, spoiled.positions, requested_side="left" if side == "right" else "right")
     assert all(hand.side != side for hand in other.hands)

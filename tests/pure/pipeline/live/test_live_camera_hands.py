@@ -162,7 +162,7 @@ def test_a_second_hand_of_one_side_is_reported() -> None:
 def test_only_the_hand_that_is_asked_for_is_followed() -> None:
     one = Followed(Recipe("camera", hand="left")).feed(*alone(RIGHT, 0, 40))
     assert not one.shown[-1]
-    assert any("not the left one that was asked for" in reported for reported in one.hands.problems().values())
+    assert any("not the requested left one" in reported for reported in one.hands.problems().values())
 
 
 def test_bones_are_those_of_a_usual_hand_of_the_length_that_is_typed() -> None:

@@ -73,8 +73,8 @@ def test_the_elbow_points_to_the_pole():
     [
         (np.zeros((3, 3)), BACK, "0 and 0 m, expected more than 0"),
         (np.array([[0, 0, 0], [0.3, 0, 0], [np.nan, 0, 0]]), BACK, "0.3 and nan m"),
-        (np.array([[0, 0, 0], [0, 0.3, 0], [0, 0.5, 0]]), BACK, "its back is along it"),
-        (np.array([[0, 0, 0], [0, 0.3, 0], [0, 0.5, 0]]), 0 * BACK, "its back is along it"),
+        (np.array([[0, 0, 0], [0, 0.3, 0], [0, 0.5, 0]]), BACK, "it is straight and parallel to"),
+        (np.array([[0, 0, 0], [0, 0.3, 0], [0, 0.5, 0]]), 0 * BACK, "it is straight and parallel to"),
     ],
 )
 def test_a_rest_that_is_no_arm_is_reported_in_a_sentence(places, back, sentence):

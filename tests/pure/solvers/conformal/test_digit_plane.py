@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from knuckle.hand.digit_plane import UPRIGHT_DISTANCE_M, likely_twist, tip_plane
+from knuckle.hand.digit_plane import TWIST_PRIOR_M, likely_twist, tip_plane
 from knuckle.hand.scalar_math import ARRAY, SCALAR
 from knuckle.solvers import SOLVERS
 from knuckle.solvers.cga.generated import Vector
@@ -125,7 +125,7 @@ def test_the_thumbs_plane_holds_the_index_knuckle_that_it_points_at(end):
     assume(abs(normal[0]) > 1e-3)
     twist = towards(SCALAR, tuple(end.tolist()), (-1.6, 1.6))
     expected = np.arcsin(-normal[2] * np.sign(normal[0]))
-    assert twist == pytest.approx(expected * aside**2 / (aside**2 + UPRIGHT_DISTANCE_M**2), abs=1e-9)
+    assert twist == pytest.approx(expected * aside**2 / (aside**2 + TWIST_PRIOR_M**2), abs=1e-9)
 
 
 @few

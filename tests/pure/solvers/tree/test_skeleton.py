@@ -36,7 +36,7 @@ def two(rest=STEP, parents=(-1, 0), limits=FREE, **more):
     [
         (lambda: two(limits=(ball(),)), "1 limits for 2 joints"),
         (lambda: two(rest=STEP[:1]), r"rest has the shape \(1, 4, 4\)"),
-        (lambda: two(rest=STEP * np.nan), "rest holds a value that is not a finite number"),
+        (lambda: two(rest=STEP * np.nan), "rest has a value that is not a finite number"),
         (lambda: two(rest=SCALED), "scales or mirrors"),
         (lambda: two(rest=MIRRORED), "scales or mirrors"),
         (lambda: two(parents=(-1, 1)), "the parent of b is joint 1"),
