@@ -83,6 +83,7 @@ def test_a_capture_whose_frames_come_unevenly_is_shown_at_its_own_times() -> Non
     rows = marker_rows(markers)
     at = rows.first + np.arange(len(rows.states)) / rows.rate
     assert np.abs(np.diff(at) - 1 / 60).max() < 1e-9
+    assert abs(at[-1] - times[-1]) <= 0.5 / 60, "they end with the capture"
     inside = (rows.states[:, 0] == MEASURED) & (at <= times[-1])
     away = np.abs(rows.positions[inside, 0, 0] - np.sin(at)[inside]).max()
     assert away < 1e-4, f"{1000 * away:.3f} mm > 0.1 mm"

@@ -87,7 +87,18 @@ def test_fingertips_and_joints_of_the_evaluated_rig_stay_within_the_tolerance(mo
     assert notes == ()
     # Bones that do not move have a key each, before and after.
     assert dense - figures.before == count(armature) - figures.after < 60
+    assert figures.share * figures.before == pytest.approx(figures.after)
     assert count(armature) < 0.35 * dense
+
+
+def test_fingertips_stay_where_locations_are_along_the_axes_of_the_armature():
+    armature = rig("right", flat=True)
+    for bone in armature.data.bones:
+        bone.use_local_location = False
+    write_take(take(("right",)), armature, bpy.context.scene, bpy.context.collection, TakeTiming())
+    before = evaluated_frames(armature)
+    reduce_keys(armature, Reduction())
+    assert_within(before, evaluated_frames(armature))
 
 
 def test_the_arm_of_a_take_is_reduced_with_its_hand():

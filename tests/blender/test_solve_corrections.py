@@ -8,12 +8,13 @@ import pytest
 
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
+from knuckle.hand.generators import run_to_end
 from knuckle.operators.session import SESSION
 from knuckle.operators.solve_corrections import TakeEdits
 from knuckle.operators.take_corrections import expected_take
 from knuckle.pipeline.corrections.correction import Correction, OtherMethods, PoseToHold, TimeRange
 from knuckle.pipeline.corrections.correction_json import to_list
-from knuckle.pipeline.job import run
+from knuckle.pipeline.job import SolveJob, run
 from knuckle.pipeline.recipe import Recipe, to_dict
 from knuckle.rig.blend_file import new_scene_with_take, open_file
 from knuckle.rig.keys.corrections.corrected_take import corrections_of
@@ -25,7 +26,9 @@ from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.rig.keys.take_problems import TakeProblem
 from knuckle.rig.keys.take_report import report_of
-from knuckle.tests.blender.making import copied
+from knuckle.rig.keys.take_scene import TakeTiming, write_take
+from knuckle.rig.rig_query import RigQuery
+from knuckle.tests.blender.making import copied, rig
 from knuckle.tests.blender.test_spliced_takes import keys
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -214,6 +217,22 @@ def test_keys_that_were_edited_by_hand_are_reported_before_they_are_replaced_and
     assert now[np.abs(now[:, 0] - 33).argmin(), 1] == pytest.approx(value, abs=0.01), "edited by 0.1"
     assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=10, last=20) == {"FINISHED"}
     assert [action.name for action in bpy.data.actions if "Edited" in action.name] == [edited.name]
+
+
+def test_a_range_of_a_take_on_a_rig_is_solved_for_that_rig():
+    """So the same solver gives the same keys: with other lengths it would not."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    scene, armature = bpy.context.scene, rig(SIDE)
+    job = SolveJob(Recipe(str(DEMO_CAPTURE)), RigQuery.of(armature))
+    run_to_end(job.steps())
+    write_take(job.take, armature, scene, scene.collection, TakeTiming())
+    bpy.context.view_layer.objects.active = scene.knuckle.result = armature
+    before = values(armature)
+    assert bpy.ops.knuckle.solve_range(solver=Recipe("").solver, first=30, last=50, blend=0) == {"FINISHED"}
+    after = values(armature)
+    assert after.keys() == before.keys()
+    for place, of_curve in before.items():
+        np.testing.assert_allclose(after[place], of_curve, atol=1e-5)
 
 
 @pytest.mark.parametrize("reduced", [False, True])

@@ -104,6 +104,13 @@ def test_few_frames_are_kept(frames):
     assert rows[0] == 0 and rows[-1] == frames - 1
 
 
+def test_progress_advances_in_small_steps_to_its_end():
+    fractions = [0.0]
+    run_to_end(fewest_keys(problem(path(7, 400), 0.01)), lambda progress: fractions.append(progress.fraction))
+    assert max(abs(after - before) for before, after in pairwise(fractions)) < 0.3
+    assert min(fractions) == 0.0 and max(fractions) <= 1.0 and fractions[-1] > 0.9
+
+
 def test_turns_are_found_at_their_extremes_and_noise_is_none():
     at = np.arange(400)
     signal = np.cos(at * np.pi / 50)
