@@ -1,6 +1,7 @@
 """The operators of the panel Corrections: what a person does, undone and done again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,22 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
+from knuckle.pipeline.corrections.correction import Correction, HiddenMarkers, TimeRange
+from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.rig.keys.corrections.corrected_take import (
     COMPOSED_ID_PROPERTY,
     CORRECTIONS_PROPERTY,
     correct_take,
     corrections_of,
+    hands_of_take,
 )
+from knuckle.rig.keys.corrections.mended_problems import corrections_of_keys
 from knuckle.rig.keys.corrections.solved_rest import has_other_rest
-from knuckle.rig.keys.corrections.take_base import base_of, composed_of
+from knuckle.rig.keys.corrections.take_base import base_of, composed_of, playing_base
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.played_action import played_action
 from knuckle.rig.keys.reduced_take import dense_action
+from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.linked_action import link_action
 from knuckle.tests.blender.making import copied, rig, take
@@ -249,6 +255,60 @@ def test_a_copy_of_the_character_has_corrections_of_its_own(armature):
     before = keys(armature)
     change("DELETE", one)
     assert corrections_of(copy) == () and len(corrections_of(armature)) == 1 and keys(armature) == before
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_the_corrected_action_goes_with_the_last_correction_unless_a_person_has_edited_it(armature, edited):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=15)
+    composed = played_action(armature).name
+    if edited:
+        bpy.context.scene.frame_set(33)
+        bend(armature)
+        armature.pose.bones[JOINT].keyframe_insert("rotation_quaternion", frame=33)
+    change("DELETE", *kept(armature))
+    assert played_action(armature) == base_of(armature)
+    assert (composed in bpy.data.actions) == edited
+
+
+def test_a_muted_correction_has_no_effect_on_the_keys(armature):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    (one,) = kept(armature)
+    for effective in (1, 0, 1):
+        assert len(corrections_of_keys(played_action(armature))) == effective
+        change("MUTE", one)
+
+
+def test_a_corrected_armature_plays_its_take_as_solved_only_for_a_while(armature):
+    solved = values(armature)
+    with playing_base(armature):
+        assert played_action(armature) == base_of(armature), "it plays that already"
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    composed = played_action(armature)
+    with playing_base(armature):
+        during = values(armature)
+    assert all(np.array_equal(during[place], solved[place]) for place in solved)
+    assert played_action(armature) == composed != base_of(armature)
+
+
+def test_a_new_take_says_which_corrections_its_solve_could_not_do(armature):
+    scene, reason = bpy.context.scene, "the markers are gone"
+    done, waits = (
+        Correction(name, name, "right", TimeRange(2.2, 2.6), HiddenMarkers(("right wrist",))) for name in "ab"
+    )
+    made = replace(take(("right",), 40, RATE, corrections=to_list((done, waits))), waiting={"b": reason})
+    write_take(made, armature, scene, scene.collection, TakeTiming())
+    assert [row["state"] for row in report_of(armature)["corrections"]] == ["on", reason]
+
+
+def test_a_take_has_its_keys_frames_and_the_whole_ones_between_them(armature):
+    for curve in curves_on(armature):
+        for key in reversed(curve.keyframe_points):
+            if key.co.x not in (1, 2, 8, 40):
+                curve.keyframe_points.remove(key)
+            elif key.co.x == 8:
+                key.co_ui.x = 7.5
+    (of,) = hands_of_take(armature, base_of(armature))
+    np.testing.assert_allclose(of.frames, sorted([*range(1, 41), 7.5]), atol=1e-4)
 
 
 def test_reduced_keys_give_way_to_the_corrected_ones(armature):

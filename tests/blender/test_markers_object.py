@@ -89,6 +89,17 @@ def test_a_capture_whose_frames_come_unevenly_is_shown_at_its_own_times() -> Non
     assert away < 1e-4, f"{1000 * away:.3f} mm > 0.1 mm"
 
 
+def test_in_a_pause_between_frames_there_are_no_markers() -> None:
+    times = 3.0 + np.arange(FRAMES) / 60
+    times[60:] += 1.0
+    rows = marker_rows(capture(times))
+    at = rows.first + np.arange(len(rows.states)) / rows.rate
+    near = np.abs(at[:, None] - times).min(axis=1)
+    assert (rows.states[near > 1.1 / 60] == MISSING).all()
+    assert (rows.states[near < 0.4 / 60, 0] == MEASURED).all()
+    assert (near > 1.1 / 60).sum() > 50
+
+
 def test_one_frame_and_long_pauses_take_no_more_memory_than_the_capture() -> None:
     one = marker_rows(capture().select(slice(0, 1)))
     assert one.states.shape == (1, COUNT)

@@ -281,6 +281,23 @@ def test_a_bone_that_hardly_bends_is_reported_however_far_it_is_bent(
     assert any(bone.name in note and "hardly bends" in note for note in notes) == reported
 
 
+def test_a_stiff_bone_keeps_a_rest_that_no_hand_has() -> None:
+    armature, first = rig("right", straight=True), "index-finger-phalanx-proximal"
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = armature.data.edit_bones
+    knuckle = bones[first].head.copy()
+    aside = Matrix.Translation(knuckle) @ Matrix.Rotation(np.deg2rad(45), 4, "Z") @ Matrix.Translation(-knuckle)
+    for joint in CHAIN_JOINTS["index-finger"]:
+        bones[joint].transform(aside)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    limit(armature.pose.bones[first], np.zeros((3, 2)))
+    hand = proportions.build(proportions.adult("right"))
+    low, high = armature_limits(armature, hand).limits[first, "abduction"]
+    outside = np.degrees(hand.limits[hand.dof(first, "abduction")])
+    assert high - low < 5.0
+    assert low > outside[1] + 10.0 or high < outside[0] - 10.0
+
+
 def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_reported() -> None:
     armature = rig("right")
     stiff = np.zeros((3, 2))

@@ -20,7 +20,7 @@ from knuckle.rig.blend_file import new_scene_with_take, open_file
 from knuckle.rig.keys.corrections.corrected_take import corrections_of
 from knuckle.rig.keys.corrections.mended_problems import mended_problems
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
-from knuckle.rig.keys.corrections.solved_keys import edited_frames
+from knuckle.rig.keys.corrections.solved_keys import PATHS_PROPERTY, edited_frames, remember_keys
 from knuckle.rig.keys.corrections.take_base import base_of, composed_of
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.reduced_take import dense_action
@@ -217,6 +217,16 @@ def test_keys_that_were_edited_by_hand_are_reported_before_they_are_replaced_and
     assert now[np.abs(now[:, 0] - 33).argmin(), 1] == pytest.approx(value, abs=0.01), "edited by 0.1"
     assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=10, last=20) == {"FINISHED"}
     assert [action.name for action in bpy.data.actions if "Edited" in action.name] == [edited.name]
+
+
+def test_a_take_that_did_not_keep_how_it_was_solved_counts_as_solved_from_the_next_solve_on(armature):
+    base = base_of(armature)
+    del base[PATHS_PROPERTY]
+    assert edited_frames(base).tolist() == []
+    remember_keys(base, (30.0, 50.0))
+    assert edited_frames(base).tolist() == []
+    edit(armature, 60)
+    assert edited_frames(base).tolist() == [60]
 
 
 def test_a_range_of_a_take_on_a_rig_is_solved_for_that_rig():

@@ -1,0 +1,40 @@
+"""The camera of a take: what must be in its picture is, as Blender projects it, and fills it."""
+
+import bpy
+import numpy as np
+import pytest
+from bpy_extras.object_utils import world_to_camera_view
+from mathutils import Vector
+from numpy.typing import NDArray
+
+from knuckle.rig.camera_framing import add_camera, view_along
+
+Floats = NDArray[np.float64]
+FRAMES = 60
+
+
+def in_picture(points: Floats, view: Floats) -> Floats:
+    """Where points (F, N, 3) are in the picture of a camera that frames them, (F, N, 2) 0..1 across and up."""
+    scene = bpy.context.scene
+    frames = np.arange(FRAMES) + 1.0
+    camera = add_camera(scene, scene.collection, points, view_along(view), times=frames / 24, frames=frames)
+    seen = []
+    for frame, those in zip(frames, points, strict=True):
+        scene.frame_set(int(frame))
+        seen.append([world_to_camera_view(scene, camera, Vector(point))[:2] for point in those.tolist()])
+    return np.array(seen)
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (1080, 1920), (800, 800)])
+@pytest.mark.parametrize("stretch", [(1.0, 1.0, 1.0), (4.0, 1.0, 1.0), (1.0, 1.0, 4.0)])
+@pytest.mark.parametrize("travel", [0.0, 20.0])
+def test_points_are_in_the_picture_and_fill_it(
+    size: tuple[int, int], stretch: tuple[float, float, float], travel: float
+) -> None:
+    scene, rng = bpy.context.scene, np.random.default_rng(1)
+    scene.render.resolution_x, scene.render.resolution_y = size
+    points = np.tile(rng.uniform(-0.1, 0.1, (40, 3)) * stretch, (FRAMES, 1, 1))
+    points += np.linspace(0.0, travel, FRAMES)[:, None, None] * [0.6, 0.0, 0.8]
+    seen = in_picture(points, np.array([0.3, 1.0, -0.2]))
+    assert 0.0 < seen.min() and seen.max() < 1.0
+    assert np.abs(2 * seen - 1).max() > 0.7
