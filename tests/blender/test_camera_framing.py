@@ -36,5 +36,5 @@ def test_points_are_in_the_picture_and_fill_it(
     points = np.tile(rng.uniform(-0.1, 0.1, (40, 3)) * stretch, (FRAMES, 1, 1))
     points += np.linspace(0.0, travel, FRAMES)[:, None, None] * [0.6, 0.0, 0.8]
     seen = in_picture(points, np.array([0.3, 1.0, -0.2]))
-    assert 0.0 < seen.min() and seen.max() < 1.0
+    assert seen.min() > 0.0 and seen.max() < 1.0
     assert np.abs(2 * seen - 1).max() > 0.7

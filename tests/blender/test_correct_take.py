@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
+from knuckle.operators.take_corrections import ShownTake
 from knuckle.pipeline.corrections.correction import Correction, HiddenMarkers, TimeRange
 from knuckle.pipeline.corrections.correction_json import to_list
+from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.keys.corrections.corrected_take import (
     COMPOSED_ID_PROPERTY,
     CORRECTIONS_PROPERTY,
@@ -22,6 +24,7 @@ from knuckle.rig.keys.corrections.corrected_take import (
 from knuckle.rig.keys.corrections.mended_problems import corrections_of_keys
 from knuckle.rig.keys.corrections.solved_rest import has_other_rest
 from knuckle.rig.keys.corrections.take_base import base_of, composed_of, playing_base
+from knuckle.rig.keys.corrections.written_take import left_corrections_note
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.played_action import played_action
 from knuckle.rig.keys.reduced_take import dense_action
@@ -270,6 +273,33 @@ def test_the_corrected_action_goes_with_the_last_correction_unless_a_person_has_
     assert (composed in bpy.data.actions) == edited
 
 
+def test_a_pose_over_the_whole_take_is_the_same_on_all_frames(armature):
+    assert bpy.ops.knuckle.snap_to_pose(pose="fist", first=1, last=40, blend=0) == {"FINISHED"}
+    bent = [keys[:, 1] for (path, _), keys in values(armature).items() if "index-finger-phalanx" in path]
+    assert len(bent) >= 12 and max(map(np.ptp, bent)) < 1e-5
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.15])
+def test_a_hand_that_is_apart_from_its_arm_has_a_keyed_location(gap):
+    armature, scene = rig("right", arm=True), bpy.context.scene
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones["fore"].tail.y -= gap
+    bpy.ops.object.mode_set(mode="OBJECT")
+    write_take(take(("right",), 10, RATE), armature, scene, scene.collection, TakeTiming())
+    (of,) = hands_of_take(armature, base_of(armature))
+    assert (of.wrist.location is not None) == (gap > 0)
+
+
+def test_corrections_that_a_take_of_another_capture_leaves_behind_are_mentioned(armature):
+    recipe = Recipe("/captures/other.c3d")
+    assert left_corrections_note(armature, recipe) == ""
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    assert f"the corrections stay with the take '{base_of(armature).name}'" in left_corrections_note(armature, recipe)
+    for taken_along in (replace(recipe, corrections=[]), replace(recipe, into="this")):
+        assert left_corrections_note(armature, taken_along) == ""
+    assert left_corrections_note(rig("left"), recipe) == "", "it plays no take"
+
+
 def test_a_muted_correction_has_no_effect_on_the_keys(armature):
     bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
     (one,) = kept(armature)
@@ -319,6 +349,13 @@ def test_reduced_keys_give_way_to_the_corrected_ones(armature):
     assert played_action(armature) == composed_of(armature) and len(kept(armature)) == 1
 
 
+def test_a_slider_of_a_take_whose_keys_are_reduced_plays_the_corrected_ones(armature):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    bpy.ops.knuckle.reduce_keys()
+    bpy.context.scene.knuckle_correction.factor = 0.5
+    assert played_action(armature) == composed_of(armature) and dense_action(armature) is None
+
+
 def test_damaged_corrections_can_be_cleared(armature):
     before = keys(armature)
     bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
@@ -329,15 +366,18 @@ def test_damaged_corrections_can_be_cleared(armature):
     assert kept(armature) == () and keys(armature) == before
 
 
-def test_a_slider_composes_only_what_it_changes_and_gives_the_same_keys(armature):
+def test_a_slider_composes_only_what_it_changes_and_gives_the_same_keys(armature, monkeypatch):
     first = played_action(armature)
     scene = bpy.context.scene
     write_take(take(("right",), 20, 2 * RATE, first=2.1), armature, scene, scene.collection, TakeTiming())
     bpy.ops.knuckle.take_from(action=first.name, first=4, last=9, blend=2)
     bpy.ops.knuckle.snap_to_pose(pose="fist", first=6, last=8, blend=1)
-    selected = scene.knuckle_correction
-    for name, value in (("factor", 0.4), ("start", 2.0), ("end", 7.0), ("blend_in", 2.0)):
-        setattr(selected, name, value)
+    selected, whole = scene.knuckle_correction, list[Any]()
+    with monkeypatch.context() as changed:
+        changed.setattr(ShownTake, "write", lambda *corrections: whole.append(corrections))
+        for name, value in (("factor", 0.4), ("start", 2.0), ("end", 7.0), ("blend_in", 2.0)):
+            setattr(selected, name, value)
+    assert whole == []
     quick = values(armature)
     shown_corrections = kept(armature)
     assert correct_take(armature, shown_corrections, scene) == ()

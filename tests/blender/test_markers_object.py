@@ -89,6 +89,15 @@ def test_a_capture_whose_frames_come_unevenly_is_shown_at_its_own_times() -> Non
     assert away < 1e-4, f"{1000 * away:.3f} mm > 0.1 mm"
 
 
+def test_frames_that_come_evenly_are_shown_as_they_are_whatever_rate_the_file_says() -> None:
+    jitter = np.random.default_rng(0).uniform(-0.02, 0.02, FRAMES)
+    jitter[[0, -1]] = 0.0
+    markers = capture(3.0 + (np.arange(FRAMES) + jitter) / 50)
+    rows = marker_rows(markers)
+    assert rows.rate == pytest.approx(50)
+    np.testing.assert_array_equal(rows.positions[markers.seen], markers.positions[markers.seen])
+
+
 def test_in_a_pause_between_frames_there_are_no_markers() -> None:
     times = 3.0 + np.arange(FRAMES) / 60
     times[60:] += 1.0

@@ -130,6 +130,22 @@ def test_a_bone_may_turn_just_as_its_constraints_leave_it(mode: Any, legacy: boo
     assert left > 3
 
 
+@pytest.mark.parametrize("legacy", [False, True], ids=["circle", "legacy"])
+def test_a_range_beyond_half_a_turn_goes_on_behind_it_but_for_legacy_constraints(legacy: bool) -> None:
+    armature = rig("right")
+    bone = armature.pose.bones["index-finger-phalanx-proximal"]
+    bone.rotation_mode = "XYZ"
+    free = [np.nan, np.nan]
+    limit(bone, np.array([[100.0, 200.0], free, free]), use_legacy_behavior=legacy)
+    limits = read_limits(armature, [bone.name])[bone.name]
+    for degrees, changes in ((-170, legacy), (150, False), (60, True)):
+        bone.matrix_basis = Matrix.Rotation(np.deg2rad(degrees), 4, "X")
+        bpy.context.view_layer.update()
+        turn = matrices([bone.matrix_basis])
+        for held in (matrices([local(bone)]), limits.clipped(turn)):
+            assert (np.degrees(angles_between(held, turn)[0]) > 1.0) == changes
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_constraints_at_random_change_nothing_that_is_baked(seed: int) -> None:
     rng = np.random.default_rng(seed)
