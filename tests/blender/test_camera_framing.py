@@ -7,7 +7,7 @@ from bpy_extras.object_utils import world_to_camera_view
 from mathutils import Vector
 from numpy.typing import NDArray
 
-from knuckle.rig.camera_framing import add_camera, view_along
+from knuckle.rig.camera_framing import add_camera, add_sun, view_along
 
 Floats = NDArray[np.float64]
 FRAMES = 60
@@ -38,3 +38,12 @@ def test_points_are_in_the_picture_and_fill_it(
     seen = in_picture(points, np.array([0.3, 1.0, -0.2]))
     assert seen.min() > 0.0 and seen.max() < 1.0
     assert np.abs(2 * seen - 1).max() > 0.7
+
+
+def test_the_sun_shines_from_above_and_left_of_the_camera() -> None:
+    rotation = view_along(np.array([0.3, 1.0, -0.2]))
+    add_sun(bpy.context.scene.collection, rotation)
+    (sun,) = (obj for obj in bpy.context.scene.objects if obj.type == "LIGHT")
+    bpy.context.view_layer.update()
+    shines = rotation.T @ -np.array(sun.matrix_world)[:3, 2]
+    assert shines[0] > 0.3 and shines[1] < -0.3 and shines[2] < -0.3
