@@ -7,7 +7,9 @@ from bpy_extras.object_utils import world_to_camera_view
 from mathutils import Vector
 from numpy.typing import NDArray
 
+from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.camera_framing import add_camera, add_sun, view_along
+from knuckle.tests.blender.making import take
 
 Floats = NDArray[np.float64]
 FRAMES = 60
@@ -41,9 +43,27 @@ def test_points_are_in_the_picture_and_fill_it(
 
 
 def test_the_sun_shines_from_above_and_left_of_the_camera() -> None:
-    rotation = view_along(np.array([0.3, 1.0, -0.2]))
-    add_sun(bpy.context.scene.collection, rotation)
-    (sun,) = (obj for obj in bpy.context.scene.objects if obj.type == "LIGHT")
-    bpy.context.view_layer.update()
-    shines = rotation.T @ -np.array(sun.matrix_world)[:3, 2]
-    assert shines[0] > 0.3 and shines[1] < -0.3 and shines[2] < -0.3
+    shines = []
+    for view in ([0.3, 1.0, -0.2], [-1.0, 0.4, 0.1], [0.2, 0.1, -1.0]):
+        rotation, collection = view_along(np.array(view)), bpy.data.collections.new("Lights")
+        bpy.context.scene.collection.children.link(collection)
+        add_sun(collection, rotation)
+        bpy.context.view_layer.update()
+        shines.append(rotation.T @ -np.array(collection.objects[0].matrix_world)[:3, 2])
+    np.testing.assert_allclose(shines, [shines[0]] * 3, atol=1e-5)
+    assert shines[0][0] > 0.3 and shines[0][1] < -0.3 and shines[0][2] < -0.3
+
+
+def test_the_skin_of_a_take_is_in_the_picture_and_fills_it() -> None:
+    new_scene_with_take(take(frames=20))
+    scene, seen = bpy.context.scene, []
+    for frame in (1, 10, 20):
+        scene.frame_set(frame)
+        evaluated = bpy.context.evaluated_depsgraph_get()
+        for skin in (obj.evaluated_get(evaluated) for obj in scene.objects if obj.type == "MESH" and obj.vertex_groups):
+            corners = (skin.matrix_world @ vertex.co for vertex in skin.data.vertices)
+            seen += [world_to_camera_view(scene, scene.camera, corner)[:2] for corner in corners]
+    places = np.array(seen)
+    assert len(places) > 100
+    assert 0.0 < places.min() and places.max() < 1.0
+    assert np.ptp(places, axis=0).max() > 0.7
