@@ -65,5 +65,5 @@ def test_the_skin_of_a_take_is_in_the_picture_and_fills_it() -> None:
             seen += [world_to_camera_view(scene, scene.camera, corner)[:2] for corner in corners]
     places = np.array(seen)
     assert len(places) > 100
-    assert 0.0 < places.min() and places.max() < 1.0
+    assert places.min() > 0.0 and places.max() < 1.0
     assert np.ptp(places, axis=0).max() > 0.7

@@ -300,6 +300,14 @@ def test_corrections_that_a_take_of_another_capture_leaves_behind_are_mentioned(
     assert left_corrections_note(rig("left"), recipe) == "", "it plays no take"
 
 
+@pytest.mark.parametrize("frame", [1, 40])
+def test_a_pose_is_kept_on_the_first_and_the_last_frame(armature, frame):
+    bpy.context.scene.frame_set(frame)
+    bent = bend(armature)
+    assert bpy.ops.knuckle.correct_pose() == {"FINISHED"}
+    assert angle(shown(armature), bent) < 0.01
+
+
 def test_a_muted_correction_has_no_effect_on_the_keys(armature):
     bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
     (one,) = kept(armature)

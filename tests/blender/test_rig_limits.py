@@ -284,8 +284,8 @@ def test_limits_without_any_pose_of_a_hand_are_reported_in_one_sentence() -> Non
         armature_limits(armature, hand)
 
 
-@pytest.mark.parametrize(("width", "reported"), [(4.0, True), (20.0, False)])
-@pytest.mark.parametrize("flexion", [0.0, 40.0])
+@pytest.mark.parametrize(("width", "reported"), [(5.0, True), (20.0, False)])
+@pytest.mark.parametrize("flexion", [0.0, 39.0, 61.0])
 def test_a_bone_that_hardly_bends_is_reported_however_far_it_is_bent(
     flexion: float, width: float, reported: bool
 ) -> None:
@@ -293,8 +293,9 @@ def test_a_bone_that_hardly_bends_is_reported_however_far_it_is_bent(
     hinged(armature, "right", 0.0)
     bone = armature.pose.bones["index-finger-phalanx-intermediate"]
     bone.constraints[0].min_x, bone.constraints[0].max_x = np.deg2rad([-flexion - width, -flexion])
-    notes = armature_limits(armature, proportions.build(proportions.adult("right"))).notes
-    assert any(bone.name in note and "hardly bends" in note for note in notes) == reported
+    read = armature_limits(armature, proportions.build(proportions.adult("right")))
+    assert any(bone.name in note and "hardly bends" in note for note in read.notes) == reported
+    assert read.limits[bone.name, "flexion"] == pytest.approx((flexion, flexion + width), abs=0.2)
 
 
 def test_a_stiff_bone_keeps_a_rest_that_no_hand_has() -> None:
