@@ -18,7 +18,7 @@ FRAMES = 60
 def in_picture(points: Floats, view: Floats) -> Floats:
     """Where points (F, N, 3) are in the picture of a camera that frames them, (F, N, 2) 0..1 across and up."""
     scene = bpy.context.scene
-    frames = np.arange(FRAMES) + 1.0
+    frames = np.arange(1.0, FRAMES + 1)
     camera = add_camera(scene, scene.collection, points, view_along(view), times=frames / 24, frames=frames)
     seen = []
     for frame, those in zip(frames, points, strict=True):

@@ -87,7 +87,7 @@ def test_a_vertex_in_a_group_that_its_mesh_lacks_moves_as_without_it() -> None:
     cube = bpy.context.object
     cube.vertex_groups.new(name="wrist").add([0, 1], 0.5, "REPLACE")
     weighted = weights_in_hand(cube, cube.data, {"wrist": 0})
-    edited = bmesh.new()
+    edited: Any = bmesh.new()
     edited.from_mesh(cube.data)
     layer = edited.verts.layers.deform.verify()
     for vertex in edited.verts:

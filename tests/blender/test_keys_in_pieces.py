@@ -64,7 +64,7 @@ def test_progress_advances_with_each_piece(monkeypatch: pytest.MonkeyPatch) -> N
     for module in (hand_motion, keyframes):
         monkeypatch.setattr(module, "FRAMES_PER_PIECE", 5)
     armature, fractions = rig("left"), [0.0]
-    work = key_hands_stepwise(armature, keyed_hands(armature, arm=False), np.arange(FRAMES) + 1.0, "Take")
+    work = key_hands_stepwise(armature, keyed_hands(armature, arm=False), np.arange(1.0, FRAMES + 1), "Take")
     run_to_end(work, lambda progress: fractions.append(progress.fraction))
     steps = np.diff(fractions)
     assert steps.min() >= 0.0 and steps.max() < 0.2 and fractions[-1] == pytest.approx(1.0)

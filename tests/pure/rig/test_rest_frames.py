@@ -53,11 +53,12 @@ def test_a_finger_curls_in_the_plane_of_its_bend_if_that_is_one_in_which_fingers
     x, _, z = straight[first, :3, :3].T
 
     def axis(degrees: float) -> np.ndarray:
-        return np.cos(np.deg2rad(degrees)) * x + np.sin(np.deg2rad(degrees)) * z
+        found: np.ndarray = np.cos(np.deg2rad(degrees)) * x + np.sin(np.deg2rad(degrees)) * z
+        return found
 
     points = straight[:, :3, 3].copy()
     turn = rot.to_matrix(rot.from_axis_angle(axis(aside), np.deg2rad(-bend / 2)))
     for joint, *outer in (beyond, beyond[1:]):
         points[outer] = (points[outer] - points[joint]) @ turn.T + points[joint]
-    found = rest_rotations(hand, points)[first, :, 0]
-    assert np.degrees(np.arccos(np.clip(found @ axis(rolled), -1.0, 1.0))) < 1.0
+    bent = rest_rotations(hand, points)[first, :, 0]
+    assert np.degrees(np.arccos(np.clip(bent @ axis(rolled), -1.0, 1.0))) < 1.0
