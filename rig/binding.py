@@ -237,13 +237,23 @@ def _location_keyed(
     return location_keyed
 
 
+def location_axes_of(bone: "Bone") -> Floats:
+    """Return the axes (3, 3) of a bone's location in its rest frame, as columns.
+
+    With Local Location off, it moves along the axes of its parent, or of the armature.
+    """
+    if bone.use_local_location:
+        return np.eye(3)
+    basis = np.array(bone.parent.matrix_local)[:3, :3] if bone.parent else np.eye(3)
+    axes: Floats = np.array(bone.matrix_local, float)[:3, :3].T @ basis
+    return axes
+
+
 def _location_axes(rest_bones: "Mapping[str, Bone]") -> Floats:
-    """Return RigBinding.location_axes: with Local Location off, a bone moves along its parent's or armature's axes."""
+    """Return RigBinding.location_axes."""
     axes = np.tile(np.eye(3), (len(JOINTS), 1, 1))
     for joint, bone in rest_bones.items():
-        if not bone.use_local_location:
-            basis = np.array(bone.parent.matrix_local)[:3, :3] if bone.parent else np.eye(3)
-            axes[JOINT_INDEX[joint]] = np.array(bone.matrix_local)[:3, :3].T @ basis
+        axes[JOINT_INDEX[joint]] = location_axes_of(bone)
     return axes
 
 

@@ -103,7 +103,7 @@ def weights_in_hand(obj: "Object", mesh: Any, bones: dict[str, int]) -> tuple[In
     rows, columns, values = [], [], []
     for row, vertex in enumerate(mesh.vertices):
         for group in vertex.groups:
-            if group.group < len(joints) and group.weight > 0:
+            if group.group < len(joints):
                 rows.append(row)
                 columns.append(joints[group.group])
                 values.append(group.weight)

@@ -13,7 +13,7 @@ from ...errors import RigError
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, digit_of
 from .. import rotation_channels
 from ..armature_hands import FoundHand
-from ..binding import joint_points
+from ..binding import joint_points, location_axes_of
 from . import parent_motion
 from .arm_keys import arm_of
 from .bone_paths import bone_path, bones_with_paths
@@ -23,7 +23,7 @@ from .predicted_keys import MARKER_SUFFIX
 from .reduction.keyed_hand import MeasuredPoint, SampledBone, SampledHand
 
 if TYPE_CHECKING:
-    from bpy.types import Action, Bone, FCurve, Object, PoseBone
+    from bpy.types import Action, FCurve, Object, PoseBone
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -213,7 +213,7 @@ def _sampled(source: _Source, frames: Floats) -> "Iterator[SampledBone]":
             mode=bone.rotation_mode,
             rotation=_continuous(rotation, bone.rotation_mode) if channel in values else rotation,
             location=values.get("location", _current_values(bone, "location")),
-            location_axes=_location_axes(bone.bone),
+            location_axes=location_axes_of(bone.bone),
         )
 
 
@@ -246,14 +246,6 @@ def _parent(source: _Source, name: str) -> int:
         if bone.name == source.found.carrier:
             return source.names.index(source.found.bones["wrist"])
     return -1
-
-
-def _location_axes(bone: "Bone") -> Floats:
-    if bone.use_local_location:
-        return np.eye(3)
-    basis = np.array(bone.parent.matrix_local)[:3, :3] if bone.parent else np.eye(3)
-    axes: Floats = np.array(bone.matrix_local, float)[:3, :3].T @ basis
-    return axes
 
 
 def _points(source: _Source, bones: tuple[SampledBone, ...]) -> "Iterator[MeasuredPoint]":

@@ -1,6 +1,7 @@
 """The operators of the panel Corrections: what a person does, undone and done again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,25 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
+from knuckle.operators.take_corrections import ShownTake
+from knuckle.pipeline.corrections.correction import Correction, HiddenMarkers, TimeRange
+from knuckle.pipeline.corrections.correction_json import to_list
+from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.keys.corrections.corrected_take import (
     COMPOSED_ID_PROPERTY,
     CORRECTIONS_PROPERTY,
     correct_take,
     corrections_of,
+    hands_of_take,
 )
+from knuckle.rig.keys.corrections.mended_problems import corrections_of_keys
 from knuckle.rig.keys.corrections.solved_rest import has_other_rest
-from knuckle.rig.keys.corrections.take_base import base_of, composed_of
+from knuckle.rig.keys.corrections.take_base import base_of, composed_of, playing_base
+from knuckle.rig.keys.corrections.written_take import left_corrections_note
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.played_action import played_action
 from knuckle.rig.keys.reduced_take import dense_action
+from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.linked_action import link_action
 from knuckle.tests.blender.making import copied, rig, take
@@ -251,12 +260,108 @@ def test_a_copy_of_the_character_has_corrections_of_its_own(armature):
     assert corrections_of(copy) == () and len(corrections_of(armature)) == 1 and keys(armature) == before
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_the_corrected_action_goes_with_the_last_correction_unless_a_person_has_edited_it(armature, edited):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=15)
+    composed = played_action(armature).name
+    if edited:
+        bpy.context.scene.frame_set(33)
+        bend(armature)
+        armature.pose.bones[JOINT].keyframe_insert("rotation_quaternion", frame=33)
+    change("DELETE", *kept(armature))
+    assert played_action(armature) == base_of(armature)
+    assert (composed in bpy.data.actions) == edited
+
+
+def test_a_pose_over_the_whole_take_is_the_same_on_all_frames(armature):
+    assert bpy.ops.knuckle.snap_to_pose(pose="fist", first=1, last=40, blend=0) == {"FINISHED"}
+    bent = [keys[:, 1] for (path, _), keys in values(armature).items() if "index-finger-phalanx" in path]
+    assert len(bent) >= 12 and max(map(np.ptp, bent)) < 1e-5
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.15])
+def test_a_hand_that_is_apart_from_its_arm_has_a_keyed_location(gap):
+    armature, scene = rig("right", arm=True), bpy.context.scene
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones["fore"].tail.y -= gap
+    bpy.ops.object.mode_set(mode="OBJECT")
+    write_take(take(("right",), 10, RATE), armature, scene, scene.collection, TakeTiming())
+    (of,) = hands_of_take(armature, base_of(armature))
+    assert (of.wrist.location is not None) == (gap > 0)
+
+
+def test_corrections_that_a_take_of_another_capture_leaves_behind_are_mentioned(armature):
+    recipe = Recipe("/captures/other.c3d")
+    assert left_corrections_note(armature, recipe) == ""
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    assert f"the corrections stay with the take '{base_of(armature).name}'" in left_corrections_note(armature, recipe)
+    for taken_along in (replace(recipe, corrections=[]), replace(recipe, into="this")):
+        assert left_corrections_note(armature, taken_along) == ""
+    assert left_corrections_note(rig("left"), recipe) == "", "it plays no take"
+
+
+@pytest.mark.parametrize("frame", [1, 40])
+def test_a_pose_is_kept_on_the_first_and_the_last_frame(armature, frame):
+    bpy.context.scene.frame_set(frame)
+    bent = bend(armature)
+    assert bpy.ops.knuckle.correct_pose() == {"FINISHED"}
+    assert angle(shown(armature), bent) < 0.01
+
+
+def test_a_muted_correction_has_no_effect_on_the_keys(armature):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    (one,) = kept(armature)
+    for effective in (1, 0, 1):
+        assert len(corrections_of_keys(played_action(armature))) == effective
+        change("MUTE", one)
+
+
+def test_a_corrected_armature_plays_its_take_as_solved_only_for_a_while(armature):
+    solved = values(armature)
+    with playing_base(armature):
+        assert played_action(armature) == base_of(armature), "it plays that already"
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    composed = played_action(armature)
+    with playing_base(armature):
+        during = values(armature)
+    assert all(np.array_equal(during[place], solved[place]) for place in solved)
+    assert played_action(armature) == composed != base_of(armature)
+
+
+def test_a_new_take_says_which_corrections_its_solve_could_not_do(armature):
+    scene, reason = bpy.context.scene, "the markers are gone"
+    done, waits = (
+        Correction(name, name, "right", TimeRange(2.2, 2.6), HiddenMarkers(("right wrist",))) for name in "ab"
+    )
+    made = replace(take(("right",), 40, RATE, corrections=to_list((done, waits))), waiting={"b": reason})
+    write_take(made, armature, scene, scene.collection, TakeTiming())
+    assert [row["state"] for row in report_of(armature)["corrections"]] == ["on", reason]
+
+
+def test_a_take_has_its_keys_frames_and_the_whole_ones_between_them(armature):
+    for curve in curves_on(armature):
+        for key in reversed(curve.keyframe_points):
+            if key.co.x not in (1, 2, 8, 40):
+                curve.keyframe_points.remove(key)
+            elif key.co.x == 8:
+                key.co_ui.x = 7.5
+    (of,) = hands_of_take(armature, base_of(armature))
+    np.testing.assert_allclose(of.frames, sorted([*range(1, 41), 7.5]), atol=1e-4)
+
+
 def test_reduced_keys_give_way_to_the_corrected_ones(armature):
     bpy.ops.knuckle.reduce_keys()
     reduced = played_action(armature)
     bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
     assert played_action(armature) not in (reduced, base_of(armature)) and dense_action(armature) is None
     assert played_action(armature) == composed_of(armature) and len(kept(armature)) == 1
+
+
+def test_a_slider_of_a_take_whose_keys_are_reduced_plays_the_corrected_ones(armature):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    bpy.ops.knuckle.reduce_keys()
+    bpy.context.scene.knuckle_correction.factor = 0.5
+    assert played_action(armature) == composed_of(armature) and dense_action(armature) is None
 
 
 def test_damaged_corrections_can_be_cleared(armature):
@@ -269,15 +374,18 @@ def test_damaged_corrections_can_be_cleared(armature):
     assert kept(armature) == () and keys(armature) == before
 
 
-def test_a_slider_composes_only_what_it_changes_and_gives_the_same_keys(armature):
+def test_a_slider_composes_only_what_it_changes_and_gives_the_same_keys(armature, monkeypatch):
     first = played_action(armature)
     scene = bpy.context.scene
     write_take(take(("right",), 20, 2 * RATE, first=2.1), armature, scene, scene.collection, TakeTiming())
     bpy.ops.knuckle.take_from(action=first.name, first=4, last=9, blend=2)
     bpy.ops.knuckle.snap_to_pose(pose="fist", first=6, last=8, blend=1)
-    selected = scene.knuckle_correction
-    for name, value in (("factor", 0.4), ("start", 2.0), ("end", 7.0), ("blend_in", 2.0)):
-        setattr(selected, name, value)
+    selected, whole = scene.knuckle_correction, list[Any]()
+    with monkeypatch.context() as changed:
+        changed.setattr(ShownTake, "write", lambda *corrections: whole.append(corrections))
+        for name, value in (("factor", 0.4), ("start", 2.0), ("end", 7.0), ("blend_in", 2.0)):
+            setattr(selected, name, value)
+    assert whole == []
     quick = values(armature)
     shown_corrections = kept(armature)
     assert correct_take(armature, shown_corrections, scene) == ()

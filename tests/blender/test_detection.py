@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.hand import kinematics, proportions
-from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.binding import bind
 from knuckle.rig.keys.hand_motion import KeyedHand
@@ -104,3 +104,14 @@ def test_the_deform_bones_of_a_generated_rig_point_where_the_performers_do() -> 
                     wanted = solved[found.side][frame, JOINT_INDEX[joint], :3, 1]
                     apart = np.degrees(np.arccos(np.clip(along @ wanted / np.linalg.norm(along), -1, 1)))
                     assert apart < 1.0, f"frame {frame + 1}, {found.side} {joint}: {apart:.2f} degrees > 1"
+
+
+def test_names_of_sides_are_read_the_other_way_round_in_a_mirror() -> None:
+    armature, _ = RIGS["MakeHuman for games"]()
+    plain = {hand.side: hand for hand in find_hands(armature)}
+    placed(armature, "mirrored")
+    seen = {hand.side: hand for hand in find_hands(armature)}
+    for side, other in zip(SIDES, reversed(SIDES), strict=True):
+        assert seen[side].bones == plain[other].bones
+        assert seen[side].side_confidence == pytest.approx(plain[other].side_confidence, abs=1e-6)
+        assert seen[side].doubts == plain[other].doubts

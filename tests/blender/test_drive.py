@@ -156,3 +156,13 @@ def test_live_drives_the_same(name: str) -> None:
 def three(pose: Pose) -> Pose:
     """Three frames of the same pose."""
     return Pose(pose.hand, np.repeat(pose.root, 3, axis=0), np.repeat(pose.angles, 3, axis=0))
+
+
+@pytest.mark.parametrize(("gap", "driven"), [(0.0, False), (0.15, True)])
+def test_a_hand_that_is_apart_from_its_arm_is_placed_by_keys(gap: float, driven: bool) -> None:
+    armature = rig("left", arm=True)
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones["fore"].tail.y -= gap
+    bpy.ops.object.mode_set(mode="OBJECT")
+    (keyed,) = bind_hands(armature, take(("left",), frames=2, drive="auto"))
+    assert keyed.wrist == driven

@@ -1,7 +1,9 @@
 """Flesh of rigs: how thick their skin says they are, and a solve that keeps their digits apart."""
 
+from dataclasses import replace
 from typing import Any
 
+import bmesh
 import bpy
 import numpy as np
 import pytest
@@ -18,6 +20,8 @@ from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
 from knuckle.rig.drawn_flesh import hand_of_capsules
 from knuckle.rig.rig_query import RigQuery
+from knuckle.rig.skin_bones import joints_of_bones, weights_in_hand
+from knuckle.tests.blender.making import find_hand, rig
 
 SIZE = 0.24
 
@@ -76,3 +80,32 @@ def test_a_hand_of_capsules_that_lacks_a_digit_is_as_thick(missing: str) -> None
     seen, _ = hand_of_capsules(joints)
     depth, of_whole = (np.ptp(vertices[:, 2]) for vertices in (seen, whole))
     assert 0.5 * of_whole < depth <= of_whole + 1e-9
+
+
+def test_a_vertex_in_a_group_that_its_mesh_lacks_moves_as_without_it() -> None:
+    bpy.ops.mesh.primitive_cube_add()
+    cube = bpy.context.object
+    cube.vertex_groups.new(name="wrist").add([0, 1], 0.5, "REPLACE")
+    weighted = weights_in_hand(cube, cube.data, {"wrist": 0})
+    edited: Any = bmesh.new()
+    edited.from_mesh(cube.data)
+    layer = edited.verts.layers.deform.verify()
+    for vertex in edited.verts:
+        vertex[layer][7] = 1.0
+    edited.to_mesh(cube.data)
+    assert max(group.group for group in cube.data.vertices[0].groups) == 7
+    for before, after in zip(weighted, weights_in_hand(cube, cube.data, {"wrist": 0}), strict=True):
+        np.testing.assert_array_equal(before, after)
+    assert weighted[0].tolist() == [0, 1]
+
+
+def test_what_carries_the_digits_below_a_control_moves_with_the_wrist() -> None:
+    armature, along = rig("right"), "middle-finger-metacarpal"
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = armature.data.edit_bones
+    hand = bones.new("hand")
+    hand.head, hand.tail = bones[along].head, bones[along].tail
+    bpy.ops.object.mode_set(mode="OBJECT")
+    found = find_hand(armature, "right")
+    assert joints_of_bones(armature, found)["hand"] == JOINT_INDEX[along]
+    assert joints_of_bones(armature, replace(found, carrier="hand"))["hand"] == JOINT_INDEX["wrist"]

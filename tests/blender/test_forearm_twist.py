@@ -226,6 +226,25 @@ def test_a_twist_bone_that_carries_nothing_turns_too() -> None:
         assert abs(twist_about(rotation_of(armature, bone), axis) - share * 80) < 0.8
 
 
+@pytest.mark.parametrize(("aside", "turns"), [(0.1, True), (0.3, False)])
+@pytest.mark.parametrize("metre", [1.0, 100.0])
+def test_a_twist_bone_is_near_the_line_of_elbow_and_wrist(metre: float, aside: float, turns: bool) -> None:
+    """aside: lengths of the forearm from it."""
+    armature = rig_with_arms("MakeHuman for games")
+    twist_bone(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = armature.data.edit_bones
+    fore, bone = bones["lowerarm_l"], bones["lowerarm_twist_01_l"]
+    line = bones["hand_l"].head - fore.head
+    away = aside * line.length * line.orthogonal().normalized()
+    bone.head, bone.tail = bone.head + away, bone.tail + away
+    for each in bones:
+        each.transform(Matrix.Scale(metre, 4))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    forearm = find_forearm(armature, find_hand(armature, "left"))
+    assert forearm is not None and ("lowerarm_twist_01_l" in forearm.shares) == turns
+
+
 def test_a_forearm_that_keys_do_not_turn_is_left_alone() -> None:
     armature = rig_with_arms("Rigify generated, IK")
     assert find_forearm(armature, find_hand(armature, "left")) is None

@@ -73,14 +73,14 @@ def hand_and_clock(armature: bpy.types.Object) -> tuple[HandOfTake, TakeClock]:
     return of, clock_of(base, bpy.context.scene)
 
 
-def contact(armature: bpy.types.Object, **others: Any) -> Correction:
-    """Thumb on index finger, chosen by hand, in frames FIRST to LAST and the blends that these need."""
+def contact(armature: bpy.types.Object, beside: tuple[Correction, ...] = (), **others: Any) -> Correction:
+    """Thumb on index finger, chosen by hand, in frames FIRST to LAST and the blends that these need beside others."""
     of, clock = hand_and_clock(armature)
     frames = of.frames[(of.frames >= FIRST) & (of.frames <= LAST)]
     pose, _ = of.hand.posed(of.rotations(frames))
     touch = chosen_touch(pose, of.hand.flesh, "thumb", "index-finger")
     start, end = clock.times([FIRST, LAST]).tolist()
-    span = range_of_touch(of, touch, (start, end), clock, (), corrected=lambda rows: of.keys(of.frames[rows]))
+    span = range_of_touch(of, touch, (start, end), clock, beside, corrected=lambda rows: of.keys(of.frames[rows]))
     given: dict[str, Any] = {"id": "a", "name": "Pinch", "hand": "right", "range": span, "change": touch}
     return Correction(**given | others)
 
@@ -223,6 +223,22 @@ def test_the_only_blend_of_a_range_at_an_end_of_the_take_may_take_all_of_it(arma
     for first, last, blends in ((1, 20, (0, 15)), (41, 60, (15, 0)), (21, 40, (9.5, 9.5))):
         span = shown.range(first, last, 15)
         assert (span.blend_in * RATE, span.blend_out * RATE) == pytest.approx(blends)
+
+
+def test_blends_end_where_another_contact_holds_the_digit(armature: bpy.types.Object) -> None:
+    alone, gap = contact(armature), 1 / RATE
+    free = alone.range
+    assert min(free.blend_in, free.blend_out) > 2 * gap
+    before = replace(alone, range=TimeRange(free.full_start - 9 * gap, free.full_start - gap))
+    after = replace(alone, range=TimeRange(free.full_end + gap, free.full_end + 9 * gap))
+    for beside, blends in (
+        ((before,), (gap, free.blend_out)),
+        ((after,), (free.blend_in, gap)),
+        ((before, after), (gap, gap)),
+    ):
+        span = contact(armature, beside).range
+        assert (span.blend_in, span.blend_out) == pytest.approx(blends, abs=1e-6)
+        assert (span.full_start, span.full_end) == pytest.approx((free.full_start, free.full_end), abs=1e-6)
 
 
 def test_a_contact_whose_digit_a_later_one_moves_says_so(armature: bpy.types.Object) -> None:

@@ -14,7 +14,7 @@ from knuckle.hand.joints import SIDES
 from knuckle.hand.kinematics import Pose
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.data_reference import DataReference
-from knuckle.rig.keys import hand_motion
+from knuckle.rig.keys import hand_motion, keyframes
 from knuckle.rig.keys.drive import with_arm
 from knuckle.rig.keys.hand_motion import KeyedHand
 from knuckle.rig.keys.keyframes import key_hands, key_hands_stepwise
@@ -58,6 +58,16 @@ def same_in_pieces(armature: bpy.types.Object, hands: list[KeyedHand], monkeypat
     pieces = keys(key_hands(armature, hands, frames, "Pieces"))
     assert whole.keys() == pieces.keys() and any(len(values) == FRAMES for values in whole.values())
     assert all(np.allclose(whole[curve], pieces[curve], atol=1e-5) for curve in whole)
+
+
+def test_progress_advances_with_each_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (hand_motion, keyframes):
+        monkeypatch.setattr(module, "FRAMES_PER_PIECE", 5)
+    armature, fractions = rig("left"), [0.0]
+    work = key_hands_stepwise(armature, keyed_hands(armature, arm=False), np.arange(1.0, FRAMES + 1), "Take")
+    run_to_end(work, lambda progress: fractions.append(progress.fraction))
+    steps = np.diff(fractions)
+    assert steps.min() >= 0.0 and steps.max() < 0.2 and fractions[-1] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("kind", "move"), CARRIED)

@@ -55,6 +55,10 @@ def linked(folder: Path, how: str, side: Side = "right") -> Object:
         empty.instance_type, empty.instance_collection = "COLLECTION", bpy.data.collections["Character"]
         empty.matrix_world = PLACES["a hundredth, turned"]
         place.objects.link(empty)
+        prop = bpy.data.objects.new("Another empty", None)
+        prop.instance_type, prop.instance_collection = "COLLECTION", bpy.data.collections.new("Prop")
+        prop.instance_collection.objects.link(bpy.data.objects.new("Prop", None))
+        place.objects.link(prop)
     bpy.context.view_layer.update()
     return bpy.data.objects["Rig"]
 

@@ -83,9 +83,30 @@ def test_a_capture_whose_frames_come_unevenly_is_shown_at_its_own_times() -> Non
     rows = marker_rows(markers)
     at = rows.first + np.arange(len(rows.states)) / rows.rate
     assert np.abs(np.diff(at) - 1 / 60).max() < 1e-9
+    assert abs(at[-1] - times[-1]) <= 0.5 / 60, "they end with the capture"
     inside = (rows.states[:, 0] == MEASURED) & (at <= times[-1])
     away = np.abs(rows.positions[inside, 0, 0] - np.sin(at)[inside]).max()
     assert away < 1e-4, f"{1000 * away:.3f} mm > 0.1 mm"
+
+
+def test_frames_that_come_evenly_are_shown_as_they_are_whatever_rate_the_file_says() -> None:
+    jitter = np.random.default_rng(0).uniform(-0.02, 0.02, FRAMES)
+    jitter[[0, -1]] = 0.0
+    markers = capture(3.0 + (np.arange(FRAMES) + jitter) / 50)
+    rows = marker_rows(markers)
+    assert rows.rate == pytest.approx(50)
+    np.testing.assert_array_equal(rows.positions[markers.seen], markers.positions[markers.seen])
+
+
+def test_in_a_pause_between_frames_there_are_no_markers() -> None:
+    times = 3.0 + np.arange(FRAMES) / 60
+    times[60:] += 1.0
+    rows = marker_rows(capture(times))
+    at = rows.first + np.arange(len(rows.states)) / rows.rate
+    near = np.abs(at[:, None] - times).min(axis=1)
+    assert (rows.states[near > 1.1 / 60] == MISSING).all()
+    assert (rows.states[near < 0.4 / 60, 0] == MEASURED).all()
+    assert (near > 1.1 / 60).sum() > 50
 
 
 def test_one_frame_and_long_pauses_take_no_more_memory_than_the_capture() -> None:

@@ -372,3 +372,13 @@ def test_a_wrist_that_not_only_keys_move_is_told_by_what(armature: bpy.types.Obj
     one = Correction("c1", "Palm", "right", TimeRange(start, end), HeldOnObject("Table", (), place))
     shown().write((one,))
     assert "Limit Location" in waiting_of(shown().base)["c1"] and keys(armature) == before
+
+
+def test_progress_of_composing_goes_from_nothing_to_all() -> None:
+    armature = playing(add_hand(proportions.adult("right"), "Rig", bpy.context.scene.collection), flat_take())
+    table(armature)
+    hold(tips={"palm"})
+    take, fractions = shown(), list[float]()
+    run_to_end(take.composing(take.corrections, {}), lambda progress: fractions.append(progress.fraction))
+    assert len(fractions) > 2
+    assert min(fractions) >= 0.0 and max(fractions) <= 1.0 and np.diff(fractions).min() >= 0.0

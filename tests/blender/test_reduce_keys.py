@@ -8,10 +8,18 @@ import pytest
 
 from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, PARENTS, Side
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.keys.fcurves import curves_on
-from knuckle.rig.keys.reduced_take import DENSE_PROPERTY, check_reducible, dense_action, reduce_keys, restore_dense
+from knuckle.rig.keys.reduced_take import (
+    DENSE_PROPERTY,
+    check_reducible,
+    dense_action,
+    reduce_keys,
+    reduced_stepwise,
+    restore_dense,
+)
 from knuckle.rig.keys.reduction.keyed_hand import Tolerance
 from knuckle.rig.keys.reduction.reduce_hand import Reduction
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
@@ -87,7 +95,25 @@ def test_fingertips_and_joints_of_the_evaluated_rig_stay_within_the_tolerance(mo
     assert notes == ()
     # Bones that do not move have a key each, before and after.
     assert dense - figures.before == count(armature) - figures.after < 60
+    assert figures.share * figures.before == pytest.approx(figures.after)
     assert count(armature) < 0.35 * dense
+
+
+def test_fingertips_stay_where_locations_are_along_the_axes_of_the_armature():
+    armature = rig("right", flat=True)
+    for bone in armature.data.bones:
+        bone.use_local_location = False
+    write_take(take(("right",)), armature, bpy.context.scene, bpy.context.collection, TakeTiming())
+    before = evaluated_frames(armature)
+    reduce_keys(armature, Reduction())
+    assert_within(before, evaluated_frames(armature))
+
+
+def test_progress_advances_group_by_group():
+    fractions = [0.0]
+    run_to_end(reduced_stepwise(keyed_rig(), Reduction()), lambda progress: fractions.append(progress.fraction))
+    assert min(fractions) >= 0.0 and max(fractions) <= 1.0 and fractions[-1] > 0.8
+    assert np.diff(fractions).max() < 0.3
 
 
 def test_the_arm_of_a_take_is_reduced_with_its_hand():

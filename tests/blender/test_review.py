@@ -293,6 +293,9 @@ def test_lines_lead_from_markers_to_the_solved_hand(tmp_path: Any) -> None:
     damaged = {"x": 3, **{label: {"joint": "elbow"} for label in worn}, 4: None}
     assert len(marker_lines(armature, binding, damaged, shown, 3.0).errors) == 0
     assert len(marker_lines(armature, binding, None, shown, 3.0).errors) == 0
+    for offset in (None, 0.0, [], [0.0, 0.0], [0.0] * 4, [0.0, 0.0, None], [0.0, 0.0, 1e3], {"a": 0, "b": 0, "c": 0}):
+        worn = {label: {"joint": "wrist", "offset_m": offset} for label in report["hands"]["right"]["markers"]}
+        assert len(marker_lines(armature, binding, worn, shown, 3.0).errors) == 0, offset
 
 
 def test_a_problem_is_snapped_by_its_own_digits_unless_others_are_chosen(hand: bpy.types.Object) -> None:

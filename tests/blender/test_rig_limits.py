@@ -130,6 +130,22 @@ def test_a_bone_may_turn_just_as_its_constraints_leave_it(mode: Any, legacy: boo
     assert left > 3
 
 
+@pytest.mark.parametrize("legacy", [False, True], ids=["circle", "legacy"])
+def test_a_range_beyond_half_a_turn_goes_on_behind_it_but_for_legacy_constraints(legacy: bool) -> None:
+    armature = rig("right")
+    bone = armature.pose.bones["index-finger-phalanx-proximal"]
+    bone.rotation_mode = "XYZ"
+    free = [np.nan, np.nan]
+    limit(bone, np.array([[100.0, 200.0], free, free]), use_legacy_behavior=legacy)
+    limits = read_limits(armature, [bone.name])[bone.name]
+    for degrees, changes in ((-170, legacy), (150, False), (60, True)):
+        bone.matrix_basis = Matrix.Rotation(np.deg2rad(degrees), 4, "X")
+        bpy.context.view_layer.update()
+        turn = matrices([bone.matrix_basis])
+        for held in (matrices([local(bone)]), limits.clipped(turn)):
+            assert (np.degrees(angles_between(held, turn)[0]) > 1.0) == changes
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_constraints_at_random_change_nothing_that_is_baked(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -266,6 +282,37 @@ def test_limits_without_any_pose_of_a_hand_are_reported_in_one_sentence() -> Non
     bone.constraints[0].min_x = np.deg2rad(100)
     with pytest.raises(RigError, match=r"limits X to 100..90 degrees, expected the lower limit first"):
         armature_limits(armature, hand)
+
+
+@pytest.mark.parametrize(("width", "reported"), [(5.0, True), (20.0, False)])
+@pytest.mark.parametrize("flexion", [0.0, 39.0, 61.0])
+def test_a_bone_that_hardly_bends_is_reported_however_far_it_is_bent(
+    flexion: float, width: float, reported: bool
+) -> None:
+    armature = rig("right", straight=True)
+    hinged(armature, "right", 0.0)
+    bone = armature.pose.bones["index-finger-phalanx-intermediate"]
+    bone.constraints[0].min_x, bone.constraints[0].max_x = np.deg2rad([-flexion - width, -flexion])
+    read = armature_limits(armature, proportions.build(proportions.adult("right")))
+    assert any(bone.name in note and "hardly bends" in note for note in read.notes) == reported
+    assert read.limits[bone.name, "flexion"] == pytest.approx((flexion, flexion + width), abs=0.2)
+
+
+def test_a_stiff_bone_keeps_a_rest_that_no_hand_has() -> None:
+    armature, first = rig("right", straight=True), "index-finger-phalanx-proximal"
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = armature.data.edit_bones
+    knuckle = bones[first].head.copy()
+    aside = Matrix.Translation(knuckle) @ Matrix.Rotation(np.deg2rad(45), 4, "Z") @ Matrix.Translation(-knuckle)
+    for joint in CHAIN_JOINTS["index-finger"]:
+        bones[joint].transform(aside)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    limit(armature.pose.bones[first], np.zeros((3, 2)))
+    hand = proportions.build(proportions.adult("right"))
+    low, high = armature_limits(armature, hand).limits[first, "abduction"]
+    outside = np.degrees(hand.limits[hand.dof(first, "abduction")])
+    assert high - low < 5.0
+    assert low > outside[1] + 10.0 or high < outside[0] - 10.0
 
 
 def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_reported() -> None:

@@ -8,24 +8,27 @@ import pytest
 
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
+from knuckle.hand.generators import run_to_end
 from knuckle.operators.session import SESSION
 from knuckle.operators.solve_corrections import TakeEdits
 from knuckle.operators.take_corrections import required_take
 from knuckle.pipeline.corrections.correction import Correction, OtherMethods, PoseToHold, TimeRange
 from knuckle.pipeline.corrections.correction_json import to_list
-from knuckle.pipeline.job import run
+from knuckle.pipeline.job import SolveJob, run
 from knuckle.pipeline.recipe import Recipe, to_dict
 from knuckle.rig.blend_file import new_scene_with_take, open_file
 from knuckle.rig.keys.corrections.corrected_take import corrections_of
 from knuckle.rig.keys.corrections.mended_problems import mended_problems
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
-from knuckle.rig.keys.corrections.solved_keys import edited_frames
+from knuckle.rig.keys.corrections.solved_keys import PATHS_PROPERTY, edited_frames, remember_keys
 from knuckle.rig.keys.corrections.take_base import base_of, composed_of
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.rig.keys.take_problems import TakeProblem
 from knuckle.rig.keys.take_report import report_of
-from knuckle.tests.blender.making import copied
+from knuckle.rig.keys.take_scene import TakeTiming, write_take
+from knuckle.rig.rig_query import RigQuery
+from knuckle.tests.blender.making import copied, rig
 from knuckle.tests.blender.test_spliced_takes import keys
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -214,6 +217,32 @@ def test_keys_that_were_edited_by_hand_are_reported_before_they_are_replaced_and
     assert now[np.abs(now[:, 0] - 33).argmin(), 1] == pytest.approx(value, abs=0.01), "edited by 0.1"
     assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=10, last=20) == {"FINISHED"}
     assert [action.name for action in bpy.data.actions if "Edited" in action.name] == [edited.name]
+
+
+def test_a_take_that_did_not_keep_how_it_was_solved_counts_as_solved_from_the_next_solve_on(armature):
+    base = base_of(armature)
+    del base[PATHS_PROPERTY]
+    assert edited_frames(base).tolist() == []
+    remember_keys(base, (30.0, 50.0))
+    assert edited_frames(base).tolist() == []
+    edit(armature, 60)
+    np.testing.assert_allclose(edited_frames(base), [60], atol=0.5)
+
+
+def test_a_range_of_a_take_on_a_rig_is_solved_for_that_rig():
+    """So the same solver gives the same keys: with other lengths it would not."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    scene, armature = bpy.context.scene, rig(SIDE)
+    job = SolveJob(Recipe(str(DEMO_CAPTURE)), RigQuery.of(armature))
+    run_to_end(job.steps())
+    write_take(job.take, armature, scene, scene.collection, TakeTiming())
+    bpy.context.view_layer.objects.active = scene.knuckle.result = armature
+    before = values(armature)
+    assert bpy.ops.knuckle.solve_range(solver=Recipe("").solver, first=30, last=50, blend=0) == {"FINISHED"}
+    after = values(armature)
+    assert after.keys() == before.keys()
+    for place, of_curve in before.items():
+        np.testing.assert_allclose(after[place], of_curve, atol=1e-5)
 
 
 @pytest.mark.parametrize("reduced", [False, True])

@@ -51,3 +51,13 @@ def test_rotations_of_euler_angles_turn_about_the_axes_in_their_order(order: str
     for axis in ("XYZ".index(letter) for letter in order):
         whole = rot.multiply(rot.from_axis_angle(np.eye(3)[axis], angles[:, axis]), whole)
     np.testing.assert_allclose(from_eulers(angles, order), rot.to_matrix(whole), atol=1e-12)
+
+
+def test_each_component_of_a_quaternion_is_clipped_alone() -> None:
+    rng = np.random.default_rng(3)
+    asked = rng.normal(size=(50, 4)) * [2.0, 1.0, 1.0, 1.0]
+    asked = rot.unit_vectors(asked * np.sign(asked[:, :1]))
+    half = np.array([0.3, 0.5, 0.0])
+    held = rot.from_matrix(AxisRanges.between("QUATERNION", -half, half).clipped(rot.to_matrix(asked)))
+    expected = np.clip(asked[:, 1:], -np.sin(half / 2), np.sin(half / 2))
+    np.testing.assert_allclose(held[:, 1:] * np.sign(held[:, :1]), expected, atol=1e-9)

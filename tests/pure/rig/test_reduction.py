@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knuckle.hand.generators import run_to_end
+from knuckle.rig.keys.reduction import fewest_keys as fewest_keys_module
 from knuckle.rig.keys.reduction.fewest_keys import KeyProblem, fewest_keys
 from knuckle.rig.keys.reduction.salient import contacts, turning_rows
 from knuckle.rig.keys.reduction.spline import Spline, fit
@@ -102,6 +103,22 @@ def test_what_stands_still_has_two_keys():
 def test_few_frames_are_kept(frames):
     rows = run_to_end(fewest_keys(problem(path(5, frames) * 100, 1e-9))).rows
     assert rows[0] == 0 and rows[-1] == frames - 1
+
+
+def test_weights_that_follow_the_error_save_keys(monkeypatch):
+    def count():
+        return sum(len(run_to_end(fewest_keys(problem(path(seed, 300), 1e-3))).rows) for seed in range(5))
+
+    weighted = count()
+    monkeypatch.setattr(fewest_keys_module, "_fitted", fewest_keys_module._fitted_once)
+    assert weighted < 0.98 * count()
+
+
+def test_progress_advances_in_small_steps_to_its_end():
+    fractions = [0.0]
+    run_to_end(fewest_keys(problem(path(7, 400), 0.01)), lambda progress: fractions.append(progress.fraction))
+    assert max(abs(after - before) for before, after in pairwise(fractions)) < 0.3
+    assert min(fractions) == 0.0 and max(fractions) <= 1.0 and fractions[-1] > 0.9
 
 
 def test_turns_are_found_at_their_extremes_and_noise_is_none():
