@@ -21,6 +21,7 @@ from ..joints import SIDES, Side
 from ..kinematics import Pose
 from ..mirror import FRAME_SIGNS, POINT_SIGNS
 from ..proportions import Proportions, build
+from .hand_leaps import without_leaps
 from .landmark_shape import COUNT, HandShapePrior, mean_shape
 from .landmark_table import pose_prior
 from .measurement import Sighting, residuals
@@ -87,9 +88,21 @@ def fit_camera_hand(
         fits[tried] = fit_shape(landmarks.select(some), times[some], tried, settings)
     chosen = side or SideCosts({fitted_side: cost for fitted_side, (_, cost) in fits.items()}, landmarks.claim).side
     shape = fits[chosen][0].shape
+    trusted = _without_leaps(landmarks, times, chosen, settings)
+    if len(trusted) < len(seen):
+        landmarks, some = landmarks.only(trusted), evenly(trusted, SHAPE_FRAMES)
+        shape = fit_shape(landmarks.select(some), times[some], chosen, settings)[0].shape
     yield Progress(0.5, f"Fitting the {chosen} hand to the picture")
     poses, found = yield from _fit_frames(landmarks, times, chosen, shape, settings)
     return _camera_hand(chosen, shape, poses, times, found)
+
+
+def _without_leaps(landmarks: PictureLandmarks, times: Floats, side: Side, settings: CameraSettings) -> Ints:
+    """Return the frames (N,) with the hand in which it does not leap for a moment."""
+    state, sighting = start_state(landmarks, side, mean_shape(settings.length), settings)
+    seen = np.flatnonzero(landmarks.seen)
+    kept: Ints = seen[without_leaps(times[seen], sighting.distance[seen], state.poses.rotations[seen])]
+    return kept
 
 
 def evenly(frames: Ints, count: int) -> Ints:
