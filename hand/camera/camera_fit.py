@@ -22,6 +22,7 @@ from ..kinematics import Pose
 from ..mirror import FRAME_SIGNS, POINT_SIGNS
 from ..proportions import Proportions, build
 from .hand_leaps import without_leaps
+from .landmark_corrections import PALM, corrected
 from .landmark_shape import COUNT, HandShapePrior, mean_shape
 from .landmark_table import pose_prior
 from .measurement import Sighting, residuals
@@ -42,8 +43,6 @@ MAX_GAP = 0.5
 """s, the longest time without the hand over which its poses are predicted."""
 START_SPREAD = 0.008
 """m, standard deviation of the detector's shape at the start."""
-PALM = (0, 5, 9, 13, 17)
-"""The landmarks by which the detector's scale is compared with the hand's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,8 +127,10 @@ def start_state(
 ) -> tuple[TakeState, Sighting]:
     """Return poses from the detector's guess in frames with the hand, and the sighting of it, mirrored to right.
 
-    Frames without the hand get the pose of the nearest one with it.
+    The detector's landmarks are corrected (landmark_corrections.py). Frames without the hand get the pose of the
+    nearest one with it.
     """
+    landmarks = corrected(landmarks, side)
     mirror = POINT_SIGNS if side == "left" else np.ones(3)
     lines = landmarks.sight_lines(settings.angle_of_view) * mirror[:2]
     seen = landmarks.seen
