@@ -21,6 +21,8 @@ from ..joints import SIDES, Side
 from ..kinematics import Pose
 from ..mirror import FRAME_SIGNS, POINT_SIGNS
 from ..proportions import Proportions, build
+from .hand_leaps import without_leaps
+from .landmark_corrections import PALM, corrected
 from .landmark_shape import COUNT, HandShapePrior, mean_shape
 from .landmark_table import pose_prior
 from .measurement import Sighting, residuals
@@ -41,8 +43,6 @@ MAX_GAP = 0.5
 """s, the longest time without the hand over which its poses are predicted."""
 START_SPREAD = 0.008
 """m, standard deviation of the detector's shape at the start."""
-PALM = (0, 5, 9, 13, 17)
-"""The landmarks by which the detector's scale is compared with the hand's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,9 +87,21 @@ def fit_camera_hand(
         fits[tried] = fit_shape(landmarks.select(some), times[some], tried, settings)
     chosen = side or SideCosts({fitted_side: cost for fitted_side, (_, cost) in fits.items()}, landmarks.claim).side
     shape = fits[chosen][0].shape
+    trusted = _without_leaps(landmarks, times, chosen, settings)
+    if len(trusted) < len(seen):
+        landmarks, some = landmarks.only(trusted), evenly(trusted, SHAPE_FRAMES)
+        shape = fit_shape(landmarks.select(some), times[some], chosen, settings)[0].shape
     yield Progress(0.5, f"Fitting the {chosen} hand to the picture")
     poses, found = yield from _fit_frames(landmarks, times, chosen, shape, settings)
     return _camera_hand(chosen, shape, poses, times, found)
+
+
+def _without_leaps(landmarks: PictureLandmarks, times: Floats, side: Side, settings: CameraSettings) -> Ints:
+    """Return the frames (N,) with the hand in which it does not leap for a moment."""
+    state, sighting = start_state(landmarks, side, mean_shape(settings.length), settings)
+    seen = np.flatnonzero(landmarks.seen)
+    kept: Ints = seen[without_leaps(times[seen], sighting.distance[seen], state.poses.rotations[seen])]
+    return kept
 
 
 def evenly(frames: Ints, count: int) -> Ints:
@@ -115,8 +127,10 @@ def start_state(
 ) -> tuple[TakeState, Sighting]:
     """Return poses from the detector's guess in frames with the hand, and the sighting of it, mirrored to right.
 
-    Frames without the hand get the pose of the nearest one with it.
+    The detector's landmarks are corrected (landmark_corrections.py). Frames without the hand get the pose of the
+    nearest one with it.
     """
+    landmarks = corrected(landmarks, side)
     mirror = POINT_SIGNS if side == "left" else np.ones(3)
     lines = landmarks.sight_lines(settings.angle_of_view) * mirror[:2]
     seen = landmarks.seen

@@ -86,6 +86,12 @@ class PictureLandmarks:
         """Return some of the frames."""
         return replace(self, points=self.points[frames], world=self.world[frames])
 
+    def only(self, frames: NDArray[np.intp]) -> "PictureLandmarks":
+        """Return the same, not found in any but these frames (N,)."""
+        points, world = np.full((2, *self.points.shape), np.nan)
+        points[frames], world[frames] = self.points[frames], self.world[frames]
+        return replace(self, points=points, world=world)
+
     @property
     def claim(self) -> Side | None:
         """The side that the source claims in more frames."""

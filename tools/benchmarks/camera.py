@@ -188,7 +188,7 @@ def main() -> None:
     tables = {key: table(HEAD, [one.cells for one in [*part, mean("mean", part)]]) for key, part in parts.items()}
     tested, tuned = (
         mean("mean of these", found[False]),
-        mean("mean of those that offsets and weights come from", found[True]),
+        mean("mean of those that offsets, weights and corrections come from", found[True]),
     )
     live = [one.live_cells for one in [*found[False], tested, tuned]]
     fill(page, tables | {"camera-live": table(LIVE_HEAD, live)})

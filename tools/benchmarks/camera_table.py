@@ -74,13 +74,18 @@ def offset(seen: list[tuple[Floats, Floats, Floats, float]], landmark: int) -> F
     return found
 
 
+def usual_poses() -> Floats:
+    """Return a headset's poses (44, 26) rad, but for those that test."""
+    poses = headset_angles()
+    tests = np.random.default_rng(TEST_SEED).permutation(len(poses))[: FRAMES // POSE_FRAMES + 1]
+    return np.delete(poses, tests, axis=0)
+
+
 def main() -> None:
     """Measure and write."""
     seen = [views(video) for video in VIDEOS if video.tunes]
     offsets = {joint: np.round(offset(seen, number), 4).tolist() for number, joint in enumerate(LANDMARK_JOINTS)}
-    poses = np.rad2deg(headset_angles())
-    tests = np.random.default_rng(TEST_SEED).permutation(len(poses))[: FRAMES // POSE_FRAMES + 1]
-    own = np.delete(poses, tests, axis=0)
+    own = np.rad2deg(usual_poses())
     table = {
         "offsets": offsets,
         "pose_mean": np.round(own.mean(axis=0), 1).tolist(),

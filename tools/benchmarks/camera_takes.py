@@ -42,7 +42,7 @@ POSE_FRAMES = 33
 """Frames of 100 Hz from one named pose to the next, half of them at rest."""
 BLUR = 4
 """Number of pictures within the shutter's time whose mean is a blurred picture."""
-SKINS = {"light": (0.74, 0.47, 0.37), "dark": (0.13, 0.065, 0.042)}
+SKINS = {"light": (0.74, 0.47, 0.37), "medium": (0.42, 0.22, 0.14), "dark": (0.13, 0.065, 0.042)}
 """Linear RGB."""
 
 
@@ -136,8 +136,13 @@ def _named_poses() -> tuple[Floats, Floats]:
 
 
 def roots_in_camera(video: Video, hand: SkinnedHand, roots: Floats) -> Floats:
-    """Return T_camera_wrist (F, 4, 4)."""
-    view, left = VIEWS[video.view], hand.model.side == "left"
+    """Return T_camera_wrist (F, 4, 4) of a video."""
+    return roots_in_view(VIEWS[video.view], hand, roots)
+
+
+def roots_in_view(view: View, hand: SkinnedHand, roots: Floats) -> Floats:
+    """Return T_camera_wrist (F, 4, 4) of a wrist that moves like the roots."""
+    left = hand.model.side == "left"
     sign = -1.0 if left else 1.0
     # A hand's +Y (fingers) is up in the picture and its +Z (back) away from the camera.
     upright = np.array([[-1.0, 0, 0], [0, -1, 0], [0, 0, 1]])
@@ -220,7 +225,7 @@ class Studio:
         render = scene.render
         render.engine, render.film_transparent = "BLENDER_WORKBENCH", True
         render.resolution_x, render.resolution_y, render.resolution_percentage = WIDTH, HEIGHT, 100
-        render.image_settings.file_format = "PNG"
+        render.image_settings.file_format, render.image_settings.compression = "PNG", 0
         scene.view_settings.view_transform = "Standard"
         scene.display.render_aa = "5"
         shading = scene.display.shading

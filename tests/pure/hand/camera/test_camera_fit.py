@@ -148,6 +148,16 @@ def test_a_frame_of_another_hand_does_not_count() -> None:
     assert 1000 * np.linalg.norm(joints_of(disturbed) - joints_of(alone), axis=-1)[20].mean() < 15
 
 
+@pytest.mark.parametrize("frames", [slice(0, 6), slice(15, 20)])
+def test_fingers_that_are_taken_for_a_hand_do_not_count(frames: slice) -> None:
+    landmarks, times, joints = take("right", "palm")
+    points, tip = landmarks.points.copy(), landmarks.points[frames, 12:13]
+    points[frames] = tip + 0.4 * (points[frames] - tip)
+    hand = fit(replace(landmarks, points=points), times)
+    assert np.flatnonzero(~hand.found).tolist() == list(range(FRAMES))[frames]
+    assert errors_mm(hand, joints)[hand.known, 0].max() < 25
+
+
 def test_world_landmarks_serve_where_the_picture_has_no_depths() -> None:
     landmarks, times, joints = take("left", "back")
     flat = landmarks.points * [1, 1, 0]

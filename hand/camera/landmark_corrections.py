@@ -1,0 +1,102 @@
+"""Correct a detector's landmarks by the errors that it makes on average, which depend on the pose and on the view.
+
+A detector makes its guesses in a systematic manner: hidden fingers as they usually are, depths too large. The expected
+error of all landmarks is a linear function of the hand's shape as the detector finds it, and of the direction from
+which it is seen, both in the palm's frame and in sizes of the palm, found by ridge regression on renders of hands whose
+joints are known (tools/benchmarks/camera_corrections.py).
+"""
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..joints import Side
+from ..mirror import POINT_SIGNS
+from .landmark_shape import COUNT
+from .picture_landmarks import PictureLandmarks
+
+Floats = NDArray[np.float64]
+
+PALM = (0, 5, 9, 13, 17)
+"""The wrist and the fingers' first joints."""
+LEAST_SIZE = 1e-6
+"""Pixels, of a palm whose landmarks are one point."""
+PREDICTORS = 1 + 3 + 3 * (COUNT - 1)
+"""A constant, the direction, and all landmarks but the wrist's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PalmView:
+    """A right hand's landmarks in N frames, as a detector finds them, in the palm's frame."""
+
+    rotations: Floats
+    """(N, 3, 3) from the palm to the picture: +X to the little finger, +Y to the fingers, +Z out of the back."""
+    sizes: Floats
+    """(N,) pixels, the mean distance between the palm's landmarks."""
+    points: Floats
+    """(N, 21, 3) from the wrist, in sizes."""
+
+    @classmethod
+    def of(cls, relief: Floats) -> "PalmView":
+        """Return the view of landmarks (N, 21, 3) in pixels, X right, Y down, Z away."""
+        palm = relief[:, list(PALM)]
+        pairs = len(PALM) * (len(PALM) - 1)
+        sizes = np.linalg.norm(palm[:, :, None] - palm[:, None], axis=-1).sum(axis=(1, 2)) / pairs
+        sizes = np.maximum(sizes, LEAST_SIZE)
+        y = _unit(palm[:, 1:].mean(axis=1) - palm[:, 0])
+        across = palm[:, 4] - palm[:, 1]
+        x = _unit(across - (across * y).sum(axis=-1, keepdims=True) * y)
+        rotations = np.stack([x, y, np.cross(x, y)], axis=-1)
+        points = (relief - relief[:, :1]) @ rotations / sizes[:, None, None]
+        return cls(rotations, sizes, points)
+
+    @property
+    def predictors(self) -> Floats:
+        """(N, PREDICTORS) of which the expected error is a linear function."""
+        frames = len(self.points)
+        return np.concatenate([np.ones((frames, 1)), self.rotations[:, 2], self.points[:, 1:].reshape(frames, -1)], 1)
+
+    def in_palm(self, errors: Floats) -> Floats:
+        """Errors (N, 21, 3) in pixels, in the palm's frame and in sizes."""
+        turned: Floats = errors @ self.rotations / self.sizes[:, None, None]
+        return turned
+
+    def in_picture(self, errors: Floats) -> Floats:
+        """Return errors (N, 21, 3) in the palm's frame and in sizes in pixels."""
+        turned: Floats = errors @ self.rotations.swapaxes(1, 2) * self.sizes[:, None, None]
+        return turned
+
+
+def _unit(vectors: Floats) -> Floats:
+    """Vectors (N, 3) of length 1; zero where there is none."""
+    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    return unit
+
+
+@cache
+def error_coefficients() -> Floats:
+    """(PREDICTORS, 63) of the expected errors, in sizes of the palm."""
+    table = json.loads(Path(__file__).with_name("landmark_errors.json").read_text(encoding="utf-8"))
+    coefficients = np.array(table["coefficients"], float)
+    coefficients.setflags(write=False)
+    return coefficients
+
+
+def corrected(landmarks: PictureLandmarks, side: Side) -> PictureLandmarks:
+    """Return landmarks of a hand of this side less their expected errors.
+
+    Landmarks without depths are returned as they are.
+    """
+    seen = np.flatnonzero(landmarks.seen)
+    if not len(seen) or not landmarks.has_depths:
+        return landmarks
+    mirror = POINT_SIGNS if side == "left" else np.ones(3)
+    view = PalmView.of(landmarks.relief()[seen] * mirror)
+    expected = (view.predictors @ error_coefficients()).reshape(len(seen), COUNT, 3)
+    points, size = landmarks.points.copy(), landmarks.size
+    points[seen] -= view.in_picture(expected) * mirror / [size.width, size.height, size.width]
+    return replace(landmarks, points=points)
