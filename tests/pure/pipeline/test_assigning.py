@@ -91,7 +91,7 @@ def test_two_hands_of_a_person_are_a_left_and_a_right_one_whatever_shape_one_has
 def test_a_side_that_was_chosen_and_is_named_is_taken_against_the_shape():
     found = assign_hands(Recipe("rhand.bvh", hand="right"), named("rhand.bvh", None, "left"))
     assert list(found.hands) == ["right"] and "was taken as a right hand" in found.warnings[0]
-    with pytest.raises(MarkerMapError, match="holds a left hand"):
+    with pytest.raises(MarkerMapError, match="has a left hand"):
         assign_hands(Recipe("hand.bvh", hand="right"), named("hand.bvh", None, "left"))
 
 

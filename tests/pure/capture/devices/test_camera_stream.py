@@ -107,7 +107,7 @@ def test_a_note_is_reported_until_it_is_taken_back():
         ([HEAD | {"frames": 1}, frame(0.0, hand() | {"landmarks": [[1, 2, 3]]})], "landmarks are not 21 points"),
         ([HEAD | {"frames": 1}, frame(0.0, hand() | {"world_landmarks": [[1, 2, 1e300]] * 21})], "world_landmarks"),
         ([HEAD | {"frames": 1}, frame(0.0, hand(), hand(), hand())], "2 at most"),
-        ([{"kind": "else"}], "without a kind"),
+        ([{"kind": "else"}], "without a known kind"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(messages, problem):

@@ -403,8 +403,8 @@ def test_a_take_of_no_frames_has_no_poses_and_keeps_its_state():
     [
         (lambda: Arm(0.0, 0.25), "upper is 0.0 m"),
         (lambda: Arm(0.3, float("nan")), "fore is nan m"),
-        (lambda: Arm(0.3, 0.25, elbow=(1.0, 0.5)), "the elbow bends 1.0 to 0.5 rad"),
-        (lambda: Arm(0.3, 0.25, elbow=(-0.5, 0.5)), "the elbow bends -0.5 to 0.5 rad"),
+        (lambda: Arm(0.3, 0.25, elbow=(1.0, 0.5)), "the elbow bends from 1.0 to 0.5 rad"),
+        (lambda: Arm(0.3, 0.25, elbow=(-0.5, 0.5)), "the elbow bends from -0.5 to 0.5 rad"),
         (lambda: Arm(0.3, 0.25, pole=(0.0, 0.0, 0.0)), r"the pole is \(0.0, 0.0, 0.0\)"),
         (lambda: Arm(0.3, 0.25, pole=(0.0, float("inf"), 0.0)), r"the pole is \(0.0, inf, 0.0\)"),
         (lambda: Arm(0.3, 0.25, hand=(float("nan"), 0.0, 0.0, 0.0)), r"rest rotation is \(nan, 0.0, 0.0, 0.0\)"),
