@@ -4,6 +4,9 @@ A detector makes its guesses in a systematic manner: hidden fingers as they usua
 error of all landmarks is a linear function of the hand's shape as the detector finds it, and of the direction from
 which it is seen, both in the palm's frame and in sizes of the palm, found by ridge regression on renders of hands whose
 joints are known (tools/benchmarks/camera_corrections.py).
+
+Where the predictors are unusual, as those of a palm that is seen edge-on and whose frame is thus uncertain, so is what
+the regression expects of them. Predictors of more than mean leverage are scaled down to it.
 """
 
 import json
@@ -78,16 +81,29 @@ def _unit(vectors: Floats) -> Floats:
 
 
 @cache
+def _table(name: str) -> Floats:
+    table = json.loads(Path(__file__).with_name("landmark_errors.json").read_text(encoding="utf-8"))
+    values = np.array(table[name], float)
+    values.setflags(write=False)
+    return values
+
+
 def error_coefficients() -> Floats:
     """(PREDICTORS, 63) of the expected errors, in sizes of the palm."""
-    table = json.loads(Path(__file__).with_name("landmark_errors.json").read_text(encoding="utf-8"))
-    coefficients = np.array(table["coefficients"], float)
-    coefficients.setflags(write=False)
-    return coefficients
+    return _table("coefficients")
+
+
+def trust_of(predictors: Floats, factor: Floats) -> Floats:
+    """Return the share (N, 1) of the expected errors that is corrected: 1 up to mean leverage, less above.
+
+    factor: (P, P) by which predictors (N, P) have their leverage, as a multiple of its mean, as squared length.
+    """
+    trust: Floats = 1 / np.maximum(np.linalg.norm(predictors @ factor, axis=1, keepdims=True), 1.0)
+    return trust
 
 
 def corrected(landmarks: PictureLandmarks, side: Side) -> PictureLandmarks:
-    """Return landmarks of a hand of this side less their expected errors.
+    """Return landmarks of a hand of this side less their expected errors, as far as these are certain.
 
     Landmarks without depths are returned as they are.
     """
@@ -96,7 +112,9 @@ def corrected(landmarks: PictureLandmarks, side: Side) -> PictureLandmarks:
         return landmarks
     mirror = POINT_SIGNS if side == "left" else np.ones(3)
     view = PalmView.of(landmarks.relief()[seen] * mirror)
-    expected = (view.predictors @ error_coefficients()).reshape(len(seen), COUNT, 3)
+    predictors = view.predictors
+    trust = trust_of(predictors, _table("leverage_factor"))
+    expected = (trust * (predictors @ error_coefficients())).reshape(len(seen), COUNT, 3)
     points, size = landmarks.points.copy(), landmarks.size
     points[seen] -= view.in_picture(expected) * mirror / [size.width, size.height, size.width]
     return replace(landmarks, points=points)

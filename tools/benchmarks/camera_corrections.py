@@ -23,7 +23,7 @@ from skin_takes import ROOT
 
 from knuckle import capture
 from knuckle.errors import CaptureError
-from knuckle.hand.camera.landmark_corrections import PalmView
+from knuckle.hand.camera.landmark_corrections import PalmView, trust_of
 from knuckle.hand.camera.landmark_table import landmark_offsets
 from knuckle.hand.camera.picture_landmarks import LANDMARK_JOINTS, PictureLandmarks
 from knuckle.hand.joints import JOINT_INDEX
@@ -116,17 +116,11 @@ def _usable(errors: Floats, view: PalmView, true: PalmView, metres: Floats) -> B
 
 def regression(samples: list[Sample]) -> Floats:
     """Return the coefficients (P, 63) of the errors by the predictors."""
-    predictors = np.concatenate([one.predictors for one in samples])
     errors = np.concatenate([one.errors for one in samples])
-    weights = np.concatenate([np.full(len(one.errors), 1 / len(one.errors)) for one in samples])
-    weights /= weights.sum()
-    mean = weights @ predictors
-    spread = np.sqrt(weights @ (predictors - mean) ** 2) + 0.01
-    mean[0], spread[0] = 0.0, 1.0
-    standard = (predictors - mean) / spread
-    ridge = np.full(len(mean), RIDGE)
-    ridge[0] = RIDGE_OF_CONSTANT
-    found = np.zeros((len(mean), *errors.shape[1:]))
+    predictors, weights = _predictors(samples)
+    to_standard, ridge = _standard(predictors, weights)
+    standard = predictors @ to_standard
+    found = np.zeros((len(ridge), *errors.shape[1:]))
     for landmark in range(errors.shape[1]):
         own, counted = errors[:, landmark], weights
         for _ in range(ITERATIONS):
@@ -134,9 +128,44 @@ def regression(samples: list[Sample]) -> Floats:
             found[:, landmark] = np.linalg.solve(weighted @ standard + np.diag(ridge), weighted @ own)
             misses = ((own - standard @ found[:, landmark]) ** 2).sum(axis=1)
             counted = weights / (1 + misses / HALF_WEIGHT**2)
-    coefficients = found.reshape(len(mean), -1) / spread[:, None]
-    coefficients[0] -= mean[1:] @ coefficients[1:]
-    return coefficients
+    return np.asarray(to_standard @ found.reshape(len(ridge), -1))
+
+
+def leverage_factor(samples: list[Sample]) -> Floats:
+    """Return the factor (P, P) by which predictors have their leverage, as a multiple of its mean, as squared length.
+
+    Leverage is x' (X'X + ridge)^-1 x: the variance of what the regression expects grows with it.
+    """
+    predictors, weights = _predictors(samples)
+    to_standard, ridge = _standard(predictors, weights)
+    standard = predictors @ to_standard
+    spread = np.linalg.cholesky((standard * weights[:, None]).T @ standard + np.diag(ridge))
+    factor: Floats = np.linalg.solve(spread, to_standard.T).T
+    return factor / np.sqrt(weights @ ((predictors @ factor) ** 2).sum(axis=1))
+
+
+def _predictors(samples: list[Sample]) -> tuple[Floats, Floats]:
+    """Return the predictors (N, P) of all frames and their weights (N,), the same for all videos."""
+    weights = np.concatenate([np.full(len(one.errors), 1 / len(one.errors)) for one in samples])
+    return np.concatenate([one.predictors for one in samples]), weights / weights.sum()
+
+
+def _standard(predictors: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the matrix (P, P) that takes predictors to mean 0 and deviation 1 but for the constant, and its ridge."""
+    mean = weights @ predictors
+    spread = np.sqrt(weights @ (predictors - mean) ** 2) + 0.01
+    mean[0], spread[0] = 0.0, 1.0
+    matrix = np.diag(1 / spread)
+    matrix[0] -= mean / spread
+    ridge = np.full(len(mean), RIDGE)
+    ridge[0] = RIDGE_OF_CONSTANT
+    return matrix, ridge
+
+
+def expected(one: Sample, others: list[Sample]) -> Floats:
+    """Return the errors (N, 21, 3) of a video that the regression of others expects, less where it is uncertain."""
+    trust = trust_of(one.predictors, leverage_factor(others))
+    return np.asarray((trust * (one.predictors @ regression(others))).reshape(one.errors.shape))
 
 
 def samples() -> list[Sample]:
@@ -165,11 +194,11 @@ def main() -> None:
     """Measure and write."""
     found = samples()
     for number, one in enumerate(found):
-        coefficients = regression(found[:number] + found[number + 1 :])
-        left = one.errors - (one.predictors @ coefficients).reshape(one.errors.shape)
+        left = one.errors - expected(one, found[:number] + found[number + 1 :])
         print(f"{one.name}: {mean_error(one, one.errors):.1f} -> {mean_error(one, left):.1f} mm", flush=True)
-    rows = [[round(float(value), 4) for value in row] for row in regression(found)]
-    TABLE.write_text(json.dumps({"videos": len(found), "coefficients": rows}, separators=(",", ":")) + "\n")
+    tables = {"coefficients": regression(found), "leverage_factor": leverage_factor(found)}
+    rows = {name: np.round(values, 4).tolist() for name, values in tables.items()}
+    TABLE.write_text(json.dumps({"videos": len(found)} | rows, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Expected errors belong to the hand: they turn, move, grow and are mirrored with it."""
+"""Expected errors belong to the hand: they turn, move, grow and are mirrored with it, and fade where it is unusual."""
 
 from dataclasses import replace
 
@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 from knuckle.hand import rotations as rot
 from knuckle.hand.camera import landmark_corrections
-from knuckle.hand.camera.landmark_corrections import PREDICTORS, PalmView, corrected, error_coefficients
+from knuckle.hand.camera.landmark_corrections import (
+    PALM,
+    PREDICTORS,
+    PalmView,
+    corrected,
+    error_coefficients,
+    trust_of,
+)
 from knuckle.hand.camera.picture_landmarks import PictureLandmarks, PictureSize
 from knuckle.hand.joints import Side
 
@@ -93,3 +100,32 @@ def test_frames_without_the_hand_and_landmarks_without_depths_stay() -> None:
 @pytest.mark.usefixtures("detector")
 def test_landmarks_in_one_point_stay_finite() -> None:
     assert np.isfinite(correction(np.tile([600.0, 350.0, 1.0], (2, 21, 1)))).all()
+
+
+def test_predictors_of_more_than_mean_leverage_count_as_those_that_have_it() -> None:
+    """Leverage over its mean is x' M x; the factor is any F of M = F F'."""
+    random = np.random.default_rng(3)
+    factor = random.normal(size=(PREDICTORS, PREDICTORS))
+    inner = factor @ factor.T
+    predictors = random.normal(size=(FRAMES, PREDICTORS))
+    leverage = np.einsum("ni,ij,nj->n", predictors, inner, predictors)
+    usual, unusual = predictors / np.sqrt(2 * leverage)[:, None], predictors * np.sqrt(2 / leverage)[:, None]
+    np.testing.assert_array_equal(trust_of(usual, factor), np.ones((FRAMES, 1)))
+    scaled = trust_of(unusual, factor) * unusual
+    np.testing.assert_allclose(np.einsum("ni,ij,nj->n", scaled, inner, scaled), np.ones(FRAMES))
+    np.testing.assert_allclose(trust_of(7 * unusual, factor) * 7 * unusual, scaled)
+
+
+@pytest.mark.usefixtures("detector")
+def test_a_correction_stays_bounded_however_deep_a_detector_takes_fingers_to_be() -> None:
+    """The correction in sizes of the palm, of fingers that are drawn out in depth by more and more."""
+    at = pixels()
+    fingers = np.setdiff1d(np.arange(21), PALM)
+
+    def size(depth: float) -> float:
+        far = at.copy()
+        far[:, fingers, 2] += depth
+        return float(np.linalg.norm(correction(far) / PalmView.of(far).sizes[:, None, None], axis=-1).max())
+
+    assert size(1e6) == pytest.approx(size(1e5), rel=0.1)
+    assert size(1e6) < 2.0
