@@ -31,7 +31,7 @@ class Markers:
     times: Floats
     """(F,) in s, strictly increasing."""
     positions: Floats
-    """(F, M, 3) in m, NaN in all three where the marker was not seen."""
+    """(F, M, 3) in m, NaN in all three where the marker has no position."""
     source: str
     """The name of the file or device."""
     rate: float
@@ -43,13 +43,13 @@ class Markers:
     predicted: Bools = field(default_factory=_not_given)
     """(F, M) True where a position was filled in rather than measured; all False by default."""
     rotations: Floats | None = None
-    """(F, M, 4) unit wxyz, world rotation of the joint at each point; NaN where unknown, None if there are none."""
+    """(F, M, 4) unit quaternions wxyz, world rotation of each point's joint; NaN where unknown, None without any."""
     timecode: str = ""
     """SMPTE timecode of the source's first frame, hh:mm:ss:ff; empty if there is none."""
     on_skin: bool = False
-    """Whether the markers move as on the skin, beside the joints that their labels name: found by shape and motion."""
+    """Whether the markers are on the skin rather than at the joints in their labels, as shape and motion show."""
     pictures: tuple[PictureStretch, ...] = ()
-    """The hands' landmarks in a camera's picture, of a stretch each; empty if the source has none."""
+    """Image landmarks of the hands, one entry for each unbroken stretch of tracking; empty if the source has none."""
     warnings: tuple[str, ...] = ()
     """Sentences about irregularities in the source and how they were handled."""
 

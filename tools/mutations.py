@@ -65,7 +65,7 @@ def repeat(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
 
 
 def extreme(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Overwrite 1 to 8 bytes, usually aligned, with an extreme number of either byte order."""
+    """Overwrite 1 to 8 bytes, usually aligned, with a boundary value in either byte order."""
     size = dice.choice([1, 2, 4, 4, 4, 8])
     value = dice.choice(FLOATS if size == 4 and dice.random() < 0.3 else EXTREMES) & ((1 << 8 * size) - 1)
     position = dice.randrange(len(packet)) // size * size if dice.random() < 0.8 else dice.randrange(len(packet))
@@ -73,20 +73,20 @@ def extreme(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
 
 
 def word(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Overwrite bytes with a malformed token."""
+    """Replace 0 to 9 bytes with a token that parsers often mishandle."""
     position = dice.randrange(len(packet))
     packet[position : position + dice.choice([0, 1, 4, 9])] = dice.choice(WORDS)
 
 
 def value(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Replace a number in text by another value, and keep the text around it valid."""
+    """Replace a number in text with another value; the text around it stays valid."""
     number = NUMBER.search(packet, dice.randrange(len(packet)))
     if number is not None:
         packet[number.start() : number.end()] = dice.choice(VALUES)
 
 
 def splice(dice: random.Random, packet: bytearray, others: list[bytes]) -> None:
-    """Replace the end by that of another packet."""
+    """Replace the end with the end of another packet."""
     other = dice.choice(others)
     start = dice.randrange(len(packet))
     begin = dice.randrange(len(other) + 1) if dice.random() < 0.5 else min(start, len(other))

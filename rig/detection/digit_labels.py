@@ -64,7 +64,10 @@ class DigitLabels:
 
 
 def label_digits(skeleton: Skeleton, candidate: Candidate, hints: NameHints) -> Iterator[DigitLabels]:
-    """Yield the best labels of a candidate's chains, for all chains, or for the best five and then the best four."""
+    """Yield the labels without a thumb, if there are any, then the best labels of all chains.
+
+    Of more than four chains these are the best of five, and then of four.
+    """
     fingers = _fingers_alone(skeleton, candidate, hints)
     if fingers is not None:
         yield fingers
@@ -183,11 +186,11 @@ def _finger_names(named: list[str | None]) -> tuple[str, ...]:
 def _palm_bones(
     skeleton: Skeleton, wrist: Floats, fingers: list[tuple[int, ...]], hints: NameHints
 ) -> set[tuple[int, ...]]:
-    """Return candidates for the number of each finger's bones in the palm.
+    """Return candidates for the numbers of palm bones, a number for each finger.
 
-    The first is by the positions of the bones' heads, with the same number for fingers that have equally many bones.
-    With the second, all fingers have equally many phalanges. Last bones whose name marks an end are not counted, as
-    some exporters add them to some fingers.
+    One follows from the positions of the bones' heads, with the same number for fingers that have equally many bones.
+    The other gives all fingers equally many phalanges. End bones, which some exporters add to some fingers, are not
+    counted.
     """
     sizes = [len(chain) - (len(chain) > 2 and skeleton.bones[chain[-1]].name in hints.ends) for chain in fingers]
     nearness: dict[int, list[float]] = {}

@@ -108,10 +108,10 @@ class BoneLimits:
         return matrices
 
     def violations(self, matrices: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return how far rotations (F, 3, 3) violate locked axes, other ranges, and a locked twist: (F,) rad each.
+        """Return violations of narrow ranges, other ranges and a locked twist by rotations (F, 3, 3): (F,) rad each.
 
-        The twist of a bone that must not twist is returned separately, up to SIDE_EFFECT_TWIST, since the bone's
-        direction is right.
+        The twist of a bone that must not twist is returned separately, up to SIDE_EFFECT_TWIST, because the bone's
+        direction is correct despite it.
         """
         clipped = self._narrow.clipped(matrices)
         off_axis, twist = angles_between(clipped, matrices), np.zeros(len(matrices))
@@ -122,7 +122,7 @@ class BoneLimits:
 
     @cached_property
     def _narrow(self) -> "BoneLimits":
-        """These limits reduced to the narrow ranges."""
+        """These limits reduced to the ranges whose half-width is below AXIS_TOLERANCE."""
         return self._reduced([part.half < AXIS_TOLERANCE for part in self.parts])
 
     @cached_property

@@ -155,10 +155,10 @@ def _keep_before(obj: "Object", path: str, frame: float) -> None:
         points = curves[index].keyframe_points
         earlier = [key for key in points if key.co[0] < frame - FRAME_TOLERANCE]
         if len(earlier) < len(points) or not earlier:
-            # The only key is on this frame, or the curve has none before it.
+            # There is a key on or after this frame, or none before it.
             points.insert(frame - 1, curves[index].evaluate(frame - 1))
         else:
-            # An automatic handle would rotate with the next key.
+            # An automatic handle would change when the next key is inserted.
             earlier[-1].handle_left_type = earlier[-1].handle_right_type = "FREE"
             earlier[-1].interpolation = "CONSTANT"
     _hold_key(obj, path, frame - 1)
