@@ -238,6 +238,12 @@ def unit_vectors(vectors: Floats) -> Floats:
     return units
 
 
+def unit_or_zero(vectors: Floats) -> Floats:
+    """Return vectors (..., N) with length 1; those shorter than 1e-12 stay nearly zero."""
+    units: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    return units
+
+
 def unit_vector(vector: Floats) -> Floats:
     """Normalise a vector (N,); a zero vector stays zero."""
     length = math.hypot(*vector.tolist())  # squares of the least lengths would be 0

@@ -22,12 +22,12 @@ from ..kinematics import Pose
 from ..mirror import FRAME_SIGNS, POINT_SIGNS
 from ..proportions import Proportions, build
 from .hand_leaps import without_leaps
-from .landmark_corrections import PALM, corrected
+from .landmark_corrections import corrected
 from .landmark_shape import COUNT, HandShapePrior, mean_shape
 from .landmark_table import pose_prior
 from .measurement import Sighting, residuals
 from .motion import MotionPrior
-from .picture_landmarks import PictureLandmarks
+from .picture_landmarks import PictureLandmarks, palm_sizes
 from .side_costs import SideCosts
 from .take_fit import LIMITS, TakeFitProblem, TakeState, fit_take
 
@@ -179,14 +179,10 @@ def _facing(towards: Floats) -> Floats:
 
 
 def scales(shape: ShapeParameters, guess: Floats) -> Floats:
-    """(F,) by how much the hand is larger than the detector's guess (F, 21, 3), by the palm."""
-    palm = marker_positions(shape, np.zeros((1, len(LIMITS)))).positions[:, :, 0].T[list(PALM)]
-    ours, theirs = (
-        np.linalg.norm(points[..., :, None, :] - points[..., None, :, :], axis=-1).sum(axis=(-1, -2))
-        for points in (palm, guess[:, list(PALM)])
-    )
-    larger: Floats = ours / theirs
-    return larger
+    """Return the ratio (F,) of the palm's size to that of the detector's guess (F, 21, 3)."""
+    landmarks = marker_positions(shape, np.zeros((1, len(LIMITS)))).positions[:, :, 0].T
+    ratios: Floats = palm_sizes(landmarks) / palm_sizes(guess)
+    return ratios
 
 
 def _fit_positions(shape: ShapeParameters, poses: Poses, lines: Floats) -> tuple[Poses, Floats]:

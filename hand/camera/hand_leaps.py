@@ -17,22 +17,22 @@ ROTATION_NOISE, ROTATION_SPEED = np.deg2rad(40.0), np.deg2rad(1000.0)
 """rad and rad/s, the same of the wrist's rotation."""
 LEAP_COST = 30.0
 """Frames: what lasts longer between two leaps is a hand."""
-LONGEST_SKIP = 60
+MAX_SKIPPED = 60
 """Maximum frames that are left out one after the other."""
 
 
 def without_leaps(times: Floats, distances: Floats, rotations: Floats) -> Bools:
     """Return which frames (F,) to keep, of a hand at times (F,) s, distances (F,) m and rotations (F, 3, 3).
 
-    A hand has moved on for the usual interval from a frame to the next, and for as long as it was not seen. What is
-    left out gives it no time to move.
+    From one kept frame to the next a hand has the usual interval to move, and the time in which it was not seen; frames
+    that are left out between them give it no more.
     """
     count, logarithms, steps = len(times), np.log(distances), np.diff(times)
     usual = float(np.median(steps)) if len(steps) else 0.0
     unseen = np.append(0.0, np.cumsum(np.maximum(steps - usual, 0.0)))
     costs, before = np.arange(float(count)), np.full(count, -1)
     for frame in range(1, count):
-        others = np.arange(max(0, frame - 1 - LONGEST_SKIP), frame)
+        others = np.arange(max(0, frame - 1 - MAX_SKIPPED), frame)
         seconds = usual + unseen[frame] - unseen[others]
         leaps = np.abs(logarithms[frame] - logarithms[others]) > DISTANCE_NOISE + DISTANCE_SPEED * seconds
         cosines = (np.einsum("fij,ij->f", rotations[others], rotations[frame]) - 1) / 2

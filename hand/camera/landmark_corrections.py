@@ -17,17 +17,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import rotations as rot
 from ..joints import Side
 from ..mirror import POINT_SIGNS
 from .landmark_shape import COUNT
-from .picture_landmarks import PictureLandmarks
+from .picture_landmarks import PALM_LANDMARKS, PictureLandmarks, palm_sizes
 
 Floats = NDArray[np.float64]
 
-PALM = (0, 5, 9, 13, 17)
-"""The wrist and the fingers' first joints."""
-LEAST_SIZE = 1e-6
-"""Pixels, of a palm whose landmarks are one point."""
+MIN_SIZE = 1e-6
+"""Pixels, the size of a palm whose landmarks are one point."""
 PREDICTORS = 1 + 3 + 3 * (COUNT - 1)
 """A constant, the direction, and all landmarks but the wrist's."""
 
@@ -46,38 +45,29 @@ class PalmView:
     @classmethod
     def of(cls, relief: Floats) -> "PalmView":
         """Return the view of landmarks (N, 21, 3) in pixels, X right, Y down, Z away."""
-        palm = relief[:, list(PALM)]
-        pairs = len(PALM) * (len(PALM) - 1)
-        sizes = np.linalg.norm(palm[:, :, None] - palm[:, None], axis=-1).sum(axis=(1, 2)) / pairs
-        sizes = np.maximum(sizes, LEAST_SIZE)
-        y = _unit(palm[:, 1:].mean(axis=1) - palm[:, 0])
+        palm, sizes = relief[:, PALM_LANDMARKS], np.maximum(palm_sizes(relief), MIN_SIZE)
+        y = rot.unit_or_zero(palm[:, 1:].mean(axis=1) - palm[:, 0])
         across = palm[:, 4] - palm[:, 1]
-        x = _unit(across - (across * y).sum(axis=-1, keepdims=True) * y)
+        x = rot.unit_or_zero(across - (across * y).sum(axis=-1, keepdims=True) * y)
         rotations = np.stack([x, y, np.cross(x, y)], axis=-1)
         points = (relief - relief[:, :1]) @ rotations / sizes[:, None, None]
         return cls(rotations, sizes, points)
 
     @property
     def predictors(self) -> Floats:
-        """(N, PREDICTORS) of which the expected error is a linear function."""
+        """(N, PREDICTORS), of which the expected error is a linear function."""
         frames = len(self.points)
         return np.concatenate([np.ones((frames, 1)), self.rotations[:, 2], self.points[:, 1:].reshape(frames, -1)], 1)
 
     def in_palm(self, errors: Floats) -> Floats:
-        """Errors (N, 21, 3) in pixels, in the palm's frame and in sizes."""
-        turned: Floats = errors @ self.rotations / self.sizes[:, None, None]
-        return turned
+        """Convert errors (N, 21, 3) from pixels in the picture to sizes in the palm's frame."""
+        converted: Floats = errors @ self.rotations / self.sizes[:, None, None]
+        return converted
 
     def in_picture(self, errors: Floats) -> Floats:
-        """Return errors (N, 21, 3) in the palm's frame and in sizes in pixels."""
-        turned: Floats = errors @ self.rotations.swapaxes(1, 2) * self.sizes[:, None, None]
-        return turned
-
-
-def _unit(vectors: Floats) -> Floats:
-    """Vectors (N, 3) of length 1; zero where there is none."""
-    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
-    return unit
+        """Convert errors (N, 21, 3) from sizes in the palm's frame to pixels in the picture."""
+        converted: Floats = errors @ self.rotations.swapaxes(1, 2) * self.sizes[:, None, None]
+        return converted
 
 
 @cache
@@ -89,14 +79,14 @@ def _table(name: str) -> Floats:
 
 
 def error_coefficients() -> Floats:
-    """(PREDICTORS, 63) of the expected errors, in sizes of the palm."""
+    """Return the coefficients (PREDICTORS, 63) of the expected errors, in sizes of the palm."""
     return _table("coefficients")
 
 
 def trust_of(predictors: Floats, factor: Floats) -> Floats:
-    """Return the share (N, 1) of the expected errors that is corrected: 1 up to mean leverage, less above.
+    """Return the fraction (N, 1) of the expected errors that is corrected: 1 up to mean leverage, less above.
 
-    factor: (P, P) by which predictors (N, P) have their leverage, as a multiple of its mean, as squared length.
+    factor: (P, P); the squared length of predictors (N, P) times it is their leverage relative to the mean leverage.
     """
     trust: Floats = 1 / np.maximum(np.linalg.norm(predictors @ factor, axis=1, keepdims=True), 1.0)
     return trust

@@ -16,8 +16,18 @@ Bools = NDArray[np.bool_]
 
 LANDMARK_JOINTS: tuple[str, ...] = ("wrist", *(joint for joints in CHAIN_JOINTS.values() for joint in joints))
 """(21,) the joint that each landmark shows, in MediaPipe's order: the wrist, then four of each digit."""
+PALM_LANDMARKS = [0, 5, 9, 13, 17]
+"""The wrist and the fingers' first joints."""
 MIN_ANGLE_OF_VIEW, MAX_ANGLE_OF_VIEW = 5.0, 160.0
 """Degrees."""
+
+
+def palm_sizes(landmarks: Floats) -> Floats:
+    """Return the mean distance (...) between the palm's landmarks, in the unit of landmarks (..., 21, 3)."""
+    palm, pairs = landmarks[..., PALM_LANDMARKS, :], len(PALM_LANDMARKS) * (len(PALM_LANDMARKS) - 1)
+    distances = np.linalg.norm(palm[..., :, None, :] - palm[..., None, :, :], axis=-1)
+    sizes: Floats = distances.sum(axis=(-1, -2)) / pairs
+    return sizes
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class JointsFile:
                 self._npz = self._begun(result)
             signs = {rotations_name(hand.side): self._sign(hand) for hand in result.hands}
             piece = result.piece.number
-            for name in ("times", *_names(result)):
+            for name in _names(result):
                 rows = self._parts.read(piece, name)
                 self._npz.append(name, rows * signs[name] if name in signs else rows)
             for hand in result.hands:
@@ -62,7 +62,7 @@ class JointsFile:
     def _begun(self, result: PieceResult) -> NpzFile:
         """Begin the file with the heads of all arrays, and with the names of the angles."""
         shapes: dict[str, RowsShape] = {}
-        for name in ("times", *_names(result)):
+        for name in _names(result):
             rows = self._parts.read(result.piece.number, name)
             shapes[name] = RowsShape((self._frames, *rows.shape[1:]), rows.dtype)
         whole = {name: array for hand in result.hands for name, array in angle_names(hand.hand).items()}
@@ -88,8 +88,8 @@ class JointsFile:
 
 
 def _names(result: PieceResult) -> list[str]:
-    """Return the names of the arrays of a piece's hands."""
-    return [f"{hand.side}_{name}" for hand in result.hands for name in FRAME_ARRAYS]
+    """Return the names of the arrays with a row for each frame: the times, and those of a piece's hands."""
+    return ["times", *(f"{hand.side}_{name}" for hand in result.hands for name in FRAME_ARRAYS)]
 
 
 @contextmanager

@@ -133,12 +133,13 @@ class LongSolve:
             for further in pieces[piece.number + len(waiting) : piece.number + workers.ahead]:
                 waiting.append(workers.submit(solve_piece, further, states if workers.ahead == 1 else {}))
             result = yield from _result(waiting.popleft(), Progress(progress, f"Solving {len(pieces)} pieces"))
-            if before is not None and workers.ahead > 1 and _difference(before, result) > same:
+            difference = _difference(before, result)
+            if workers.ahead > 1 and difference > same:
                 again += 1
                 future = workers.submit(solve_piece, piece, states)
                 result = yield from _result(future, Progress(progress, "Solving a piece again"))
-            if before is not None:
-                greatest = max(greatest, _difference(before, result))
+                difference = _difference(before, result)
+            greatest = max(greatest, difference)
             if joints is not None:
                 joints.add(result)
             results.append(result)
@@ -162,7 +163,9 @@ def _result(future: Future[Result], progress: Progress) -> Steps[Result]:
         ) from error
 
 
-def _difference(before: PieceResult, after: PieceResult) -> float:
-    """Return the greatest difference of two pieces in the two frames where they meet."""
+def _difference(before: PieceResult | None, after: PieceResult) -> float:
+    """Return the greatest difference of two pieces in the two frames where they meet; 0 for the first piece."""
+    if before is None:
+        return 0.0
     pairs = zip(before.hands, after.hands, strict=True)
     return max(float(np.abs(piece.around_stop - next_piece.around_first).max()) for piece, next_piece in pairs)

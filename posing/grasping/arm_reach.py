@@ -74,7 +74,7 @@ class CarryingArm:
         elbow = self._elbows(root[:, :3, 3], np.zeros(1))[0, 0]
         hinge = np.cross(elbow - self.shoulder, position - elbow) * self._sign
         # With a straight arm the elbow's axis is undefined; any perpendicular direction will do.
-        back = _across(hinge[None], _unit(position - elbow)[None])[0]
+        back = _across(hinge[None], rot.unit_or_zero(position - elbow)[None])[0]
         rotation: Floats = rot.frame_from_yz(position - elbow, back)
         return rotation
 
@@ -120,7 +120,7 @@ def _across(vectors: Floats, directions: Floats) -> Floats:
 
 def _wrist_excess(forearms: Floats, hands: Floats) -> Floats:
     """Return the angles (..., F) rad by which wrists exceed comfort: hands (F, 3, 3) on forearms (..., F, 3)."""
-    x, y, z = np.moveaxis(np.einsum("...fi,fij->...fj", _unit(forearms), hands), -1, 0)
+    x, y, z = np.moveaxis(np.einsum("...fi,fij->...fj", rot.unit_or_zero(forearms), hands), -1, 0)
     flexion, deviation = np.abs(np.arctan2(z, y)), np.abs(np.arcsin(np.clip(x, -1.0, 1.0)))
     excess: Floats = np.maximum(flexion - COMFORTABLE_FLEXION, 0.0) + np.maximum(deviation - COMFORTABLE_DEVIATION, 0.0)
     return excess
@@ -131,18 +131,13 @@ def _forearm_excess(forearms: Floats, hinges: Floats, backs: Floats) -> Floats:
 
     hinges: (..., F, 3) the elbows' axes, whose length grows with flexion. backs: (F, 3) directions of the hands' backs.
     """
-    along = _unit(forearms)
+    along = rot.unit_or_zero(forearms)
     across = backs - (along * backs).sum(axis=-1, keepdims=True) * along
-    cosine = np.clip((_unit(hinges) * _unit(across)).sum(axis=-1), -1.0, 1.0)
+    cosine = np.clip((rot.unit_or_zero(hinges) * rot.unit_or_zero(across)).sum(axis=-1), -1.0, 1.0)
     # The straighter the arm, the less certain is the elbow's axis.
     certainty = np.minimum(1.0, 4.0 * np.linalg.norm(hinges, axis=-1) / np.maximum((forearms**2).sum(axis=-1), 1e-18))
     excess: Floats = certainty * np.maximum(np.arccos(cosine) - COMFORTABLE_PRONATION, 0.0)
     return excess
-
-
-def _unit(vectors: Floats) -> Floats:
-    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
-    return unit
 
 
 def nearby_rotations(rotation: Floats) -> list[Floats]:

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from knuckle.hand import rotations as rot
 from knuckle.hand.camera import landmark_corrections
 from knuckle.hand.camera.landmark_corrections import (
-    PALM,
     PREDICTORS,
     PalmView,
     corrected,
     error_coefficients,
     trust_of,
 )
-from knuckle.hand.camera.picture_landmarks import PictureLandmarks, PictureSize
+from knuckle.hand.camera.picture_landmarks import PALM_LANDMARKS, PictureLandmarks, PictureSize
 from knuckle.hand.joints import Side
 
 Floats = NDArray[np.float64]
@@ -120,7 +119,7 @@ def test_predictors_of_more_than_mean_leverage_count_as_those_that_have_it() -> 
 def test_a_correction_stays_bounded_however_deep_a_detector_takes_fingers_to_be() -> None:
     """The correction in sizes of the palm, of fingers that are drawn out in depth by more and more."""
     at = pixels()
-    fingers = np.setdiff1d(np.arange(21), PALM)
+    fingers = np.setdiff1d(np.arange(21), PALM_LANDMARKS)
 
     def size(depth: float) -> float:
         far = at.copy()
