@@ -148,10 +148,10 @@ def remove_spikes(
         if len(candidates):
             around = _Windows.around(path, times, candidates)
             suspects.append(_Suspects(column, frames, candidates, bound[candidates], path[candidates], around))
-    for each, off_line in zip(suspects, _off_their_lines(suspects, factor), strict=True):
+    for each, is_outlier in zip(suspects, _line_outliers(suspects, factor), strict=True):
         spiked = [
             index
-            for index, bound in zip(each.indices[off_line].tolist(), each.bounds[off_line].tolist(), strict=True)
+            for index, bound in zip(each.indices[is_outlier].tolist(), each.bounds[is_outlier].tolist(), strict=True)
             if _leaves_hand(markers, each.column, each.frames, index, bound)
         ]
         spikes[each.frames[spiked], each.column] = True
@@ -191,8 +191,8 @@ class _Suspects:
     windows: _Windows
 
 
-def _off_their_lines(suspects: list[_Suspects], factor: float) -> list[Bools]:
-    """Return which positions of each marker are also far from the line through the seven around them.
+def _line_outliers(suspects: list[_Suspects], factor: float) -> list[Bools]:
+    """Return for each marker which positions are also far from the line through the seven around them.
 
     In batches over all markers, since most have a few.
     """
@@ -203,12 +203,12 @@ def _off_their_lines(suspects: list[_Suspects], factor: float) -> list[Bools]:
         np.concatenate([each.windows.times for each in suspects]),
     )
     positions, bounds = (np.concatenate([getattr(each, name) for each in suspects]) for name in ("positions", "bounds"))
-    off_line = np.zeros(len(bounds), bool)
+    is_outlier = np.zeros(len(bounds), bool)
     for start in range(0, len(bounds), SUSPECTS_AT_ONCE):
         rows = slice(start, start + SUSPECTS_AT_ONCE)
         expected, scale = _expected(_Windows(windows.positions[rows], windows.times[rows]))
-        off_line[rows] = lengths(positions[rows] - expected) > np.maximum(bounds[rows], factor * scale)
-    return np.split(off_line, np.cumsum([len(each.indices) for each in suspects])[:-1])
+        is_outlier[rows] = lengths(positions[rows] - expected) > np.maximum(bounds[rows], factor * scale)
+    return np.split(is_outlier, np.cumsum([len(each.indices) for each in suspects])[:-1])
 
 
 def _bounds(times: Floats, deviation: float, acceleration: float) -> Floats:

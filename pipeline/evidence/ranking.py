@@ -142,7 +142,7 @@ def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def severities(hand: HandEvidence) -> Floats:
     """Return (F, P, T): each measure relative to its threshold, 0 where it is not known or lasts too short."""
-    found = _nothing(hand)
+    found = _zero_severities(hand)
     for column, threshold in enumerate(THRESHOLDS):
         values = hand.of(threshold.measure).astype(float)
         severity = np.nan_to_num(values / _limits(values, threshold))
@@ -152,7 +152,7 @@ def severities(hand: HandEvidence) -> Floats:
     return found
 
 
-def _nothing(hand: HandEvidence) -> Floats:
+def _zero_severities(hand: HandEvidence) -> Floats:
     """Return severities (F, P, T) of 0, each measure's frames beside each other in memory."""
     frames, parts, _ = hand.values.shape
     severity: Floats = np.zeros((len(THRESHOLDS), frames, parts)).transpose(1, 2, 0)
@@ -196,7 +196,7 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
 
 def _lasting_severities(hand: HandEvidence) -> Floats:
     """Return (F, P, T): errors relative to the threshold of lasting errors, 0 for other measures and where unknown."""
-    found = _nothing(hand)
+    found = _zero_severities(hand)
     for column, threshold in enumerate(THRESHOLDS):
         for part in range(len(PARTS)) if threshold.measure in ERRORS else ():
             values = hand.of(threshold.measure)[:, part].astype(float)

@@ -39,8 +39,8 @@ class JointsFile:
         """
         with disk_errors(self._parts.folder):
             if self._npz is None:
-                self._npz = self._begun(result)
-            signs = {rotations_name(hand.side): self._sign(hand) for hand in result.hands}
+                self._npz = self._begin(result)
+            signs = {rotations_name(hand.side): self._continuity_sign(hand) for hand in result.hands}
             piece = result.piece.number
             for name in _names(result):
                 rows = self._parts.read(piece, name)
@@ -59,7 +59,7 @@ class JointsFile:
             if self._flushing is not None:
                 self._flushing.result()
 
-    def _begun(self, result: PieceResult) -> NpzFile:
+    def _begin(self, result: PieceResult) -> NpzFile:
         """Begin the file with the heads of all arrays, and with the names of the angles."""
         shapes: dict[str, RowsShape] = {}
         for name in _names(result):
@@ -68,8 +68,8 @@ class JointsFile:
         whole = {name: array for hand in result.hands for name, array in angle_names(hand.hand).items()}
         return NpzFile(self._file, shapes, whole)
 
-    def _sign(self, hand: HandOfPiece) -> Floats:
-        """Return the factor (J, 1) by which a hand's rotations do not flip where the piece begins."""
+    def _continuity_sign(self, hand: HandOfPiece) -> Floats:
+        """Return the factor (J, 1), 1 or -1, that keeps a hand's rotations from flipping where the piece begins."""
         first, last = hand.rotations
         before = self._last_rotations.get(hand.side, first)
         sign = np.where((before * first).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)

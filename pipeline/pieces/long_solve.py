@@ -130,11 +130,11 @@ class LongSolve:
         for piece in pieces:
             before, progress = results[-1] if results else None, len(results) / len(pieces)
             states = before.states if before is not None else {}
-            for further in pieces[piece.number + len(waiting) : piece.number + workers.ahead]:
-                waiting.append(workers.submit(solve_piece, further, states if workers.ahead == 1 else {}))
+            for further in pieces[piece.number + len(waiting) : piece.number + workers.max_unfinished]:
+                waiting.append(workers.submit(solve_piece, further, states if workers.max_unfinished == 1 else {}))
             result = yield from _result(waiting.popleft(), Progress(progress, f"Solving {len(pieces)} pieces"))
             difference = _difference(before, result)
-            if workers.ahead > 1 and difference > same:
+            if workers.max_unfinished > 1 and difference > same:
                 again += 1
                 future = workers.submit(solve_piece, piece, states)
                 result = yield from _result(future, Progress(progress, "Solving a piece again"))

@@ -22,7 +22,7 @@ DIRECTORY_HEADER, DIRECTORY_FIELD = struct.Struct("<4s6H3L5H2L"), struct.Struct(
 """The record of an array in the directory, and its field of ZIP64: the size, twice, and where the array begins."""
 END_OF_DIRECTORY = struct.Struct("<4sQ2H2L4Q" + "4sLQL" + "4s4H2LH")
 """That of ZIP64, its locator, and the short one, which refers to them."""
-NEEDED, JANUARY_1980, ELSEWHERE_LONG, ELSEWHERE_SHORT = 45, 0x21, 0xFFFFFFFF, 0xFFFF
+ZIP64_VERSION, JANUARY_1980, ELSEWHERE_LONG, ELSEWHERE_SHORT = 45, 0x21, 0xFFFFFFFF, 0xFFFF
 """The version that reads ZIP64; a date; sizes and counts that are in the fields of ZIP64."""
 
 
@@ -58,13 +58,24 @@ class _Member:
 
     @property
     def local_header(self) -> bytes:
-        fixed = (b"PK\3\4", NEEDED, 0, 0, 0, JANUARY_1980, self.crc, ELSEWHERE_LONG, ELSEWHERE_LONG)
+        fixed = (b"PK\3\4", ZIP64_VERSION, 0, 0, 0, JANUARY_1980, self.crc, ELSEWHERE_LONG, ELSEWHERE_LONG)
         record = LOCAL_HEADER.pack(*fixed, len(self.name), LOCAL_SIZES.size)
         return record + self.name + LOCAL_SIZES.pack(1, LOCAL_SIZES.size - 4, self.size, self.size)
 
     @property
     def directory_header(self) -> bytes:
-        fixed = (b"PK\1\2", NEEDED, NEEDED, 0, 0, 0, JANUARY_1980, self.crc, ELSEWHERE_LONG, ELSEWHERE_LONG)
+        fixed = (
+            b"PK\1\2",
+            ZIP64_VERSION,
+            ZIP64_VERSION,
+            0,
+            0,
+            0,
+            JANUARY_1980,
+            self.crc,
+            ELSEWHERE_LONG,
+            ELSEWHERE_LONG,
+        )
         record = DIRECTORY_HEADER.pack(*fixed, len(self.name), DIRECTORY_FIELD.size, 0, 0, 0, 0, ELSEWHERE_LONG)
         field = DIRECTORY_FIELD.pack(1, DIRECTORY_FIELD.size - 4, self.size, self.size, self.start)
         return record + self.name + field
@@ -116,7 +127,7 @@ class NpzFile:
         self._file.write(
             directory
             + END_OF_DIRECTORY.pack(
-                *(b"PK\6\6", 44, NEEDED, NEEDED, 0, 0, count, count, size, self._end),
+                *(b"PK\6\6", 44, ZIP64_VERSION, ZIP64_VERSION, 0, 0, count, count, size, self._end),
                 *(b"PK\6\7", 0, end, 1),
                 *(b"PK\5\6", 0, 0, ELSEWHERE_SHORT, ELSEWHERE_SHORT, ELSEWHERE_LONG, ELSEWHERE_LONG, 0),
             )

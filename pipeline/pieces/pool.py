@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 PACKAGE = "knuckle"
 WAITING_TASKS = 2
-"""Tasks that wait for a worker: a piece that is solved again waits for them, and the disk holds their rows."""
+"""Tasks queued beyond those that run. More would delay a piece that is solved again, and fill the disk."""
 MAX_PROCESSES = 61
 """Maximum worker processes; Windows cannot wait for more."""
 
@@ -41,8 +41,8 @@ class PieceWorkers(Protocol):
     """Where pieces are solved, and hands are judged."""
 
     @property
-    def ahead(self) -> int:
-        """How many tasks are worth submitting before the first is done; with 1 each can start from the one before."""
+    def max_unfinished(self) -> int:
+        """Maximum number of unfinished tasks; with 1, a task can start from the result of the one before."""
         ...
 
     def submit(self, task: Callable[[LongTake, *Arguments], Result], *arguments: *Arguments) -> "Future[Result]":
@@ -53,7 +53,7 @@ class PieceWorkers(Protocol):
 class OwnProcess:
     """Does each task immediately, in this process."""
 
-    ahead = 1
+    max_unfinished = 1
 
     def __init__(self, long: LongTake) -> None:
         self._long = long
@@ -70,7 +70,7 @@ class _Pool:
 
     def __init__(self, executor: "ProcessPoolExecutor", processes: int) -> None:
         self._executor = executor
-        self.ahead = processes + WAITING_TASKS
+        self.max_unfinished = processes + WAITING_TASKS
 
     def submit(self, task: Callable[[LongTake, *Arguments], Result], *arguments: *Arguments) -> "Future[Result]":
         """See PieceWorkers."""

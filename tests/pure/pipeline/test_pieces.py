@@ -143,7 +143,7 @@ def test_worker_processes_give_the_same(tmp_path: Path, monkeypatch: pytest.Monk
 class _OutOfOrder(pool.OwnProcess):
     """Solves pieces as processes do, without what the one before left."""
 
-    ahead = 3
+    max_unfinished = 3
 
 
 def test_a_digit_hidden_for_longer_than_the_overlap_stays_as_it_was(
@@ -244,7 +244,7 @@ def test_a_piece_that_cannot_be_read_ends_the_solve_and_leaves_nothing(
 
 def test_a_worker_that_is_ended_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
-        ahead = 1
+        max_unfinished = 1
 
         def submit(self, *_arguments: Any) -> Any:
             broken: Future[Any] = Future()
