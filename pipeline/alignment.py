@@ -29,11 +29,11 @@ def aligned(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -
     """
     corners = np.concatenate([np.zeros((1, 3)), ROTATION_LEVER_M * np.eye(3)])
     sides = [side for side in captured if side in character]
-    own, theirs = (
+    captured_points, character_points = (
         np.concatenate([corners @ frames[side][:3, :3].T + frames[side][:3, 3] for side in sides])
         for frames in (captured, character)
     )
-    return rot.fit_rigid(own, theirs, np.ones(len(own)))
+    return rot.fit_rigid(captured_points, character_points, np.ones(len(captured_points)))
 
 
 def check_align(recipe: Recipe, sides: Sequence[Side], rig: Rig | None) -> Rig:

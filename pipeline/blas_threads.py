@@ -17,10 +17,10 @@ def use_one_thread() -> None:
 @contextmanager
 def one_thread_in_new_processes() -> Iterator[None]:
     """Give BLAS one thread in processes that are started meanwhile."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    saved_values = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in saved_values.items():
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})

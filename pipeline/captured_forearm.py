@@ -74,8 +74,10 @@ def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats 
     joints = forearm_rotation_labels(hand.labels, markers.names)
     if markers.rotations is None or joints is None:
         return None
-    moved, resting = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in joints)
-    back = resting @ np.swapaxes(moved, -1, -2) @ (hand.pose.root[:, :3, 2] * signs)[..., None]
+    wrist_rotations, elbow_rotations = (
+        rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in joints
+    )
+    back = elbow_rotations @ np.swapaxes(wrist_rotations, -1, -2) @ (hand.pose.root[:, :3, 2] * signs)[..., None]
     local = np.einsum("fji,fj->fi", hand.pose.root[:, :3, :3], back[..., 0] * signs)
     return _interpolated(local) if np.isfinite(local).all(axis=-1).mean() >= MIN_SEEN else None
 
@@ -87,7 +89,7 @@ def _trunk_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | 
     for words in TRUNK_WORDS:
         columns = {trunk_side: _best_seen(markers, _columns(markers, hand, words, trunk_side)) for trunk_side in SIDES}
         column = columns[side]
-        if column is not None and all(found is not None for found in columns.values()):
+        if column is not None and all(side_column is not None for side_column in columns.values()):
             return _interpolated(markers.positions[:, column] * signs)
     return None
 
@@ -101,15 +103,15 @@ def _cleaned(markers: Markers, paths: Floats, cleaning: Cleaning) -> Floats:
 
 def _interpolated(path: Floats) -> Floats:
     """Return a path (F, 3) with unknown points interpolated from those before and after."""
-    known = np.flatnonzero(np.isfinite(path).all(axis=-1))
-    return np.stack([np.interp(np.arange(len(path)), known, axis) for axis in path[known].T], axis=-1)
+    known_rows = np.flatnonzero(np.isfinite(path).all(axis=-1))
+    return np.stack([np.interp(np.arange(len(path)), known_rows, axis) for axis in path[known_rows].T], axis=-1)
 
 
 def _best_seen(markers: Markers, columns: Sequence[int]) -> int | None:
     """Return the marker that is seen in the most frames, None if that is not most of all frames."""
     seen = {column: float(np.isfinite(markers.positions[:, column]).all(axis=-1).mean()) for column in columns}
-    best = max(seen, key=lambda column: seen[column], default=None)
-    return None if best is None or seen[best] < MIN_SEEN else best
+    best_column = max(seen, key=lambda column: seen[column], default=None)
+    return None if best_column is None or seen[best_column] < MIN_SEEN else best_column
 
 
 def recorded_as(recipe: Recipe, hand: SolvedHand) -> tuple[Side, Floats | float]:
@@ -119,8 +121,8 @@ def recorded_as(recipe: Recipe, hand: SolvedHand) -> tuple[Side, Floats | float]
 
 def elbow_columns(markers: Markers, hand: SolvedHand, side: Side) -> list[int]:
     """Return the columns of markers at an elbow of the hand's performer, without those of other subjects."""
-    own = wrist_and_elbow(hand.labels, markers.names)
-    return _columns(markers, hand, ELBOW_WORDS, side) if own is None else [markers.names.index(own[1])]
+    arm_labels = wrist_and_elbow(hand.labels, markers.names)
+    return _columns(markers, hand, ELBOW_WORDS, side) if arm_labels is None else [markers.names.index(arm_labels[1])]
 
 
 def _columns(markers: Markers, hand: SolvedHand, words: Sequence[str], side: Side) -> list[int]:
@@ -128,5 +130,5 @@ def _columns(markers: Markers, hand: SolvedHand, words: Sequence[str], side: Sid
     subjects = {label.rpartition(":")[0] for label in hand.labels}
     named = [column for word in words for column, label in enumerate(markers.names) if is_called(label, word, side)]
     subject = {column: markers.names[column].rpartition(":")[0] for column in dict.fromkeys(named)}
-    own = [column for column in subject if subject[column] in subjects]
-    return own or [column for column in subject if "" in (subject[column], *subjects)]
+    subject_columns = [column for column in subject if subject[column] in subjects]
+    return subject_columns or [column for column in subject if "" in (subject[column], *subjects)]

@@ -39,7 +39,7 @@ class CleanedMarkers:
 
 def clean_markers(recipe: Recipe, raw: Markers, assigned: Assignment) -> Steps[CleanedMarkers]:
     """Drop fragments of the hands' markers and spikes of all, if the recipe says so, and clean all markers."""
-    whole = raw
+    kept_markers = raw
     if recipe.cleaning.fragments:
         bodies = [
             Body(
@@ -48,9 +48,9 @@ def clean_markers(recipe: Recipe, raw: Markers, assigned: Assignment) -> Steps[C
             )
             for spots in assigned.hands.values()
         ]
-        whole, _ = yield from drop_fragments(raw, bodies)
-    despiked = remove_spikes(whole) if recipe.cleaning.spikes else whole
-    masks = raw.seen & ~whole.seen, whole.seen & ~despiked.seen
+        kept_markers, _ = yield from drop_fragments(raw, bodies)
+    despiked = remove_spikes(kept_markers) if recipe.cleaning.spikes else kept_markers
+    masks = raw.seen & ~kept_markers.seen, kept_markers.seen & ~despiked.seen
     cleaned = CleanedMarkers(clean(despiked, replace(recipe.cleaning, spikes=False)), *masks)
     warnings = cleaning_warnings(cleaned.fragments(), int(cleaned.spikes.sum()))
     return replace(cleaned, markers=replace(cleaned.markers, warnings=(*raw.warnings, *warnings)))

@@ -22,15 +22,15 @@ def learn_markers(recipe: Recipe, reader: Reader = read_file) -> tuple[Groups, t
     recipe = replace(recipe, labels="names")
     markers = label_markers(recipe, markers).markers
     hands = assign_hands(recipe, markers).hands
-    found = fit_hands(
+    result = fit_hands(
         {side: Recording([positions_of(markers, spots)], markers.rate, spots) for side, spots in hands.items()}
     )
-    for problem in found.problems.values():
+    for problem in result.problems.values():
         raise problem
     groups: Groups = {
-        side: {label: _rounded(spot) for label, spot in fitted.spots().items()} for side, fitted in found.fits.items()
+        side: {label: _rounded(spot) for label, spot in fitted.spots().items()} for side, fitted in result.fits.items()
     }
-    return groups, found.notes
+    return groups, result.notes
 
 
 def _rounded(spot: Spot) -> Spot:

@@ -33,8 +33,8 @@ def solved_frames(
     resolved = hidden | labels_changed(SwappedLabels, corrections, solved)
     ever_measured = None
     if measured_labels is not None:
-        known = np.array([label in measured_labels for label in solved.labels], dtype=bool)
-        ever_measured = known | solved.measured.any(axis=0)
+        is_in_take = np.array([label in measured_labels for label in solved.labels], dtype=bool)
+        ever_measured = is_in_take | solved.measured.any(axis=0)
     return SolvedFrames(
         solved.targets,
         solved.pose,

@@ -97,8 +97,8 @@ class SkinSolver:
             The pose of each frame, and the state for the next piece.
         """
         estimates = self._estimate_frames(hand, positions, start_angles)
-        before = None if state is None else state.angles
-        forward, angle_state = filter_angles(hand.poses, times, estimates.angles, before)
+        angle_state_before = None if state is None else state.angles
+        forward, angle_state = filter_angles(hand.poses, times, estimates.angles, angle_state_before)
         poses = estimates.at_angles(forward.angles)
         orientations = hold_last(poses.rotations, estimates.located, np.eye(3) if state is None else state.orientation)
         positions = hold_last(poses.positions, estimates.located, np.zeros(3) if state is None else state.position)
@@ -146,10 +146,10 @@ class _FrameEstimates:
         """Linearise about some poses."""
         # In batches: the equations of a frame take twenty times the memory of what is left of them.
         parts = [slice(start, start + BATCH_FRAMES) for start in range(0, len(poses), BATCH_FRAMES)]
-        found = [without_wrist(model, poses.select(part), seen.select(part)) for part in parts]
-        information = np.concatenate([angles.information for angles, _ in found])
-        gradient = np.concatenate([angles.gradient for angles, _ in found])
-        response = np.concatenate([response for _, response in found])
+        results = [without_wrist(model, poses.select(part), seen.select(part)) for part in parts]
+        information = np.concatenate([angles.information for angles, _ in results])
+        gradient = np.concatenate([angles.gradient for angles, _ in results])
+        response = np.concatenate([response for _, response in results])
         return cls(model, seen, poses, AngleMeasurement(poses.angles, information, gradient), response)
 
     def linearised_at(self, poses: Poses) -> "_FrameEstimates":

@@ -73,11 +73,11 @@ class _Prediction:
 
     def forgetting(self, digit: int, usual: "_Prediction") -> "_Prediction":
         """Return the prediction as if a digit had not been seen before."""
-        own = COLUMNS[digit, HAS[digit]]
+        digit_columns = COLUMNS[digit, HAS[digit]]
         mean, covariance = self.mean.copy(), self.covariance.copy()
-        mean[own] = usual.mean[own]
-        covariance[own], covariance[:, own] = 0.0, 0.0
-        covariance[np.ix_(own, own)] = usual.covariance[np.ix_(own, own)]
+        mean[digit_columns] = usual.mean[digit_columns]
+        covariance[digit_columns], covariance[:, digit_columns] = 0.0, 0.0
+        covariance[np.ix_(digit_columns, digit_columns)] = usual.covariance[np.ix_(digit_columns, digit_columns)]
         return _Prediction(mean, covariance)
 
 
@@ -111,8 +111,8 @@ class SkinTracker:
             The pose of the frame, and the state for the next one.
         """
         prior, seen = self.hand.poses, VisibleMarkers.from_positions((positions * side_signs(self.hand))[None])
-        before = AngleState(time, prior.mean, prior.covariance) if state is None else state.angles
-        expected = _Prediction(*predict_angles(prior, before, time))
+        previous = AngleState(time, prior.mean, prior.covariance) if state is None else state.angles
+        expected = _Prediction(*predict_angles(prior, previous, time))
         predicted = expected.in_model(self._model)
         pose = self._follow(predicted, seen) if state is not None else self._search(predicted, expected.mean, seen)
         doubts = self._doubts(pose, seen, state)
@@ -121,8 +121,10 @@ class SkinTracker:
             doubts[digit] -= SEARCH_EVERY
             forgotten = expected.forgetting(digit, _Prediction(prior.mean, prior.covariance)).in_model(self._model)
             starts = [prior.mean, *START_ANGLES]
-            found = search_digit(forgotten, digit, pose, seen, starts=starts, passes=DIGIT_STEPS, tolerance=TOLERANCE)
-            pose, predicted = (pose, predicted) if found is None else (found, forgotten)
+            searched = search_digit(
+                forgotten, digit, pose, seen, starts=starts, passes=DIGIT_STEPS, tolerance=TOLERANCE
+            )
+            pose, predicted = (pose, predicted) if searched is None else (searched, forgotten)
         if np.count_nonzero(seen.visible) < MIN_MARKERS:
             orientation, position = (np.eye(3), np.zeros(3)) if state is None else (state.orientation, state.position)
             pose = Poses(orientation[None], position[None], pose.angles)
@@ -139,8 +141,8 @@ class SkinTracker:
         digits = np.arange(len(DIGITS))
         doubtful = np.isin(digits, self.hand.markers.digits[slipped])
         partly_hidden = np.isin(digits, self.hand.markers.digits[~seen.visible[0]])
-        before = np.zeros(len(DIGITS), np.int64) if state is None else state.doubts
-        return np.where(doubtful, before + 1, np.where(partly_hidden, before, 0))
+        previous = np.zeros(len(DIGITS), np.int64) if state is None else state.doubts
+        return np.where(doubtful, previous + 1, np.where(partly_hidden, previous, 0))
 
     def _follow(self, predicted: PoseModel, seen: VisibleMarkers) -> Poses:
         """Solve a frame from its prediction, and from other poses if its markers are far from there."""

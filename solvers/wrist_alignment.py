@@ -52,8 +52,8 @@ def palm_targets(hand: HandModel, sites: list[int]) -> PalmTargets:
     """Find the sites that are fixed to the palm."""
     joints = [hand.sites[site].joint for site in sites]
     columns = [column for column, joint in enumerate(joints) if not hand_topology(hand).affected_by[joint].any()]
-    rest = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
-    rotations = kinematics.joint_frames(hand, rest)[0, [joints[column] for column in columns], :3, :3]
+    rest_pose = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    rotations = kinematics.joint_frames(hand, rest_pose)[0, [joints[column] for column in columns], :3, :3]
     return PalmTargets(palm_markers(hand, sites), columns, rotations)
 
 

@@ -76,7 +76,7 @@ class FleshProblem:
         """Return the excess (F, K) m of depths (F, K) m over the maximum."""
         return np.maximum(deep - MAX_DEPTH * self.scale, 0.0)
 
-    def solve(self, angles: Floats, rows: Ints, deep: Floats, needed: Floats, *, patient: bool) -> Floats:
+    def solve(self, angles: Floats, rows: Ints, deep: Floats, decrease: Floats, *, patient: bool) -> Floats:
         """Return the angles (N, D) rad of some of a take's frames, from angles (N, D).
 
         Contacts are held, flesh is parted, and middle joints and tips stay near their positions.
@@ -85,9 +85,9 @@ class FleshProblem:
             angles: (N, D) rad, the angles in these frames.
             rows: (N,) their rows in the take.
             deep: (N, K) m, depths of pairs.
-            needed: (N, K) m, required decrease of the depths. patient: as in pose_problem.solve.
+            decrease: (N, K) m, required decrease of the depths. patient: as in pose_problem.solve.
         """
-        allowed, hand, goals, weight = self._allowed(deep, needed), self.hand, list[Objective](), np.ones(len(rows))
+        allowed, hand, goals, weight = self._allowed(deep, decrease), self.hand, list[Objective](), np.ones(len(rows))
         if self.hold is not None:
             # Only limit the depth of touching flesh. Parting it smoothly would open the contact.
             is_touching = np.isfinite(allowed) & self.hold.touching(rows, self.flesh)
@@ -108,7 +108,9 @@ class FleshProblem:
         solved_angles: Floats = solve(problem, patient=patient).pose.angles
         return solved_angles
 
-    def _allowed(self, deep: Floats, needed: Floats) -> Floats:
-        """Return the allowed depths (N, K) m: `deep` reduced by `needed`, and the maximum for other near pairs."""
+    def _allowed(self, deep: Floats, decrease: Floats) -> Floats:
+        """Return the allowed depths (N, K) m: `deep` reduced by `decrease`, and the maximum for other near pairs."""
         watched = np.where(deep > -NEAR_DISTANCE * self.scale, MAX_DEPTH * self.scale, np.inf)
-        return np.where((needed > 0.0) & np.isfinite(deep), np.where(np.isfinite(deep), deep, 0.0) - needed, watched)
+        return np.where(
+            (decrease > 0.0) & np.isfinite(deep), np.where(np.isfinite(deep), deep, 0.0) - decrease, watched
+        )

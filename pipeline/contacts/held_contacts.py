@@ -52,8 +52,8 @@ class HeldContact:
 
     def next_weights(self, rows: Ints) -> Floats:
         """Return the weights (N,), 0..1, of the next contact's points in rows (N,)."""
-        after = self.last + 1 - self.contact.last
-        return smoothstep((rows - self.contact.last) / after) if self.next_points else np.zeros(len(rows))
+        gap_frames = self.last + 1 - self.contact.last
+        return smoothstep((rows - self.contact.last) / gap_frames) if self.next_points else np.zeros(len(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,8 +137,8 @@ def _successor(index: int, contacts: Sequence[Contact], max_frames: int) -> int 
     """Return the index of the next contact of the same parts; None if it starts more than `max_frames` later."""
     contact = contacts[index]
     successors = [
-        (candidate.first, other)
-        for other, candidate in enumerate(contacts)
+        (candidate.first, candidate_index)
+        for candidate_index, candidate in enumerate(contacts)
         if set(candidate.parts) == set(contact.parts) and contact.last < candidate.first <= contact.last + max_frames
     ]
     return min(successors)[1] if successors else None

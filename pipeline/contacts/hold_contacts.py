@@ -138,12 +138,12 @@ class _Trial:
             (replace(contact, first=contact.first - first, last=contact.last - first), points)
             for contact, points in meetings
         ]
-        before = Pose.at_origin(self.pose.hand, self.pose.angles[part])
-        hold = held_contacts(before.hand, self.times[part], shifted)
-        work = settle(before, self.times[part], self.problem.flesh, self.problem.free, hold, everywhere=False)
+        start_pose = Pose.at_origin(self.pose.hand, self.pose.angles[part])
+        hold = held_contacts(start_pose.hand, self.times[part], shifted)
+        work = settle(start_pose, self.times[part], self.problem.flesh, self.problem.free, hold, everywhere=False)
         angles = [
             rot.angles_between(rotations[1:], rotations[:-1])
-            for rotations in (before.rotations, run_to_end(work).rotations)
+            for rotations in (start_pose.rotations, run_to_end(work).rotations)
         ]
         return bool((angles[1] - ROTATION_FACTOR * angles[0]).max(initial=0.0) > MAX_ROTATION)
 
@@ -202,12 +202,12 @@ def _with_slid_points(
 ) -> list[ContactPoints] | None:
     """Return contacts and another one; those that conflict with it slide until all meet. None if they do not."""
     group: list[CandidateContact] = [added]
-    rest = list(meetings)
+    remaining = list(meetings)
     while conflicting := [
-        candidate for candidate in rest if any(_conflict(candidate[0], member[0]) for member in group)
+        candidate for candidate in remaining if any(_conflict(candidate[0], member[0]) for member in group)
     ]:
         group += conflicting
-        rest = [candidate for candidate in rest if all(candidate is not member for member in conflicting)]
+        remaining = [candidate for candidate in remaining if all(candidate is not member for member in conflicting)]
     pose, problem = trial.pose, trial.problem
     slid = slid_points(pose, problem.flesh, problem.free, group)
     if slid is None:
@@ -217,7 +217,7 @@ def _with_slid_points(
         for (contact, points), slid_contact_points in zip(group, slid, strict=True)
         if points
     ]
-    extended = _in_order([*rest, *((contact, points) for (contact, _), points in zip(group, slid, strict=True))])
+    extended = _in_order([*remaining, *((contact, points) for (contact, _), points in zip(group, slid, strict=True))])
     is_near = max(slides, default=0.0) <= MAX_SLIDE * problem.scale
     return extended if is_near and trial.holds(extended) and not trial.leaps(extended) else None
 

@@ -91,35 +91,37 @@ def hold_in_range(
         motion = yield from part_of(
             start, start + 1 / (MAX_EXTENSIONS + 3), "", held_motion(pose, times, replace(problem, hold=hold), hold)
         )
-        moved = motion.angles[[first, last]] - pose.angles[[first, last]]
-        before, after = (
+        changes = motion.angles[[first, last]] - pose.angles[[first, last]]
+        frames_in, frames_out = (
             blend_frames(pose.hand, moved_angles) if is_continued else 0
-            for moved_angles, is_continued in zip(moved, continues, strict=True)
+            for moved_angles, is_continued in zip(changes, continues, strict=True)
         )
-        needed = before, after
-        blends = needed if remaining == MAX_EXTENSIONS else blends
-        wider = widened(first, last, needed, count, continues)
+        required_frames = frames_in, frames_out
+        blends = required_frames if remaining == MAX_EXTENSIONS else blends
+        wider = widened(first, last, required_frames, count, continues)
         if wider is None or not remaining:
             break
         first, last = wider
     settling = settle(pose, times, problem.flesh, problem.free, hold, everywhere=False, motion=motion)
     settled = yield from part_of((MAX_EXTENSIONS + 1) / (MAX_EXTENSIONS + 3), 1.0, "", settling)
-    return HeldRange(settled, HeldRows(first, last, blends, lacks_frames(first, last, needed, count)))
+    return HeldRange(settled, HeldRows(first, last, blends, lacks_frames(first, last, required_frames, count)))
 
 
-def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> bool:
+def lacks_frames(first: int, last: int, required_frames: tuple[int, int], count: int) -> bool:
     """Return whether a range has too few frames to approach and leave a hold from its first to its last row."""
-    return sum(needed) >= count or (first == last and (needed[0] > first or needed[1] > count - 1 - last))
+    return sum(required_frames) >= count or (
+        first == last and (required_frames[0] > first or required_frames[1] > count - 1 - last)
+    )
 
 
 def widened(
-    first: int, last: int, needed: Sequence[int], count: int, continues: tuple[bool, bool]
+    first: int, last: int, required_frames: Sequence[int], count: int, continues: tuple[bool, bool]
 ) -> tuple[int, int] | None:
     """Return the first and last row of the contact, shortened so that its blends have enough frames; None if they have.
 
     If there are too few frames, the contact is held only in the middle of the range.
     """
     middle = (first + last) // 2
-    later_first = min(max(first, needed[0]), middle) if continues[0] else first
-    earlier_last = max(min(last, count - 1 - needed[1]), middle) if continues[1] else last
+    later_first = min(max(first, required_frames[0]), middle) if continues[0] else first
+    earlier_last = max(min(last, count - 1 - required_frames[1]), middle) if continues[1] else last
     return None if (later_first, earlier_last) == (first, last) else (later_first, earlier_last)

@@ -84,9 +84,9 @@ def _nearest(pose: Pose, flesh: Flesh, columns: Ints, tip: int) -> Contact:
     """Return the point and the frame at which some pairs of capsules are nearest to each other."""
     frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))
     touches = [touch_over_time(frames, flesh, int(column), 0, tip=tip) for column in columns]
-    best = min(touches, key=lambda touch: float(touch.gaps.min()))
-    row = int(best.gaps.argmin())
-    return best.contact(slice(row, row + 1), 0)
+    nearest_touch = min(touches, key=lambda touch: float(touch.gaps.min()))
+    row = int(nearest_touch.gaps.argmin())
+    return nearest_touch.contact(slice(row, row + 1), 0)
 
 
 def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str]) -> Pose:
@@ -106,8 +106,8 @@ def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str
 
 def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
     """Return the pad of a bone: on its palm's side, nearer to its end."""
-    along = np.array(hand.rest[ENDS[capsule], :3, 3])
-    x, y, z = (PAD_POSITION * along + radius_at(flesh, capsule, PAD_POSITION) * PALM_SIDE).tolist()
+    bone = np.array(hand.rest[ENDS[capsule], :3, 3])
+    x, y, z = (PAD_POSITION * bone + radius_at(flesh, capsule, PAD_POSITION) * PALM_SIDE).tolist()
     return Site(f"pad {capsule}", int(STARTS[capsule]), (x, y, z))
 
 
@@ -156,8 +156,8 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
     motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, hold), hold))
     changes = motion.angles[[0, -1]] - pose.angles[[0, -1]]
     # One more, because the frames at the ends of a range do not count.
-    before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, change) + 1) * step) for change in changes)
-    return before, after
+    blend_in, blend_out = (max(BLEND_SECONDS, (blend_frames(pose.hand, change) + 1) * step) for change in changes)
+    return blend_in, blend_out
 
 
 def contact_from_touch(touch: HeldTouch, first: int, last: int) -> Contact:

@@ -45,19 +45,19 @@ def nearest_skin(surface: ContactSurface, points: Floats, is_held: Bools, digit:
         points: (F, V, 3) m, relative to the surface. is_held: (F,) the frames in which distances are compared. digit:
             (V,) digit of each point. within: m, maximum distance from the surface in some of these frames.
     """
-    own = points[is_held]
-    if not len(own):
+    held_points = points[is_held]
+    if not len(held_points):
         nothing = np.empty((len(points), 0, 3))
         return NearSkin(np.empty(0, int), nothing, nothing, nothing[..., 0])
-    low, high = _bounds(surface, own)
+    low, high = _bounds(surface, held_points)
     columns = np.flatnonzero(low <= np.minimum(_nearest_limits(high, digit), within))
     nearest_points, outwards, distances = _measured(surface, points[:, columns])
     min_distances = distances[is_held].min(axis=0)
     order = np.argsort(min_distances, kind="stable")
     per_digit = [order[digit[columns[order]] == number][:POINTS_PER_DIGIT] for number in np.unique(digit)]
-    chosen = order[np.isin(order, np.concatenate([order[:MAX_POINTS], *per_digit]))]
-    chosen = chosen[min_distances[chosen] < within]
-    return NearSkin(columns[chosen], nearest_points[:, chosen], outwards[:, chosen], distances[:, chosen])
+    indices = order[np.isin(order, np.concatenate([order[:MAX_POINTS], *per_digit]))]
+    indices = indices[min_distances[indices] < within]
+    return NearSkin(columns[indices], nearest_points[:, indices], outwards[:, indices], distances[:, indices])
 
 
 def min_distance(surface: ContactSurface, points: Floats) -> float:
@@ -74,16 +74,18 @@ def _bounds(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats]:
     keys = np.unique([*range(FRAME_STEP // 2, len(points), FRAME_STEP), len(points) - 1])
     nearest = np.abs(np.arange(len(points))[:, None] - keys).argmin(axis=1)
     distances = _measured(surface, points[keys])[2]
-    moved = np.linalg.norm(points - points[keys][nearest], axis=-1)
-    return (distances[nearest] - moved).min(axis=0), distances.min(axis=0)
+    movement = np.linalg.norm(points - points[keys][nearest], axis=-1)
+    return (distances[nearest] - movement).min(axis=0), distances.min(axis=0)
 
 
 def _nearest_limits(distances: Floats, digit: Ints) -> Floats:
     """Return the maximum distance (V,) from a surface at which a point is one of the nearest."""
     max_distances = np.full(len(distances), np.sort(distances)[:MAX_POINTS][-1])
     for number in np.unique(digit):
-        own = np.flatnonzero(digit == number)
-        max_distances[own] = np.maximum(max_distances[own], np.sort(distances[own])[:POINTS_PER_DIGIT][-1])
+        digit_points = np.flatnonzero(digit == number)
+        max_distances[digit_points] = np.maximum(
+            max_distances[digit_points], np.sort(distances[digit_points])[:POINTS_PER_DIGIT][-1]
+        )
     return max_distances
 
 

@@ -76,14 +76,14 @@ def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:
     points = skin.posed(frames).reshape(-1, 3)
     knuckles = frames[..., :3, 3].mean(axis=0)[[JOINT_INDEX[joint] for joint in KNUCKLES]]
     middle = knuckles.mean(axis=0)
-    along = points @ middle / (middle @ middle)
+    fraction = points @ middle / (middle @ middle)
     to_little = (points - middle) @ (knuckles[-1] - knuckles[0])
-    region = np.select([along < HEEL, along < PADS, to_little < 0.0], [0, -1, 1], 2)
+    region = np.select([fraction < HEEL, fraction < PADS, to_little < 0.0], [0, -1, 1], 2)
     for number in range(REGIONS):
         # The palmar half of the hand carries it; +Z is out of the back.
-        own = np.flatnonzero(region == number)
-        if len(own):
-            region[own[points[own, 2] > np.median(points[own, 2])]] = -1
+        region_points = np.flatnonzero(region == number)
+        if len(region_points):
+            region[region_points[points[region_points, 2] > np.median(points[region_points, 2])]] = -1
     return PalmSkin(points, region)
 
 
@@ -97,14 +97,14 @@ def rested(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | N
         return None
     transform, surface = lifted, FacedSurface(surface, start[:3, 2])
     for _ in range(MAX_PASSES):
-        before, nearest_skin = transform, palm.nearest(surface.nearest(palm.placed(transform))[2])
+        previous, nearest_skin = transform, palm.nearest(surface.nearest(palm.placed(transform))[2])
         for _ in range(MAX_ROUNDS):
             points = nearest_skin.placed(transform)
             step = _twist(points, nearest_skin.region, *surface.nearest(points)[1:], back=transform[:3, 2])
             transform = _moved(transform, step, points.mean(axis=0))
             if np.abs(step).max() < STILL_STEP:
                 break
-        if np.abs(transform - before).max() < STILL_STEP:
+        if np.abs(transform - previous).max() < STILL_STEP:
             break
     _, outwards, distances = surface.nearest(palm.placed(transform))
     deepest = int(distances.argmin())
@@ -120,10 +120,10 @@ def _facing(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | 
     nearest_points, outwards, distances = surface.nearest(lifted)
     for number, (foot, up) in enumerate(zip(nearest_points, outwards, strict=True)):
         if up @ back > 0.0 and (number == 0 or distances[number] > 0.0):
-            moved = start.copy()
+            facing = start.copy()
             if number:
-                moved[:3, 3] += (up @ (foot - middle)) * up
-            return moved
+                facing[:3, 3] += (up @ (foot - middle)) * up
+            return facing
     return None
 
 
@@ -140,7 +140,9 @@ def _twist(points: Floats, region: Ints, outwards: Floats, distances: Floats, *,
     radius = float(np.sqrt((offsets**2).sum(axis=1).mean()))
     rows = np.concatenate([outwards, np.cross(offsets, outwards) / radius], axis=1)
     supports = [
-        own[distances[own].argmin()] for number in range(REGIONS) if len(own := np.flatnonzero(region == number))
+        region_points[distances[region_points].argmin()]
+        for number in range(REGIONS)
+        if len(region_points := np.flatnonzero(region == number))
     ]
     # Beyond the edge of a table nothing supports the palm.
     bears = np.clip(outwards[supports] @ back, 0.0, 1.0) ** 2
@@ -157,7 +159,7 @@ def _moved(transform: Floats, twist: Floats, about: Floats) -> Floats:
     """Return a frame (4, 4) translated by a twist (6,) m, rad, and rotated by it about a point (3,)."""
     angle = float(np.linalg.norm(twist[3:]))
     rotation = rot.to_matrix(rot.from_axis_angle(rot.unit_vector(twist[3:]), angle)) if angle else np.eye(3)
-    moved = np.eye(4)
-    moved[:3, :3] = rotation @ transform[:3, :3]
-    moved[:3, 3] = rotation @ (transform[:3, 3] - about) + about + twist[:3]
-    return moved
+    result = np.eye(4)
+    result[:3, :3] = rotation @ transform[:3, :3]
+    result[:3, 3] = rotation @ (transform[:3, 3] - about) + about + twist[:3]
+    return result

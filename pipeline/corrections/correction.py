@@ -47,17 +47,17 @@ class TimeRange:
 
     def contains(self, times: ArrayLike) -> Bools:
         """Return which times (F,) s are in it."""
-        at = np.asarray(times, float)
-        return np.asarray((at >= self.start - SAME_TIME) & (at <= self.end + SAME_TIME))
+        seconds = np.asarray(times, float)
+        return np.asarray((seconds >= self.start - SAME_TIME) & (seconds <= self.end + SAME_TIME))
 
     def weights(self, times: ArrayLike) -> Floats:
         """Return the weight (F,) 0..1 at times (F,): 0 outside, and smooth over the blends."""
-        at = np.asarray(times, float)
-        weights = np.where(self.contains(at), 1.0, 0.0)
+        seconds = np.asarray(times, float)
+        weights = np.where(self.contains(seconds), 1.0, 0.0)
         if self.blend_in > SAME_TIME:
-            weights = np.minimum(weights, smoothstep((at - self.start) / self.blend_in))
+            weights = np.minimum(weights, smoothstep((seconds - self.start) / self.blend_in))
         if self.blend_out > SAME_TIME:
-            weights = np.minimum(weights, smoothstep((self.end - at) / self.blend_out))
+            weights = np.minimum(weights, smoothstep((self.end - seconds) / self.blend_out))
         return weights
 
 
@@ -269,8 +269,8 @@ class Correction:
         """The digits that it moves; all of them if it changes the solve."""
         if not isinstance(self.change, PoseChange):
             return DIGITS
-        moved = {digit_of(joint) for joint in self.change.joints}
-        return tuple(digit for digit in DIGITS if digit in moved)
+        moving_digits = {digit_of(joint) for joint in self.change.joints}
+        return tuple(digit for digit in DIGITS if digit in moving_digits)
 
     def weights(self, times: ArrayLike) -> Floats:
         """Return its weight, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted.
@@ -283,11 +283,11 @@ class Correction:
 
     def factors(self, times: ArrayLike) -> Floats:
         """Return its factor (F,) 0..1 at times (F,) s; 0 everywhere while it is muted."""
-        at = np.asarray(times, float)
+        seconds = np.asarray(times, float)
         if self.muted:
-            return np.zeros(at.shape)
+            return np.zeros(seconds.shape)
         factors: Floats | float = self.factor
         if self.factor_keys:
             keyed, values = zip(*self.factor_keys, strict=True)
-            factors = np.interp(at, keyed, values)
-        return np.broadcast_to(factors, at.shape)
+            factors = np.interp(seconds, keyed, values)
+        return np.broadcast_to(factors, seconds.shape)

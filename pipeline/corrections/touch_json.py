@@ -58,13 +58,13 @@ def _rounded(point: ObjectPoint | PalmPlace, *names: str) -> dict[str, list[floa
 
 def on_object_from_dict(data: Mapping[str, Any], name: str, where: str) -> HeldOnObject:
     """Return the contact of a palm and fingertips with the object of a name. Raises RecipeError naming `where`."""
-    found, maximum, palm = data.get("points"), len(DIGITS), data.get("palm")
+    entries, maximum, palm = data.get("points"), len(DIGITS), data.get("palm")
     minimum = 1 if palm is None else 0
-    if not isinstance(found, list) or not minimum <= len(found) <= maximum:
+    if not isinstance(entries, list) or not minimum <= len(entries) <= maximum:
         raise RecipeError(
-            f"{where}: points is {found!r:.60}, expected {minimum} to {maximum} of a digit, a place and a direction"
+            f"{where}: points is {entries!r:.60}, expected {minimum} to {maximum} of a digit, a place and a direction"
         )
-    points = tuple(_point(entry, f"{where}, point {row}") for row, entry in enumerate(found, start=1))
+    points = tuple(_point(entry, f"{where}, point {row}") for row, entry in enumerate(entries, start=1))
     change = HeldOnObject(name, points, None if palm is None else _palm(palm, f"{where}, palm"))
     if len(set(change.digits)) < len(change.digits):
         raise RecipeError(f"{where}: points are of {', '.join(change.digits)}, expected each digit once")

@@ -74,12 +74,12 @@ def unpack_angles(data: object) -> tuple[AngleCurves, ...]:
         return ()
     values = np.frombuffer(body, "<f2").astype(float)
     values[~np.isfinite(values)] = np.nan
-    found, at = [], 0
+    curves, offset = [], 0
     for (side, of_hand), count in zip(names.items(), counts, strict=True):
-        low, high = values[at : at + count].reshape(2, len(of_hand), columns).transpose(0, 2, 1)
-        found.append(AngleCurves(side, of_hand, low, high))
-        at += count
-    return tuple(found)
+        low, high = values[offset : offset + count].reshape(2, len(of_hand), columns).transpose(0, 2, 1)
+        curves.append(AngleCurves(side, of_hand, low, high))
+        offset += count
+    return tuple(curves)
 
 
 def _names(data: bytes) -> dict[Side, tuple[str, ...]]:

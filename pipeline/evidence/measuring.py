@@ -83,8 +83,8 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     dof_joints = solved.keyed.hand.axis_joint
     values = np.full((len(targets), len(PARTS), len(MEASURES)), np.nan, np.float32)
 
-    def put(name: str, found: Floats) -> None:
-        values[..., MEASURE_INDEX[name]] = found
+    def put(name: str, part_values: Floats) -> None:
+        values[..., MEASURE_INDEX[name]] = part_values
 
     put("tip_error", _maximum(np.where(is_tip, errors, np.nan), part))
     put("marker_error", _maximum(errors, part))
@@ -113,18 +113,18 @@ def at_limit(pose: Pose) -> Bools:
 
 def _maximum(values: Floats, part: Ints) -> Floats:
     """Return the maximum (F, P) of the known values (F, N) of each part, NaN where there is none."""
-    found = np.full((len(values), len(PARTS)), np.nan)
+    maxima = np.full((len(values), len(PARTS)), np.nan)
     for index in np.unique(part):
-        found[:, index] = np.fmax.reduce(values[:, part == index], axis=1)
-    return found
+        maxima[:, index] = np.fmax.reduce(values[:, part == index], axis=1)
+    return maxima
 
 
 def _mean(values: Floats, part: Ints) -> Floats:
     """Return the mean (F, P) of the values (F, N) of each part, NaN for a part without any."""
-    found = np.full((len(values), len(PARTS)), np.nan)
+    means = np.full((len(values), len(PARTS)), np.nan)
     for index in np.unique(part):
-        found[:, index] = values[:, part == index].mean(axis=1)
-    return found
+        means[:, index] = values[:, part == index].mean(axis=1)
+    return means
 
 
 def _in_wrist(root: Floats, points: Floats) -> Floats:
@@ -138,8 +138,8 @@ def _leaps(positions: Floats, measured: Bools) -> Floats:
     leaps = np.full(measured.shape, np.nan)
     if len(positions) > 2:
         second = positions[1:-1] - (positions[:-2] + positions[2:]) / 2
-        known = measured[1:-1] & measured[:-2] & measured[2:]
-        leaps[1:-1] = np.where(known, 1000 * lengths(second), np.nan)
+        is_measured = measured[1:-1] & measured[:-2] & measured[2:]
+        leaps[1:-1] = np.where(is_measured, 1000 * lengths(second), np.nan)
     return leaps
 
 
@@ -154,9 +154,9 @@ def _joint_leaps(solved: SolvedFrames, inside: Floats, part: Ints) -> Floats:
     if len(keyed) < 2:
         return leaps
     angles = np.degrees(rot.angles_between(keyed.rotations[1:], keyed.rotations[:-1]))
-    both = solved.measured[1:] & solved.measured[:-1]
-    moved = np.where(both, lengths(inside[1:] - inside[:-1]), np.nan)
-    explained = np.degrees(_maximum(moved, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))
+    is_measured = solved.measured[1:] & solved.measured[:-1]
+    movement = np.where(is_measured, lengths(inside[1:] - inside[:-1]), np.nan)
+    explained = np.degrees(_maximum(movement, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))
     leaps[1:] = _maximum(np.maximum(angles - explained, 0.0), _PART_OF_JOINT)
     leaps[:, PALM] = np.nan
     return leaps
@@ -164,11 +164,11 @@ def _joint_leaps(solved: SolvedFrames, inside: Floats, part: Ints) -> Floats:
 
 def _levers(hand: HandModel) -> Floats:
     """Return (J,) m, the length of the bone that follows each joint; that of the joint's own bone for a fingertip."""
-    own = np.linalg.norm(hand.rest[:, :3, 3], axis=1)
-    levers = own.copy()
+    bone_lengths = np.linalg.norm(hand.rest[:, :3, 3], axis=1)
+    levers = bone_lengths.copy()
     for joint, parent in enumerate(hand.parents):
         if parent > 0:
-            levers[parent] = own[joint]
+            levers[parent] = bone_lengths[joint]
     longest: Floats = np.maximum(levers, MIN_LEVER)
     return longest
 

@@ -42,15 +42,15 @@ def unpack(data: object) -> Evidence | None:
     magic, sides, parts, measures, frames = HEADER.unpack_from(data)
     if (magic, parts, measures) != (MAGIC, len(PARTS), len(MEASURES)) or sides > 3 or frames > MAX_FRAMES:
         return None
-    found = [side for bit, side in enumerate(SIDES) if sides >> bit & 1]
+    packed_sides = [side for bit, side in enumerate(SIDES) if sides >> bit & 1]
     per_hand = 2 * frames * parts * measures
-    size = 8 * frames + per_hand * len(found)
+    size = 8 * frames + per_hand * len(packed_sides)
     body = inflated(data[HEADER.size :], size)
     if body is None:
         return None
     times = np.frombuffer(body, "<f8", frames).astype(float)
     hands = []
-    for number, side in enumerate(found):
+    for number, side in enumerate(packed_sides):
         values = np.frombuffer(body, "<f2", frames * parts * measures, 8 * frames + number * per_hand)
         values = values.reshape(parts, measures, frames).transpose(2, 0, 1).astype(np.float32, order="C")
         values[np.isinf(values)] = np.nan

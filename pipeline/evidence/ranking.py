@@ -119,20 +119,20 @@ def limit_notes(problems: Iterable[Problem], hands: Mapping[Side, Mapping[str, A
 
     hands: each hand's part of the report, which says how many of the rig's bones are limited.
     """
-    found: dict[Side, list[str]] = {}
+    parts_by_side: dict[Side, list[str]] = {}
     for problem in problems:
         if problem.at_limit:
-            found.setdefault(problem.side, []).extend(problem.at_limit)
+            parts_by_side.setdefault(problem.side, []).extend(problem.at_limit)
     return [
         limit_advice(side, sorted(set(parts), key=PARTS.index), limited_bones=bool(hands[side].get("limited_bones")))
-        for side, parts in found.items()
+        for side, parts in parts_by_side.items()
     ]
 
 
 def rank(evidence: Evidence) -> tuple[Problem, ...]:
     """Return the problems of a take, the worst first."""
-    found = [problem for hand in evidence.hands for problem in _problems_of_hand(hand, evidence.times)]
-    return worst_first(found)
+    problems = [problem for hand in evidence.hands for problem in _problems_of_hand(hand, evidence.times)]
+    return worst_first(problems)
 
 
 def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -142,14 +142,14 @@ def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def severities(hand: HandEvidence) -> Floats:
     """Return (F, P, T): each measure relative to its threshold, 0 where it is not known or lasts too short."""
-    found = _zero_severities(hand)
+    result = _zero_severities(hand)
     for column, threshold in enumerate(THRESHOLDS):
         values = hand.of(threshold.measure).astype(float)
         severity = np.nan_to_num(values / _limits(values, threshold))
         if threshold.min_frames > 1:
             severity[_short(severity >= 1.0, threshold.min_frames)] = 0.0
-        found[..., column] = severity
-    return found
+        result[..., column] = severity
+    return result
 
 
 def _zero_severities(hand: HandEvidence) -> Floats:
@@ -163,10 +163,10 @@ def _limits(values: Floats, threshold: Threshold) -> Floats:
     """Return (P,), the threshold of each part by the spread of its values (F, P)."""
     limits = np.full(values.shape[1], threshold.floor)
     for part in range(values.shape[1]) if threshold.spreads else ():
-        known = values[np.isfinite(values[:, part]), part]
-        if len(known):
-            median = np.median(known)
-            spread = MAD_TO_SIGMA * np.median(np.abs(known - median))
+        finite_values = values[np.isfinite(values[:, part]), part]
+        if len(finite_values):
+            median = np.median(finite_values)
+            spread = MAD_TO_SIGMA * np.median(np.abs(finite_values - median))
             limits[part] = max(threshold.floor, median + threshold.spreads * spread)
     return limits
 
@@ -196,21 +196,21 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
 
 def _lasting_severities(hand: HandEvidence) -> Floats:
     """Return (F, P, T): errors relative to the threshold of lasting errors, 0 for other measures and where unknown."""
-    found = _zero_severities(hand)
+    result = _zero_severities(hand)
     for column, threshold in enumerate(THRESHOLDS):
         for part in range(len(PARTS)) if threshold.measure in ERRORS else ():
             values = hand.of(threshold.measure)[:, part].astype(float)
             changes = np.abs(np.diff(values))
             changes = changes[np.isfinite(changes)]
             noise = MAD_TO_SIGMA * np.median(changes) / np.sqrt(2) if len(changes) else 0.0
-            found[:, part, column] = np.nan_to_num(values / (LASTING.floor + LASTING.spreads * noise))
-    return found
+            result[:, part, column] = np.nan_to_num(values / (LASTING.floor + LASTING.spreads * noise))
+    return result
 
 
 def _spans_of_parts(bad: Bools, times: Floats, join: float) -> Ints:
     """Return (S, 3) part, first and last frame of runs of bad frames (F, P), joined over gaps of up to `join` s."""
-    found = [(part, *span) for part in range(len(PARTS)) for span in _spans(bad[:, part], times, join)]
-    return np.array(found, int).reshape(-1, 3)
+    spans = [(part, *span) for part in range(len(PARTS)) for span in _spans(bad[:, part], times, join)]
+    return np.array(spans, int).reshape(-1, 3)
 
 
 def _problems(
@@ -221,14 +221,18 @@ def _problems(
     by_part = severity.max(axis=2)
     worst = np.array([first + by_part[first : last + 1, part].argmax() for part, first, last in spans], int)
     height = by_part[worst, spans[:, 0]]
-    left, by_frame = np.ones(len(spans), bool), _SpansByFrame(spans)
+    is_unassigned, by_frame = np.ones(len(spans), bool), _SpansByFrame(spans)
     for row in np.argsort(-height, kind="stable"):
-        if left[row]:
-            near = by_frame.overlapping(row)
-            near = near[left[near]]
-            lesser = height[near] <= SIDE_EFFECT * height[row]
-            same = near[_belongs(spans[near], times[worst[near]], lesser, int(np.searchsorted(near, row)), times)]
-            left[same] = False
+        if is_unassigned[row]:
+            neighbours = by_frame.overlapping(row)
+            neighbours = neighbours[is_unassigned[neighbours]]
+            lesser = height[neighbours] <= SIDE_EFFECT * height[row]
+            same = neighbours[
+                _belongs(
+                    spans[neighbours], times[worst[neighbours]], lesser, int(np.searchsorted(neighbours, row)), times
+                )
+            ]
+            is_unassigned[same] = False
             parts = spans[same[np.argsort(-height[same], kind="stable")], 0]
             first, last = int(spans[same, 1].min()), int(spans[same, 2].max())
             frames = (first, last, int(worst[row]))
@@ -248,8 +252,8 @@ class _SpansByFrame:
         """Return indices (N,), in order, of spans that may overlap a span, including itself."""
         _, first, last = self._spans[row]
         start, end = np.searchsorted(self._latest, first), np.searchsorted(self._firsts, last, "right")
-        found: Ints = np.sort(self._order[start:end])
-        return found
+        rows: Ints = np.sort(self._order[start:end])
+        return rows
 
 
 def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats) -> Bools:
@@ -262,8 +266,8 @@ def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats)
     common = np.minimum(spans[:, 2], last) - np.maximum(spans[:, 1], first) + 1
     either = np.maximum(spans[:, 2], last) - np.minimum(spans[:, 1], first) + 1
     instants = np.array([times[first], times[last], worst[row]])
-    near = lesser & (np.abs(worst[:, None] - instants) <= JOIN_S).any(axis=1)
-    belongs: Bools = (common > 0) & ((common >= MIN_OVERLAP * either) | near)
+    is_side_effect = lesser & (np.abs(worst[:, None] - instants) <= JOIN_S).any(axis=1)
+    belongs: Bools = (common > 0) & ((common >= MIN_OVERLAP * either) | is_side_effect)
     return belongs
 
 
@@ -276,11 +280,11 @@ def _problem(
     measure = THRESHOLDS[column].measure
     value = float(hand.of(measure)[worst, parts[0]])
     has_failed: Bools = np.any(severity[first : last + 1, parts] >= 1.0, axis=0)
-    others = [threshold.measure for threshold, failed in zip(THRESHOLDS, has_failed[0], strict=True) if failed]
+    measures = [threshold.measure for threshold, failed in zip(THRESHOLDS, has_failed[0], strict=True) if failed]
     names = tuple(PARTS[part] for part in parts)
     limited: Bools = np.any(hand.of("at_limit")[first : last + 1, parts] > 0, axis=0)
-    others += ["at_limit"] if limited[0] else []
-    sentence = reason(names, last - first + 1, measure, value, others, lasting=lasting)
+    measures += ["at_limit"] if limited[0] else []
+    sentence = reason(names, last - first + 1, measure, value, measures, lasting=lasting)
     height = LASTING_SEVERITY if lasting else round(float(severity[worst, parts[0], column]), 2)
     at_limit = limited & _errors_alone(has_failed)
     explained = tuple(name for name, is_limited in zip(names, at_limit, strict=True) if is_limited)
@@ -299,6 +303,6 @@ def _spans(bad: Bools, times: Floats, join: float) -> list[tuple[int, int]]:
     frames = np.flatnonzero(bad)
     if not len(frames):
         return []
-    apart = np.flatnonzero((np.diff(times[frames]) > join) & (np.diff(frames) > 1))
-    firsts, lasts = frames[np.r_[0, apart + 1]], frames[np.r_[apart, len(frames) - 1]]
+    breaks = np.flatnonzero((np.diff(times[frames]) > join) & (np.diff(frames) > 1))
+    firsts, lasts = frames[np.r_[0, breaks + 1]], frames[np.r_[breaks, len(frames) - 1]]
     return [(int(first), int(last)) for first, last in zip(firsts, lasts, strict=True)]

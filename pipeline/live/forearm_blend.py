@@ -31,10 +31,10 @@ class ForearmBlend:
     """The displayed forearm from which the current blend started; None without a blend."""
     _blend_began_at: float = -np.inf
 
-    def update(self, sent: WristForearm | None, time: float, away: bool = False) -> None:
+    def update(self, sent: WristForearm | None, time: float, was_away: bool = False) -> None:
         """Set the forearm of a frame in which the hand is seen, at a time in s.
 
-        sent: the forearm; None if the frame has none. away: whether the hand had been away.
+        sent: the forearm; None if the frame has none. was_away: whether the hand had been lost.
         """
         if sent is None:
             self._missing_since = time if self._missing_since is None else self._missing_since
@@ -43,9 +43,9 @@ class ForearmBlend:
             # The hand was sent first, and already points as captured.
             self._displayed = replace(sent, weight=np.zeros(1))
         returned = self._missing_since is not None and time - self._missing_since > HOLD_SECONDS
-        if away or returned or self._goal is None:
+        if was_away or returned or self._goal is None:
             self.start_blend(time)
-        if away or returned:
+        if was_away or returned:
             self._window.clear()
         self._window.append(sent)
         self._goal, self._missing_since = median_forearm(self._window) if self.late else sent, None

@@ -60,14 +60,14 @@ class LiveHand:
             return self._follow(self._tracker, time, positions)
         seen = np.all(np.isfinite(positions), axis=-1)
         rotations = rot.multiply(rotations, self._offsets)
-        known = np.all(np.isfinite(rotations), axis=-1)
+        has_rotation = np.all(np.isfinite(rotations), axis=-1)
         targets = Targets(
             np.array([time]),
             self._targets.sites,
             np.where(seen[:, None], positions, 0.0)[None],
             seen[None].astype(float),
-            np.where(known[:, None], rotations, rot.IDENTITY)[None],
-            known[None].astype(float),
+            np.where(has_rotation[:, None], rotations, rot.IDENTITY)[None],
+            has_rotation[None].astype(float),
         )
         pose, self._state = self._solver.solve(self.hand, targets, self._state)
         pose, _ = estimate_unseen_fingers(pose, self._seen_digits)

@@ -59,8 +59,8 @@ class _TrackedHand:
         """Measure the hand again if its labels have changed. Until then it is solved with its previous labels."""
         if set(labels) != set(self.labels):
             self.labels, self.ever_seen = labels, None
-            known = self.live is not None and set(self.live.labels) == set(labels)
-            self.buffer = None if known else MeasuringBuffer(labels)
+            is_known = self.live is not None and set(self.live.labels) == set(labels)
+            self.buffer = None if is_known else MeasuringBuffer(labels)
 
 
 class LiveSession:
@@ -143,9 +143,9 @@ class LiveSession:
         for name, hand in self._hands.items():
             pose = hand.blend.pose_at(time) if hand.blend is not None else None
             if pose is not None and hand.live is not None and hand.blend is not None:
-                lost, forearm = hand.blend.lost, hand.forearm.at(time)
+                is_lost, forearm = hand.blend.lost, hand.forearm.at(time)
                 displayed.append(
-                    DisplayedHand(name, hand.live.side, pose, lost, hand.missing, predicted=lost, forearm=forearm)
+                    DisplayedHand(name, hand.live.side, pose, is_lost, hand.missing, predicted=is_lost, forearm=forearm)
                 )
         return displayed
 
@@ -234,7 +234,7 @@ class LiveSession:
                 positions, rotations = _points(frame, _columns(frame.names, hand.live.labels))
             if np.isfinite(positions).any():
                 was_lost = hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
-                hand.forearm.update(hand.live.forearm(frame), arrival, away=was_lost)
+                hand.forearm.update(hand.live.forearm(frame), arrival, was_away=was_lost)
 
     def _drives(self, name: str) -> DrivenHand:
         """Return the rig's hand that a hand drives. The hand has been seen for long enough to be measured."""

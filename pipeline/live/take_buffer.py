@@ -52,9 +52,9 @@ class _ForearmTrack:
     def forearm(self, count: int) -> WristForearm:
         """Return the forearm of all frames. Gaps repeat the previous one. Before the first it has zero weight."""
         rows = np.array(self.rows, float).reshape(len(self.numbers), -1)
-        before = _row_before(self.numbers, count)
-        filled = rows[np.maximum(before, 0)]
-        return WristForearm(rot.unit_vectors(filled[:, :4]), filled[:, 4], np.where(before < 0, 0.0, filled[:, 5]))
+        last_rows = _row_before(self.numbers, count)
+        filled = rows[np.maximum(last_rows, 0)]
+        return WristForearm(rot.unit_vectors(filled[:, :4]), filled[:, 4], np.where(last_rows < 0, 0.0, filled[:, 5]))
 
 
 class TakeBuffer:

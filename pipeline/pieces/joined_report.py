@@ -75,22 +75,22 @@ def joined_report(
 
 def _hands(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
     """Return each hand in all pieces."""
-    found: dict[Side, list[HandOfPiece]] = {}
+    hands: dict[Side, list[HandOfPiece]] = {}
     for result in results:
         for hand in result.hands:
-            found.setdefault(hand.side, []).append(hand)
-    return found
+            hands.setdefault(hand.side, []).append(hand)
+    return hands
 
 
 def _figures(pieces: Sequence[HandOfPiece], results: Sequence[PieceResult]) -> dict[str, Any]:
     """Return the figures of a hand that its pieces have found, the contacts' frames counted in the take."""
-    contacts, before = list[dict[str, Any]](), 0
+    contacts, first_frame = list[dict[str, Any]](), 0
     for piece, result in zip(pieces, results, strict=True):
         contacts += [
-            contact | {"first": contact["first"] + before, "last": contact["last"] + before}
+            contact | {"first": contact["first"] + first_frame, "last": contact["last"] + first_frame}
             for contact in piece.contacts
         ]
-        before += result.frames
+        first_frame += result.frames
     return {"contacts": contacts, "hand_length_mm": round(1000 * pieces[0].proportions.size, 1)}
 
 

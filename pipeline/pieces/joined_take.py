@@ -34,12 +34,12 @@ class JoinedTake:
 
     def write_evidence(self, path: Path) -> None:
         """Write the arrays of the evidence as .npz."""
-        whole = Evidence(np.empty(0), ()).arrays()
-        del whole["times"]
+        labels = Evidence(np.empty(0), ()).arrays()
+        del labels["times"]
         names = ("times", *(_evidence(hand) for hand in self.hands))
         shapes = {name: RowsShape(self.parts.shape(name), self.parts.dtype(name)) for name in names}
         with path.open("wb") as file:
-            npz = NpzFile(file, shapes, whole)
+            npz = NpzFile(file, shapes, labels)
             for name in names:
                 for rows in self.parts.rows(name):
                     npz.append(name, rows)

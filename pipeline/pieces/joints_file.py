@@ -65,14 +65,14 @@ class JointsFile:
         for name in _names(result):
             rows = self._parts.read(result.piece.number, name)
             shapes[name] = RowsShape((self._frames, *rows.shape[1:]), rows.dtype)
-        whole = {name: array for hand in result.hands for name, array in angle_names(hand.hand).items()}
-        return NpzFile(self._file, shapes, whole)
+        names = {name: array for hand in result.hands for name, array in angle_names(hand.hand).items()}
+        return NpzFile(self._file, shapes, names)
 
     def _continuity_sign(self, hand: HandOfPiece) -> Floats:
         """Return the factor (J, 1), 1 or -1, that keeps a hand's rotations from flipping where the piece begins."""
         first, last = hand.rotations
-        before = self._last_rotations.get(hand.side, first)
-        sign = np.where((before * first).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+        last_rotations = self._last_rotations.get(hand.side, first)
+        sign = np.where((last_rotations * first).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
         self._last_rotations[hand.side] = sign * last
         return sign
 
@@ -98,7 +98,7 @@ def joints_file(path: Path, parts: Parts, frames: int) -> Iterator[JointsFile]:
 
     Raises FileError if the file cannot be made.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         with disk_errors(parts.folder):
-            file = held.enter_context(path.open("wb"))
-        yield JointsFile(file, held.enter_context(ThreadPoolExecutor(1)), parts, frames)
+            file = stack.enter_context(path.open("wb"))
+        yield JointsFile(file, stack.enter_context(ThreadPoolExecutor(1)), parts, frames)

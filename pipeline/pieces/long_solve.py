@@ -126,26 +126,26 @@ class LongSolve:
     def _solve_all(self, workers: PieceWorkers, pieces: Sequence[Piece], joints: JointsFile | None) -> Steps[_Solved]:
         """Solve all pieces, and add each to the joints."""
         same = SAME_POSE if self.recipe.smoothing == "off" else SAME_SMOOTHED_POSE
-        results, waiting, again, greatest = list[PieceResult](), deque[Future[PieceResult]](), 0, 0.0
+        results, waiting, repeat_count, greatest = list[PieceResult](), deque[Future[PieceResult]](), 0, 0.0
         for piece in pieces:
-            before, progress = results[-1] if results else None, len(results) / len(pieces)
-            states = before.states if before is not None else {}
+            previous, progress = results[-1] if results else None, len(results) / len(pieces)
+            states = previous.states if previous is not None else {}
             for further in pieces[piece.number + len(waiting) : piece.number + workers.max_unfinished]:
                 waiting.append(workers.submit(solve_piece, further, states if workers.max_unfinished == 1 else {}))
             result = yield from _result(waiting.popleft(), Progress(progress, f"Solving {len(pieces)} pieces"))
-            difference = _difference(before, result)
+            difference = _difference(previous, result)
             if workers.max_unfinished > 1 and difference > same:
-                again += 1
+                repeat_count += 1
                 future = workers.submit(solve_piece, piece, states)
                 result = yield from _result(future, Progress(progress, "Solving a piece again"))
-                difference = _difference(before, result)
+                difference = _difference(previous, result)
             greatest = max(greatest, difference)
             if joints is not None:
                 joints.add(result)
             results.append(result)
         if joints is not None:
             joints.finish()
-        return _Solved(results, again, greatest)
+        return _Solved(results, repeat_count, greatest)
 
 
 def _result(future: Future[Result], progress: Progress) -> Steps[Result]:
@@ -163,9 +163,9 @@ def _result(future: Future[Result], progress: Progress) -> Steps[Result]:
         ) from error
 
 
-def _difference(before: PieceResult | None, after: PieceResult) -> float:
+def _difference(earlier: PieceResult | None, later: PieceResult) -> float:
     """Return the greatest difference of two pieces in the two frames where they meet; 0 for the first piece."""
-    if before is None:
+    if earlier is None:
         return 0.0
-    pairs = zip(before.hands, after.hands, strict=True)
+    pairs = zip(earlier.hands, later.hands, strict=True)
     return max(float(np.abs(piece.around_stop - next_piece.around_first).max()) for piece, next_piece in pairs)

@@ -48,12 +48,12 @@ class Parts:
 
     def joined(self, name: str) -> Array:
         """Read all rows of an array."""
-        found = np.empty(self.shape(name), self.dtype(name))
-        at = 0
+        array = np.empty(self.shape(name), self.dtype(name))
+        row = 0
         for rows in self.rows(name):
-            found[at : at + len(rows)] = rows
-            at += len(rows)
-        return found
+            array[row : row + len(rows)] = rows
+            row += len(rows)
+        return array
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of an array of all rows."""

@@ -60,9 +60,9 @@ class OwnProcess:
 
     def submit(self, task: Callable[[LongTake, *Arguments], Result], *arguments: *Arguments) -> "Future[Result]":
         """See PieceWorkers."""
-        done: Future[Result] = Future()
-        done.set_result(task(self._long, *arguments))
-        return done
+        future: Future[Result] = Future()
+        future.set_result(task(self._long, *arguments))
+        return future
 
 
 class _Pool:

@@ -79,8 +79,8 @@ class ReviewedTake:
 
     def frame(self, row: int) -> float:
         """Return the scene frame of a frame of the take, in proportion to the times."""
-        whole = float(self.seconds[-1])
-        fraction = float(self.seconds[row]) / whole if whole > 0 else 0.0
+        duration = float(self.seconds[-1])
+        fraction = float(self.seconds[row]) / duration if duration > 0 else 0.0
         first, last = self.frames
         return first + fraction * (last - first)
 

@@ -79,10 +79,12 @@ def _deepest(values: NDArray[np.floating[Any]]) -> float:
 
 
 def _statistics(values: NDArray[np.floating[Any]]) -> Floats:
-    known = values[np.isfinite(values)].astype(float)
-    if not len(known):
+    finite_values = values[np.isfinite(values)].astype(float)
+    if not len(finite_values):
         return np.full(len(STATISTICS), np.nan)
-    return np.array([known.mean(), np.quantile(known, 0.95), np.quantile(known, 0.99), known.max()])
+    return np.array(
+        [finite_values.mean(), np.quantile(finite_values, 0.95), np.quantile(finite_values, 0.99), finite_values.max()]
+    )
 
 
 def summary(takes: Sequence[ReviewedTake]) -> Html:
@@ -121,10 +123,10 @@ def digit_table(takes: Sequence[ReviewedTake], side: Side) -> Html:
     rows = []
     for part, name in enumerate(PARTS):
         for letter, take in zip("AB", takes, strict=False):
-            found = figures_of_part(take, side, part)
-            if found is not None:
+            figures = figures_of_part(take, side, part)
+            if figures is not None:
                 label = digit_label(name).capitalize() + (f" {letter}" if len(takes) > 1 else "")
-                rows.append(_table_row(label, found.cells()))
+                rows.append(_table_row(label, figures.cells()))
     return _table(f"{side.capitalize()} hand", HEADS, rows)
 
 

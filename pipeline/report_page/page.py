@@ -100,9 +100,9 @@ def _hand(side: Side, content: Html) -> Html:
 
 def _problem_sections(axis: TimeAxis, pictures: Pictures) -> list[Html]:
     """Return the problems of the first take with their pictures, and those of the other."""
-    found = []
+    sections = []
     for number, take in enumerate(axis.takes):
         of_take = f" of {'AB'[number]}" if len(axis.takes) > 1 else ""
         pictures_row = gallery(take, pictures) if number == 0 else None
-        found.append(_section(f"Problems{of_take}, the worst first", pictures_row, problem_list(axis, number)))
-    return found
+        sections.append(_section(f"Problems{of_take}, the worst first", pictures_row, problem_list(axis, number)))
+    return sections

@@ -33,9 +33,9 @@ def problem_list(axis: TimeAxis, number: int) -> Html:
 def _left(take: ReviewedTake) -> Html | None:
     """Return how many problems are left, mended and seen; None if nothing was done about any."""
     seen = len(take.marks.seen.difference(take.marks.mended))
-    found = {"mended": len(take.marks.mended), "marked as seen": seen}
-    done = ", ".join(f"{count} {what}" for what, count in found.items() if count)
-    return element("p", f"{take.left} of {len(take.problems)} left: {done}.", class_="quiet") if done else None
+    counts = {"mended": len(take.marks.mended), "marked as seen": seen}
+    summary = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return element("p", f"{take.left} of {len(take.problems)} left: {summary}.", class_="quiet") if summary else None
 
 
 def _mark(take: ReviewedTake, rank: int) -> Html | None:

@@ -53,11 +53,11 @@ class _Columns:
 
     def strip(self, part: int, label: str) -> Html:
         """Return the strip of a part."""
-        found = self.highest[:, part]
+        part_levels = self.highest[:, part]
         bars = [
-            element("path", d=_bars(found == level, self.edges, BAR_HEIGHTS[level]), class_=f"level{level}")
+            element("path", d=_bars(part_levels == level, self.edges, BAR_HEIGHTS[level]), class_=f"level{level}")
             for level in range(NEAR_LEVEL, len(BAR_HEIGHTS))
-            if (found == level).any()
+            if (part_levels == level).any()
         ]
         guessed = self.predicted[:, part]
         lane = _bars(guessed, self.edges, LANE, HEIGHT) if guessed.any() else None
@@ -113,7 +113,7 @@ def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = BASE) -
     _, starts, stops = runs(mask[:, None])
     # A minimum width, or a single bad frame of a long take would be invisible.
     lefts, widths = edges[starts], np.maximum(edges[stops] - edges[starts], UNITS // 500)
-    return "".join(f"M{left} {bottom}v{-high}h{width}v{high}z" for left, width in zip(lefts, widths, strict=True))
+    return "".join(f"M{x} {bottom}v{-high}h{width}v{high}z" for x, width in zip(lefts, widths, strict=True))
 
 
 def _marks(axis: TimeAxis, side: Side) -> Html:
@@ -121,11 +121,11 @@ def _marks(axis: TimeAxis, side: Side) -> Html:
     ranked = [
         (rank, own_problem) for rank, own_problem in enumerate(axis.takes[0].problems, 1) if own_problem.side == side
     ][:MARKED]
-    marks, taken = [], list[float]()
+    marks, used_fractions = [], list[float]()
     for rank, problem in ranked:
         fraction = axis.share(0, problem.worst)
-        if all(abs(fraction - taken_fraction) > 0.02 for taken_fraction in taken):
-            taken.append(fraction)
+        if all(abs(fraction - used) > 0.02 for used in used_fractions):
+            used_fractions.append(fraction)
             marks.append(element("text", rank, x=f"{100 * fraction:.2f}%", y=13, text_anchor="middle"))
     if not marks:
         return joined()

@@ -52,8 +52,8 @@ class TimeAxis:
         """Return the scene frame of the first take at the start of the axis, and the length of the axis in frames."""
         take = self.takes[0]
         first, last = take.frames
-        whole = float(take.seconds[-1])
-        rate = (last - first) / whole if whole > 0 else 1.0 / take.period
+        duration = float(take.seconds[-1])
+        rate = (last - first) / duration if duration > 0 else 1.0 / take.period
         return first - rate * self.starts[0], rate * self.length
 
     def drawn(self) -> Html:

@@ -90,12 +90,14 @@ def with_solved_directions(observed: ObservedDirections, performance: Pose) -> O
     return replace(observed, directions=directions)
 
 
-def _blend_weights(times: Floats, known: Bools) -> Floats:
-    """Blend weights (F, 5, 3): a smoothstep of the time to the nearest frame that is not known (F, 5, 3)."""
-    frame_times = np.broadcast_to(times[:, None, None], known.shape)
-    before = np.maximum.accumulate(np.where(known, -np.inf, frame_times), axis=0)
-    after = np.minimum.accumulate(np.where(known, np.inf, frame_times)[::-1], axis=0)[::-1]
-    return np.where(known, smoothstep(np.minimum(frame_times - before, after - frame_times) / BLEND_SECONDS), 0.0)
+def _blend_weights(times: Floats, is_known: Bools) -> Floats:
+    """Blend weights (F, 5, 3): a smoothstep of the time to the nearest frame that is not is_known (F, 5, 3)."""
+    frame_times = np.broadcast_to(times[:, None, None], is_known.shape)
+    last_unknown = np.maximum.accumulate(np.where(is_known, -np.inf, frame_times), axis=0)
+    next_unknown = np.minimum.accumulate(np.where(is_known, np.inf, frame_times)[::-1], axis=0)[::-1]
+    return np.where(
+        is_known, smoothstep(np.minimum(frame_times - last_unknown, next_unknown - frame_times) / BLEND_SECONDS), 0.0
+    )
 
 
 def follow_directions(performance: Pose, limits: Floats, targets: Targets, observed: ObservedDirections) -> Pose:
@@ -129,11 +131,11 @@ def pose_directions(pose: Pose) -> Floats:
 @lru_cache(maxsize=8)
 def _direction_model(hand: HandModel, limits: bytes) -> HandModel:
     """Return the hand with bones of no length, a site at DIRECTION_LENGTH along each bone, and other limits (D, 2)."""
-    rest = np.array(hand.rest)
-    rest[:, :3, 3] = 0.0
+    rest_transforms = np.array(hand.rest)
+    rest_transforms[:, :3, 3] = 0.0
     sites = tuple(Site(f"along {JOINTS[joint]}", int(joint), (0.0, DIRECTION_LENGTH, 0.0)) for joint in BONES.flat)
     shape = hand.limits.shape
-    return replace(hand, rest=rest, limits=np.frombuffer(limits).reshape(shape), couplings=(), sites=sites)
+    return replace(hand, rest=rest_transforms, limits=np.frombuffer(limits).reshape(shape), couplings=(), sites=sites)
 
 
 def _goals(performance: Pose, frames: NDArray[np.intp], observed: ObservedDirections) -> Floats:

@@ -89,8 +89,8 @@ def build_character(performer: HandModel, rig: RestHand) -> Character:
     lengths, performer_lengths = chain_lengths(positions)[rows], chain_lengths(zero_pose[:, :3, 3])[rows]
     if not np.all(lengths > MIN_LENGTH):
         raise HandError(f"{performer.side} hand: the rig's {digits[int(lengths.argmin())]} has no length")
-    missing = ~np.isfinite(positions).all(axis=-1)
-    positions[missing] = float(np.mean(lengths / performer_lengths)) * zero_pose[missing, :3, 3]
+    is_missing = ~np.isfinite(positions).all(axis=-1)
+    positions[is_missing] = float(np.mean(lengths / performer_lengths)) * zero_pose[is_missing, :3, 3]
     return Character(
         replace(performer, rest=_rest_transforms(performer, zero_pose, positions)), digits, rig.tips, rig.radii
     )
@@ -122,17 +122,17 @@ def _rest_transforms(hand: HandModel, zero_pose: Floats, positions: Floats) -> F
 
     zero_pose: T_wrist_joint (J, 4, 4) of the hand at zero angles.
     """
-    rest = np.array(hand.rest)
+    rest_transforms = np.array(hand.rest)
     straight = {JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1:]}
     for joint, parent in enumerate(hand.parents):
         if parent < 0:
             continue
         bone = positions[joint] - positions[parent]
         if joint in straight:
-            rest[joint, :3, 3] = 0.0, float(np.linalg.norm(bone)), 0.0
+            rest_transforms[joint, :3, 3] = 0.0, float(np.linalg.norm(bone)), 0.0
         else:
-            rest[joint, :3, 3] = zero_pose[parent, :3, :3].T @ bone
-    return rest
+            rest_transforms[joint, :3, 3] = zero_pose[parent, :3, :3].T @ bone
+    return rest_transforms
 
 
 def chain_lengths(positions: Floats) -> Floats:

@@ -27,9 +27,11 @@ BATCH = 250
 
 def nearest_arm(arm: Arm, goal: Floats) -> tuple[Floats, Floats]:
     """Return the upper arm's rotation (N, 3, 3) and elbow angle (N,) rad with the wrist nearest to `goal` (N, 3) m."""
-    rest = np.tile(np.eye(4), (3, 1, 1))
-    rest[1:, 1, 3] = arm.upper, arm.fore
-    chain = Skeleton(("shoulder", "elbow", "wrist"), (-1, 0, 1), rest, (arm.shoulder, hinge(*arm.elbow), fixed()))
+    rest_transforms = np.tile(np.eye(4), (3, 1, 1))
+    rest_transforms[1:, 1, 3] = arm.upper, arm.fore
+    chain = Skeleton(
+        ("shoulder", "elbow", "wrist"), (-1, 0, 1), rest_transforms, (arm.shoulder, hinge(*arm.elbow), fixed())
+    )
     batches = [_solve_batch(chain, goal[k : k + BATCH]) for k in range(0, len(goal), BATCH)]
     angles = np.concatenate(batches)
     return rot.to_matrix(chain.rotations(angles)[:, 0]), np.clip(angles[:, 1, 1], *arm.elbow)
@@ -49,8 +51,8 @@ def _solve_batch(chain: Skeleton, goal: Floats) -> Floats:
     errors[target, rank] = np.linalg.norm(solved.positions[:, -1] - goal[target], axis=-1)
     index = np.zeros(lowest.shape, int)
     index[target, rank] = np.arange(len(target))
-    best: Floats = solved.angles[index[np.arange(len(goal)), errors.argmin(1)]]
-    return best
+    nearest_angles: Floats = solved.angles[index[np.arange(len(goal)), errors.argmin(1)]]
+    return nearest_angles
 
 
 def _grid(chain: Skeleton) -> Floats:

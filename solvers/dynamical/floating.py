@@ -109,8 +109,8 @@ def step_program(
     hessian = np.einsum("t,tik,til->kl", goals.weights, linear, linear)
     hessian += np.einsum("t,tik,til->kl", goals.rotation_weights, angular, angular)
     hessian += follow.damping * np.eye(ROOT_DOFS + hand.dofs)
-    right = np.einsum("t,tik,ti->k", goals.weights, linear, translation)
-    right += np.einsum("t,tik,ti->k", goals.rotation_weights, angular, rotation)
+    right_side = np.einsum("t,tik,ti->k", goals.weights, linear, translation)
+    right_side += np.einsum("t,tik,ti->k", goals.rotation_weights, angular, rotation)
     low, high = np.full(ROOT_DOFS + hand.dofs, -np.inf), np.full(ROOT_DOFS + hand.dofs, np.inf)
     low[ROOT_DOFS:] = -np.asarray(limit.towards(ARRAY, angles - hand.limits[:, 0]))
     high[ROOT_DOFS:] = limit.towards(ARRAY, hand.limits[:, 1] - angles)
@@ -122,12 +122,12 @@ def step_program(
             violation = min(max(total, coupling.lower), coupling.upper) - total
             if violation or coupling.lower == coupling.upper:
                 hessian += weights.coupling**2 * np.outer(row, row)
-                right += weights.coupling**2 * fraction * violation * row
+                right_side += weights.coupling**2 * fraction * violation * row
         else:
             rows.append(row)
             low = np.append(low, -limit.towards(SCALAR, total - coupling.lower))
             high = np.append(high, limit.towards(SCALAR, coupling.upper - total))
-    return qp.QuadraticProgram(hessian, -right, low, high, np.reshape(rows, (-1, ROOT_DOFS + hand.dofs)))
+    return qp.QuadraticProgram(hessian, -right_side, low, high, np.reshape(rows, (-1, ROOT_DOFS + hand.dofs)))
 
 
 def _columns(matrices: Floats) -> tuple[tuple[Floats, ...], ...]:

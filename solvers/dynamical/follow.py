@@ -171,16 +171,16 @@ def _moving_targets(
 def palm_twist(palm: PalmTargets, targets: Targets, root: Floats, frame: int, rotation_weight: float) -> Floats:
     """Return (6,) m/s and rad/s of the wrist in the world, by least squares; 0 in directions that no target
     determines."""
-    matrix, right = np.zeros((6, 6)), np.zeros(6)
+    matrix, right_side = np.zeros((6, 6)), np.zeros(6)
     for jacobian, velocity, weight in _palm_velocities(palm, targets, root, frame, rotation_weight):
         matrix += weight * jacobian.T @ jacobian
-        right += weight * jacobian.T @ velocity
+        right_side += weight * jacobian.T @ velocity
     if not matrix.any():
-        return right
+        return right_side
     eigenvalues, axes = np.linalg.eigh(matrix)
     determined = eigenvalues > RANK_TOLERANCE * eigenvalues[-1]
     axes = axes[:, determined]
-    twist: Floats = axes @ ((axes.T @ right) / eigenvalues[determined])
+    twist: Floats = axes @ ((axes.T @ right_side) / eigenvalues[determined])
     return twist
 
 

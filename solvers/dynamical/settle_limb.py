@@ -142,18 +142,18 @@ def damped(program: Any, damping: Any) -> Any:
 
 def _predicted_gain(program: tuple[Any, Any], step: list[N]) -> Any:
     """Return m², a lower bound of the cost reduction that the quadratic model predicts for a step."""
-    return sum(right * change for right, change in zip(program[1], step, strict=True))
+    return sum(gradient * change for gradient, change in zip(program[1], step, strict=True))
 
 
 def _program(
     m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], *, second_order: bool
 ) -> tuple[Any, Any]:
     """Return the matrix and the right side of a step, from the second step on with second-order terms."""
-    square, right = normal_equations(limb, posed, targets, 1.0)
+    square, right_side = normal_equations(limb, posed, targets, 1.0)
     if second_order:
         square = _with_second_order(m, limb, posed, targets, square)
-    add_couplings(m, limb, posed.angles, (square, right), 1.0)
-    return square, right
+    add_couplings(m, limb, posed.angles, (square, right_side), 1.0)
+    return square, right_side
 
 
 def _with_second_order(
@@ -179,5 +179,5 @@ def _with_second_order(
     bounded: Square[Any] = [list(row) for row in square]
     for i, total in enumerate(sums):
         bounded[i][i] = bounded[i][i] + total
-    both = zip(hessian, bounded, strict=True)
-    return [[m.where(definite, a, b) for a, b in zip(*rows, strict=True)] for rows in both]
+    row_pairs = zip(hessian, bounded, strict=True)
+    return [[m.where(definite, a, b) for a, b in zip(*rows, strict=True)] for rows in row_pairs]

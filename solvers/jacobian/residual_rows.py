@@ -61,9 +61,9 @@ class ResidualRows:
     posture_errors: Floats
     """(N, n) scaled distance from the posture, in m for a posture weight of 1."""
 
-    def where(self, better: NDArray[np.bool_], other: "ResidualRows") -> "ResidualRows":
+    def where(self, better: NDArray[np.bool_], candidate: "ResidualRows") -> "ResidualRows":
         """Return the other's rows where `better` (N,) is true."""
-        pairs = zip(self.arrays, other.arrays, strict=True)
+        pairs = zip(self.arrays, candidate.arrays, strict=True)
         return ResidualRows(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
 
     def select(self, which: Ints) -> "ResidualRows":

@@ -68,8 +68,8 @@ def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) 
     square = rows.jacobian_t @ rows.jacobian_t.swapaxes(-1, -2) + weights[..., None] * identity
     which = np.flatnonzero(newton.any(-1))
     if len(which):
-        both = newton[which, :, None] & newton[which, None]
-        full = square[which] - np.where(both, rows.second_order[which], 0.0)
+        is_newton_pair = newton[which, :, None] & newton[which, None]
+        full = square[which] - np.where(is_newton_pair, rows.second_order[which], 0.0)
         lowest, min_weight = np.linalg.eigvalsh(full)[:, 0], weights[which].min(-1)
         square[which] = full + np.where(lowest < min_weight / 2, min_weight - lowest, 0.0)[:, None, None] * identity
     gradient = posture[:, None] ** 2 * scales * rows.posture_errors - (rows.jacobian_t @ rows.errors[..., None])[..., 0]

@@ -52,57 +52,58 @@ def _kind(bend: PlanarBend) -> Hashable:
 def _bend_chains(bends: Sequence[PlanarFabrik], goals: Sequence[BendGoal[Floats]]) -> list[BendResult[Floats]]:
     """Bend digits of one kind."""
     results = [bend.closed_form(ARRAY, goal[:2], goal.hints) for bend, goal in zip(bends, goals, strict=True)]
-    rows = [np.flatnonzero(bend.misses(each)) for bend, each in zip(bends, results, strict=True)]
+    rows = [np.flatnonzero(bend.misses(result)) for bend, result in zip(bends, results, strict=True)]
     missed = [digit for digit in range(len(bends)) if len(rows[digit])]
-    found = _in_batch(
+    improved_results = _in_batch(
         [bends[digit].bones for digit in missed],
         [tuple(number[rows[digit]] for number in (*goals[digit][:2], *results[digit][:3])) for digit in missed],
         lambda bones, u, v, *flexions: bends[0].search(ARRAY, bones, (u, v), flexions),
     )
-    for digit, improved in zip(missed, found, strict=True):
+    for digit, improved in zip(missed, improved_results, strict=True):
         for number, new in zip(results[digit], improved, strict=True):
             number[rows[digit]] = new
-    return [bend.of_digit(each) for bend, each in zip(bends, results, strict=True)]
+    return [bend.of_digit(result) for bend, result in zip(bends, results, strict=True)]
 
 
 def descend(missed: Sequence[MissedGoals], angles: Floats, sweeps: int) -> None:
     """Improve the angles (F, D) rad of digits that have missed their goals by cyclic coordinate descent."""
-    for alike in _alike([tuple(joint.movement for joint in each.dofs) for each in missed]):
+    for alike in _alike([tuple(joint.movement for joint in digit.dofs) for digit in missed]):
         digits = [missed[digit] for digit in alike]
-        columns = [[joint.dof for joint in each.dofs] for each in digits]
-        given = [
-            (*each.goal, *(angles[each.rows, dof] for dof in dofs)) for each, dofs in zip(digits, columns, strict=True)
+        columns = [[joint.dof for joint in digit.dofs] for digit in digits]
+        inputs = [
+            (*digit.goal, *(angles[digit.rows, dof] for dof in dofs))
+            for digit, dofs in zip(digits, columns, strict=True)
         ]
-        found = _in_batch(
-            [each.dofs for each in digits],
-            given,
+        improved_results = _in_batch(
+            [digit.dofs for digit in digits],
+            inputs,
             lambda dofs, x, y, z, *current: coordinate_descent(ARRAY, dofs, current, (x, y, z), sweeps),
         )
-        for each, dofs, improved in zip(digits, columns, found, strict=True):
+        for digit, dofs, improved in zip(digits, columns, improved_results, strict=True):
             for dof, new in zip(dofs, improved, strict=True):
-                angles[each.rows, dof] = new
+                angles[digit.rows, dof] = new
 
 
 def _alike(kinds: Sequence[Hashable]) -> Iterator[list[int]]:
     """Yield the indices of each kind."""
     for kind in dict.fromkeys(kinds):
-        yield [index for index, each in enumerate(kinds) if each == kind]
+        yield [index for index, candidate in enumerate(kinds) if candidate == kind]
 
 
 def _in_batch(
-    digits: Sequence[Any], given: Sequence[tuple[Floats, ...]], compute: Callable[..., tuple[Floats, ...]]
+    digits: Sequence[Any], inputs: Sequence[tuple[Floats, ...]], compute: Callable[..., tuple[Floats, ...]]
 ) -> list[tuple[Floats, ...]]:
     """Compute from a digit's numbers, and given ones (N,) in N rows, for all digits at once: compute(digit, *given).
 
     A number in which digits differ becomes an array with each row's own.
     """
-    counts = [len(each[0]) for each in given]
+    counts = [len(columns[0]) for columns in inputs]
     if not counts:
         return []
 
     def in_rows(*numbers: Any) -> Any:
         return numbers[0] if all(number == numbers[0] for number in numbers) else np.repeat(numbers, counts)
 
-    found = compute(map_numbers(in_rows, *digits), *map(np.concatenate, zip(*given, strict=True)))
+    results = compute(map_numbers(in_rows, *digits), *map(np.concatenate, zip(*inputs, strict=True)))
     bounds = np.cumsum(counts)[:-1]
-    return list(zip(*(np.split(number, bounds) for number in found), strict=True))
+    return list(zip(*(np.split(number, bounds) for number in results), strict=True))

@@ -53,8 +53,8 @@ def coordinate_descent(
         for k in reversed(range(len(dofs))):
             joint = dofs[k]
             end = _add_offset(end, joint)
-            best = m.clip(_best_angle(m, joint, end, goals[k], current[k]), joint.low, joint.high)
-            current[k] = best + CENTRING * ((joint.low + joint.high) / 2 - best)
+            optimum = m.clip(_best_angle(m, joint, end, goals[k], current[k]), joint.low, joint.high)
+            current[k] = optimum + CENTRING * ((joint.low + joint.high) / 2 - optimum)
             rotations[k] = m.cos_sin(current[k])
             end = _rotate(joint.movement, rotations[k], end)
     return tuple(current)

@@ -53,16 +53,19 @@ class CoupledBend:
             return bend_coupled(m, free, pick(goal), measured, farthest_reach(m, free, measured))
 
         def with_likely_offset(pick: Pick) -> BendResult[N]:
-            own = pick(goal)
-            coupling_offset = likely_coupling_offset(m, self.chain, self.bones, own, [pick(hint) for hint in hints])
+            row_goal = pick(goal)
+            coupling_offset = likely_coupling_offset(
+                m, self.chain, self.bones, row_goal, [pick(hint) for hint in hints]
+            )
             has_default_offset, adjusted = (
                 coupling_offset == self.bones.coupling_offset,
                 farthest_reach(m, self.bones, coupling_offset),
             )
             far = (
-                m.where(has_default_offset, default, found) for default, found in zip(self.far, adjusted, strict=True)
+                m.where(has_default_offset, default, row_reach)
+                for default, row_reach in zip(self.far, adjusted, strict=True)
             )
-            return bend_coupled(m, self.bones, own, coupling_offset, FarthestReach(*far))
+            return bend_coupled(m, self.bones, row_goal, coupling_offset, FarthestReach(*far))
 
         result: BendResult[N] = m.compute_either(determined, with_measured_bend, with_likely_offset)
         return result

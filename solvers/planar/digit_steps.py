@@ -204,13 +204,13 @@ def _bend_sideways(
     flexed: BendResult[N] = first, first, first, first
     for _ in range(SIDEWAYS_ITERATIONS):
         cos, sin = m.cos_sin(first)
-        along = bend_goal.u * cos + bend_goal.v * sin - marked.first_length
-        along = m.where(along > 1e-3, along, 1e-3)
-        side = m.clip(m.atan2(-bend_goal.out_of_plane, along), *marked.side_limits)
+        distance = bend_goal.u * cos + bend_goal.v * sin - marked.first_length
+        distance = m.where(distance > 1e-3, distance, 1e-3)
+        side = m.clip(m.atan2(-bend_goal.out_of_plane, distance), *marked.side_limits)
         ca, sa = m.cos_sin(side)
         extension, remaining = (
-            along * ca - bend_goal.out_of_plane * sa - along,
-            along * sa + bend_goal.out_of_plane * ca,
+            distance * ca - bend_goal.out_of_plane * sa - distance,
+            distance * sa + bend_goal.out_of_plane * ca,
         )
         flexed = bend_end(bend_goal.u + extension * cos, bend_goal.v + extension * sin, bend_goal.hints)
         first = flexed[0]

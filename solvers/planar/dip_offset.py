@@ -98,15 +98,15 @@ def _search_coupling_offset(
         at_u, at_v = marker_position(ARRAY, chain, hint.marker, flexions)
         squared_error = (at_u - column(hint.u)) ** 2 + (at_v - column(hint.v)) ** 2
         costs = costs + np.where(column(hint.weight) > 0, squared_error, 0.0)
-    best = bones.coupling_offset + _minimise_parabola(SAMPLED_OFFSETS, costs)
-    return best if np.ndim(goal[0]) else float(best)
+    offset = bones.coupling_offset + _minimise_parabola(SAMPLED_OFFSETS, costs)
+    return offset if np.ndim(goal[0]) else float(offset)
 
 
 def _minimise_parabola(xs: Floats, costs: Floats) -> Floats:
     """Minimise the parabola through the lowest of costs (..., K) and its neighbours; xs (K,) are equally spaced."""
     k = np.clip(costs.argmin(-1), 1, len(xs) - 2)[..., None]
-    before, at, after = (np.take_along_axis(costs, k + step, -1)[..., 0] for step in (-1, 0, 1))
-    curve = np.maximum(before - 2 * at + after, 1e-18)
-    shift = np.clip((before - after) / (2 * curve), -1.0, 1.0)
+    left_cost, middle_cost, right_cost = (np.take_along_axis(costs, k + step, -1)[..., 0] for step in (-1, 0, 1))
+    curve = np.maximum(left_cost - 2 * middle_cost + right_cost, 1e-18)
+    shift = np.clip((left_cost - right_cost) / (2 * curve), -1.0, 1.0)
     lowest: Floats = xs[k[..., 0]] + shift * (xs[1] - xs[0])
     return lowest

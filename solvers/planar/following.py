@@ -98,13 +98,13 @@ def bend_from(bend: IteratedBend, goal: tuple[float, float], start: Flexions[flo
     Returns the bend that is nearest to its goal, m in the plane, and the number of iterations.
     """
     shift = bend.bones.shift
-    best, passes = bend.iterate(goal, _within_limits(bend.bones, start))
-    if best[3] > bend.stopping.tolerance:
+    best_pose, passes = bend.iterate(goal, _within_limits(bend.bones, start))
+    if best_pose[3] > bend.stopping.tolerance:
         retried, more = bend.iterate(
             goal, _within_limits(bend.bones, (RESTART_FLEXION, RESTART_FLEXION, RESTART_FLEXION))
         )
-        best, passes = min(best, retried, key=lambda pose: pose[3]), passes + more
-    return (best[0] + shift[0], best[1] + shift[1], best[2] + shift[2], best[3]), passes
+        best_pose, passes = min(best_pose, retried, key=lambda pose: pose[3]), passes + more
+    return (best_pose[0] + shift[0], best_pose[1] + shift[1], best_pose[2] + shift[2], best_pose[3]), passes
 
 
 def _within_limits(bones: ChainLengths, flexions: Flexions[float]) -> Flexions[float]:

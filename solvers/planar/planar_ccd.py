@@ -97,18 +97,20 @@ class PlanarCcd(CoupledBend):
         start, *alternatives = (self._start(m, goal, coupling, coupling.straight + bend * bent) for bend in START_BENDS)
         for alternative in alternatives:
             start = _nearer(m, start, alternative, 0.0)
-        best = self._sweeps(m, goal, start, coupling)
+        best_sweep = self._sweeps(m, goal, start, coupling)
         (low, high), (_, closed) = self.bones.limits[:2]
-        stopped: Any = (best.first <= low) | (best.first >= high) | (best.middle >= closed)
-        missed: Any = stopped & (best.error > stopping.tolerance)
+        stopped: Any = (best_sweep.first <= low) | (best_sweep.first >= high) | (best_sweep.middle >= closed)
+        missed: Any = stopped & (best_sweep.error > stopping.tolerance)
 
         def rotate_alone(pick: Pick) -> Swept[N]:
-            at, own = (pick(goal[0]), pick(goal[1])), AngleCoupling(*map(pick, coupling))
-            half = self._start(m, at, own, (own.straight + pick(zero) + closed) / 2)
-            from_best, from_half = (self._sweeps(m, at, initial, None) for initial in (Swept(*map(pick, best)), half))
+            row_goal, row_coupling = (pick(goal[0]), pick(goal[1])), AngleCoupling(*map(pick, coupling))
+            half = self._start(m, row_goal, row_coupling, (row_coupling.straight + pick(zero) + closed) / 2)
+            from_best, from_half = (
+                self._sweeps(m, row_goal, initial, None) for initial in (Swept(*map(pick, best_sweep)), half)
+            )
             return _nearer(m, from_best, from_half, stopping.tolerance)
 
-        return Swept(*m.recompute_where(missed, best, rotate_alone))
+        return Swept(*m.recompute_where(missed, best_sweep, rotate_alone))
 
     def _start(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: AngleCoupling, bend: N) -> Swept[N]:
         """Return the pose whose middle joint is bent by `bend`, rad, and whose first one points the end at the goal."""
@@ -120,60 +122,63 @@ class PlanarCcd(CoupledBend):
 
     def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
         """See following.IteratedBend: sweeps from a pose, in which all joints rotate alone, and their number."""
-        found = self._sweeps(SCALAR, goal, Swept(*start, end_error(SCALAR, self.bones, start, goal), 0.0), None)
-        return found[:4], int(found.sweeps)
+        swept = self._sweeps(SCALAR, goal, Swept(*start, end_error(SCALAR, self.bones, start, goal), 0.0), None)
+        return swept[:4], int(swept.sweeps)
 
     def _sweeps(
-        self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: AngleCoupling | None
+        self, m: NumberFunctions[N], goal: tuple[N, N], best_sweep: Swept[N], coupling: AngleCoupling | None
     ) -> Swept[N]:
-        """Sweep from `best` until each frame is at its goal or has stalled; no frame ends farther from its goal."""
-        if m is not SCALAR and np.size(best.error) < MIN_BATCH_ROWS:
-            return self._sweep_rows(goal, best, coupling)
-        active: Any = best.error > self.stopping.tolerance
-        for done in range(0, self.stopping.passes, SWEEPS_PER_BATCH):
+        """Sweep each frame until it is at its goal or has stalled. No frame ends farther from its goal than it started."""
+        if m is not SCALAR and np.size(best_sweep.error) < MIN_BATCH_ROWS:
+            return self._sweep_rows(goal, best_sweep, coupling)
+        active: Any = best_sweep.error > self.stopping.tolerance
+        for sweep_count in range(0, self.stopping.passes, SWEEPS_PER_BATCH):
             if not m.any(active):
                 break
-            count: int = min(SWEEPS_PER_BATCH, self.stopping.passes - done)
+            count: int = min(SWEEPS_PER_BATCH, self.stopping.passes - sweep_count)
 
-            def some_sweeps(pick: Pick, start: Any = best, times: int = count) -> Any:
-                own = None if coupling is None else AngleCoupling(*map(pick, coupling))
-                return self._some_sweeps(m, (pick(goal[0]), pick(goal[1])), Swept(*map(pick, start)), own, times)
+            def some_sweeps(pick: Pick, start: Any = best_sweep, times: int = count) -> Any:
+                row_coupling = None if coupling is None else AngleCoupling(*map(pick, coupling))
+                return self._some_sweeps(
+                    m, (pick(goal[0]), pick(goal[1])), Swept(*map(pick, start)), row_coupling, times
+                )
 
-            swept: Any = m.recompute_where(active, (*best, 0.0 * best.error), some_sweeps)
-            best, active = Swept(*swept[:5]), swept[5] > 0
-        return best
+            swept: Any = m.recompute_where(active, (*best_sweep, 0.0 * best_sweep.error), some_sweeps)
+            best_sweep, active = Swept(*swept[:5]), swept[5] > 0
+        return best_sweep
 
-    def _sweep_rows(self, goal: tuple[Any, Any], best: Swept[Any], coupling: AngleCoupling | None) -> Swept[Any]:
-        """`_sweeps` in plain floats, row by row."""
-        given = np.stack(np.broadcast_arrays(*goal, *best, *(coupling or ())), -1).tolist()
+    def _sweep_rows(self, goal: tuple[Any, Any], initial: Swept[Any], coupling: AngleCoupling | None) -> Swept[Any]:
+        """Do the same as `_sweeps` in plain floats, row by row."""
+        inputs = np.stack(np.broadcast_arrays(*goal, *initial, *(coupling or ())), -1).tolist()
         rows = [
             self._sweeps(SCALAR, (row[0], row[1]), Swept(*row[2:7]), AngleCoupling(*row[7:]) if coupling else None)
-            for row in given
+            for row in inputs
         ]
         return Swept(*np.array(rows).reshape(-1, 5).T)
 
     def _some_sweeps(
-        self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: AngleCoupling | None, count: int
+        self, m: NumberFunctions[N], goal: tuple[N, N], best_sweep: Swept[N], coupling: AngleCoupling | None, count: int
     ) -> tuple[Any, ...]:
-        """`count` sweeps of frames that are off their goals: the best poses, and 1 for those that go on, else 0."""
-        stopping, active = self.stopping, cast(Any, best.error >= 0)
+        """Sweep frames that are off their goals `count` times; return their best poses, and 1 for frames that still improve,
+        else 0."""
+        stopping, active = self.stopping, cast(Any, best_sweep.error >= 0)
         for _ in range(count):
-            flexions: Flexions[N] = sweep(m, self, best[:3], goal, coupling)
+            flexions: Flexions[N] = sweep(m, self, best_sweep[:3], goal, coupling)
             error = end_error(m, self.bones, flexions, goal)
-            nearer: Any = active & (error < best.error)
-            going: Any = active & (error < best.error - stopping.stall)
+            nearer: Any = active & (error < best_sweep.error)
+            going: Any = active & (error < best_sweep.error - stopping.stall)
             first, middle, last, min_error = (
-                m.where(nearer, new, old) for new, old in zip((*flexions, error), best[:4], strict=True)
+                m.where(nearer, new, old) for new, old in zip((*flexions, error), best_sweep[:4], strict=True)
             )
-            best = Swept(first, middle, last, min_error, best.sweeps + m.where(active, 1.0, 0.0))
+            best_sweep = Swept(first, middle, last, min_error, best_sweep.sweeps + m.where(active, 1.0, 0.0))
             active = going & (error > stopping.tolerance)
-        return *best, m.where(active, 1.0, 0.0)
+        return *best_sweep, m.where(active, 1.0, 0.0)
 
 
-def _nearer(m: NumberFunctions[N], current: Swept[N], alternative: Swept[N], by: float) -> Swept[N]:
-    """Return the current pose, or the alternative where that is nearer to its goal by more than `by` m; both sweeps
-    count."""
-    nearer: Any = alternative.error < current.error - by
+def _nearer(m: NumberFunctions[N], current: Swept[N], alternative: Swept[N], margin: float) -> Swept[N]:
+    """Return the current pose, or the alternative where its error is smaller by more than `margin` m; the sweeps
+    of both are counted."""
+    nearer: Any = alternative.error < current.error - margin
     first, middle, last, error = (
         m.where(nearer, new, old) for new, old in zip(alternative[:4], current[:4], strict=True)
     )
@@ -199,12 +204,12 @@ def _rotate(
     coupling: AngleCoupling | None,
 ) -> Flexions[N]:
     """Rotate one joint to the angle within its limits at which the end is nearest to its goal."""
-    bones, before = bend.bones, flexions[joint]
+    bones, old_angle = bend.bones, flexions[joint]
     ends = bone_ends(m, bones, flexions)
-    (at_u, at_v), rate = ends[joint - 1] if joint else (0.0 * before, 0.0 * before), 1.0 + 0.0 * before
+    (at_u, at_v), rate = ends[joint - 1] if joint else (0.0 * old_angle, 0.0 * old_angle), 1.0 + 0.0 * old_angle
     if joint == 1 and coupling is not None and bones.count == 3:
         low, high = bones.limits[2]
-        last = coupling.ratio * before + coupling.coupling_offset
+        last = coupling.ratio * old_angle + coupling.coupling_offset
         follows: Any = m.where((last > low - LIMIT_TOLERANCE_RAD) & (last < high), coupling.ratio, 0.0)
         rate = rate + follows
         at_u, at_v = (at_u + follows * ends[1][0]) / rate, (at_v + follows * ends[1][1]) / rate
@@ -213,14 +218,14 @@ def _rotate(
     low, high = bones.limits[joint]
     centre = (low + high) / 2
     # Outside the limits, take the limit that leaves the end nearer.
-    angle = m.clip(centre + wrap_angle(before + m.atan2(cross, dot) / rate - centre), low, high)
-    angle = m.where(abs(cross) + abs(dot) > UNDETERMINED_M2, angle, before)
+    angle = m.clip(centre + wrap_angle(old_angle + m.atan2(cross, dot) / rate - centre), low, high)
+    angle = m.where(abs(cross) + abs(dot) > UNDETERMINED_M2, angle, old_angle)
     if joint == 1 and coupling is not None:
         # Beyond the straight digit it would bend backwards.
         angle = m.where(angle > coupling.straight, angle, coupling.straight)
-    moved = [angle if index == joint else flexion for index, flexion in enumerate(flexions)]
-    last = moved[2] if coupling is None else _follow(m, bend, moved[1], coupling)
-    return moved[0], moved[1], last
+    new_flexions = [angle if index == joint else flexion for index, flexion in enumerate(flexions)]
+    last = new_flexions[2] if coupling is None else _follow(m, bend, new_flexions[1], coupling)
+    return new_flexions[0], new_flexions[1], last
 
 
 def _follow(m: NumberFunctions[N], bend: PlanarCcd, middle: N, coupling: AngleCoupling) -> N:

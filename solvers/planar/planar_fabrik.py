@@ -70,33 +70,33 @@ class PlanarFabrik(CoupledBend):
         """Improve flexions that a limit or an unreachable goal leaves off the goal; return the nearest bend found."""
         first, middle, last = flexions
         error = end_error(m, bones, flexions, goal)
-        best = nearer_bend(m, (first, middle, last, error), bend_with_fixed_first(m, bones, goal, first))
-        missed: Any = best[3] > self.stopping.tolerance
+        best_bend = nearer_bend(m, (first, middle, last, error), bend_with_fixed_first(m, bones, goal, first))
+        missed: Any = best_bend[3] > self.stopping.tolerance
         result: BendResult[N] = m.recompute_where(
-            missed, best, lambda pick: self._passes(m, pick(bones), pick(goal), pick(best))
+            missed, best_bend, lambda pick: self._passes(m, pick(bones), pick(goal), pick(best_bend))
         )
         return result
 
     def _passes(
-        self, m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], best: BendResult[N]
+        self, m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], best_bend: BendResult[N]
     ) -> BendResult[N]:
         """Run forward and backward passes and return the best pose of each frame. Converged or stalled frames stop."""
-        flexions: Flexions[N] = best[:3]
+        flexions: Flexions[N] = best_bend[:3]
         ends = bone_ends(m, bones, flexions)
-        active: Any = best[3] > self.stopping.tolerance
+        active: Any = best_bend[3] > self.stopping.tolerance
         for _ in range(self.stopping.passes):
             if not m.any(active):
                 break
             inner = forward(m, bones, ends, goal, self.nearest)
             flexions, ends = backward(m, bones, inner, goal)
             error = distance(m, ends[-1], goal)
-            active = active & (error < best[3] - self.stopping.stall)
+            active = active & (error < best_bend[3] - self.stopping.stall)
             first, middle, last, min_error = (
-                m.where(active, new, old) for new, old in zip((*flexions, error), best, strict=True)
+                m.where(active, new, old) for new, old in zip((*flexions, error), best_bend, strict=True)
             )
-            best = first, middle, last, min_error
+            best_bend = first, middle, last, min_error
             active = active & (error > self.stopping.tolerance)
-        return best
+        return best_bend
 
     def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
         """See following.IteratedBend: passes from a pose, with limits in both; one if the goal is out of reach.
@@ -105,17 +105,17 @@ class PlanarFabrik(CoupledBend):
         """
         bones, stopping, flexions, passes, stalled = self.bones, self.stopping, start, 0, 0
         ends = bone_ends(SCALAR, bones, flexions)
-        best = (*flexions, distance(SCALAR, ends[-1], goal))
+        best_bend = (*flexions, distance(SCALAR, ends[-1], goal))
         unreachable = math.hypot(*goal) > sum(bones.lengths)
         max_passes = 1 if unreachable else stopping.passes
-        while best[3] > stopping.tolerance and passes < max_passes and stalled < MAX_STALLED_PASSES:
+        while best_bend[3] > stopping.tolerance and passes < max_passes and stalled < MAX_STALLED_PASSES:
             inner = [goal] * bones.count if unreachable else forward_within_limits(bones, ends, goal, self.nearest)
             (flexions, ends), passes = backward(SCALAR, bones, inner, goal, flexions[1:]), passes + 1
             error = distance(SCALAR, ends[-1], goal)
-            stalled = 0 if error < (1 - MIN_GAIN) * best[3] else stalled + 1
-            if error < best[3]:
-                best = (*flexions, error)
-        return best, passes
+            stalled = 0 if error < (1 - MIN_GAIN) * best_bend[3] else stalled + 1
+            if error < best_bend[3]:
+                best_bend = (*flexions, error)
+        return best_bend, passes
 
 
 def forward(
@@ -195,9 +195,9 @@ def nearest_point(m: NumberFunctions[N], centre: tuple[N, N], radius: float, poi
     u, v = point[0] - centre[0], point[1] - centre[1]
     distance = m.sqrt(u * u + v * v)
     # If point and centre coincide, all points on the circle are equally near.
-    apart = distance > 1e-12
-    scale = radius / m.where(apart, distance, 1.0)
-    return centre[0] + m.where(apart, u * scale, -radius), centre[1] + m.where(apart, v * scale, 0.0)
+    is_apart = distance > 1e-12
+    scale = radius / m.where(is_apart, distance, 1.0)
+    return centre[0] + m.where(is_apart, u * scale, -radius), centre[1] + m.where(is_apart, v * scale, 0.0)
 
 
 def planar_fabrik(chain: Chain, end: ChainMarker, stopping: Stopping, nearest: Nearest = nearest_point) -> PlanarFabrik:

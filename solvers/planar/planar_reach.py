@@ -150,10 +150,10 @@ def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tupl
     twice: Any = 2 * b * c
     u, v = goal
     cos, sin = m.cos_sin(first)
-    along, across = u * cos + v * sin - a, v * cos - u * sin
-    square = along * along + across * across
+    x, y = u * cos + v * sin - a, v * cos - u * sin
+    square = x * x + y * y
     corner = m.acos(m.clip((square - b * b - c * c) / m.where(twice > 1e-12, twice, 1e-12), -1.0, 1.0))
-    bearing = m.atan2(across, along)
+    bearing = m.atan2(y, x)
     cos_corner, sin_corner = m.cos_sin(corner)
     opening = m.atan2(c * sin_corner, b + c * cos_corner)
     return nearer_bend(
@@ -185,8 +185,8 @@ def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:
     """
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = np.linspace(straight, highest, 256)
-    best = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.coupling_offset))[0].argmax()])
-    low, high = max(best - 0.01, straight), min(best + 0.01, highest)
+    farthest = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.coupling_offset))[0].argmax()])
+    low, high = max(farthest - 0.01, straight), min(farthest + 0.01, highest)
     for _ in range(60):
         mid = (low + high) / 2
         if squared_distance(SCALAR, bones, mid, bones.coupling_offset)[1] > 0:

@@ -78,11 +78,11 @@ def _drop_wrong_signs(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet,
     only_fixed[:, system.variables :] = 0
     while True:
         values, multipliers = system.optimum(working)
-        wrong = (working * multipliers < 0) & ~fixed
+        has_wrong_sign = (working * multipliers < 0) & ~fixed
         singular = ~np.all(np.isfinite(values), axis=1)
-        if not np.any(wrong) and not np.any(singular):
+        if not np.any(has_wrong_sign) and not np.any(singular):
             return working, values, multipliers
-        working[wrong] = 0
+        working[has_wrong_sign] = 0
         working[singular] = only_fixed[singular]
 
 
@@ -101,9 +101,9 @@ def _step(state: _DualState) -> tuple[Bools, Bools]:
 
     value_rates, multiplier_rates, independent = _rates(state, side)
     compliance = np.where(entering < system.variables, 0.0, system.compliance)
-    left = violation[rows, entering] - compliance * np.abs(state.multipliers[rows, entering])
+    remaining = violation[rows, entering] - compliance * np.abs(state.multipliers[rows, entering])
     closing = compliance - side * value_rates[rows, entering]
-    full_step = np.divide(left, closing, out=np.full(len(rows), np.inf), where=independent & (closing > 0))
+    full_step = np.divide(remaining, closing, out=np.full(len(rows), np.inf), where=independent & (closing > 0))
     noise = RATE_TOLERANCE * np.abs(multiplier_rates).max(axis=1, keepdims=True)
     shrinking = (state.working * multiplier_rates < -noise) & (system.low < system.high)
     until_zero = np.divide(-state.multipliers, multiplier_rates, out=np.full(violation.shape, np.inf), where=shrinking)

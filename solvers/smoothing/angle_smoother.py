@@ -177,8 +177,8 @@ def _step_fractions(hand: HandModel, targets: Targets, pose: Pose, angles: Float
     bound = np.where(targets.weights > 0, allowed, np.inf)
     fractions = np.ones((len(targets), len(on_digit)))
     for last in (False, False, False, True):
-        moved = jacobians.pose_joints(hand, pose.root, _interpolate(hand, pose.angles, angles, fractions))
-        errors = np.linalg.norm(moved.site_positions(targets.sites) - targets.positions, axis=-1) / bound
+        interpolated = jacobians.pose_joints(hand, pose.root, _interpolate(hand, pose.angles, angles, fractions))
+        errors = np.linalg.norm(interpolated.site_positions(targets.sites) - targets.positions, axis=-1) / bound
         excess = np.where(on_digit, errors[:, None], 0.0).max(axis=2, initial=0.0)
         if not np.any(excess > 1):
             break
@@ -214,13 +214,13 @@ def _faded(fractions: Floats) -> Floats:
     return faded
 
 
-def _reset_unseen(after: AngleEstimate, before: AngleEstimate, seen: Bools) -> AngleEstimate:
+def _reset_unseen(updated: AngleEstimate, previous: AngleEstimate, seen: Bools) -> AngleEstimate:
     """Reset the digits not seen (G,) to their last angles with unknown velocity."""
-    stopped = initial_estimate(before.means[:, : before.means.shape[1] // 2])
+    stopped = initial_estimate(previous.means[:, : previous.means.shape[1] // 2])
     return AngleEstimate(
-        after.time,
-        np.where(seen[:, None], after.means, stopped.means),
-        np.where(seen[:, None, None], after.covariances, stopped.covariances),
+        updated.time,
+        np.where(seen[:, None], updated.means, stopped.means),
+        np.where(seen[:, None, None], updated.covariances, stopped.covariances),
     )
 
 

@@ -37,11 +37,11 @@ def variances(times: Floats, values: Floats, seen: Bools, scale: MotionScale) ->
     """Estimate the variance (M,) of a component's noise from samples (F, M, D) at times (F,) s, seen (F, M)."""
     variance: Floats = np.full(values.shape[1], scale.noise**2)
     if len(times) >= WINDOW:
-        at = np.arange(len(times) - WINDOW + 1)[:, None] + np.arange(WINDOW)
-        at = at[np.max(np.diff(times[at]), axis=1) < MAX_STEP]
-        squares = (residuals(times[at], np.where(seen[..., None], values, 0.0)[at]) ** 2).sum(-1)
+        window_rows = np.arange(len(times) - WINDOW + 1)[:, None] + np.arange(WINDOW)
+        window_rows = window_rows[np.max(np.diff(times[window_rows]), axis=1) < MAX_STEP]
+        squares = (residuals(times[window_rows], np.where(seen[..., None], values, 0.0)[window_rows]) ** 2).sum(-1)
         # Five equal samples are repeated values, not measurements.
-        squares = np.where(np.all(seen[at], axis=1) & (squares > 0), squares, np.nan)
+        squares = np.where(np.all(seen[window_rows], axis=1) & (squares > 0), squares, np.nan)
         usable = np.isfinite(squares).sum(0) >= MIN_WINDOWS
         variance[usable] = np.nanmedian(squares[:, usable], axis=0) / CHI_SQUARED_MEDIAN
     floored: Floats = np.maximum(variance, scale.floor**2)

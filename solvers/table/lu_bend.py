@@ -42,8 +42,8 @@ class PlanarLu:
             flexions = joint_angles(self.index, abs(goal), float(np.angle(goal)), self.before)
         else:
             outer_goal = (goal - knuckle) * np.exp(-1j * np.angle(knuckle))
-            before = (*self.before[1:], 0.0)
-            middle, last, _ = joint_angles(self.thumb, abs(outer_goal), float(np.angle(outer_goal)), before)
+            previous = (*self.before[1:], 0.0)
+            middle, last, _ = joint_angles(self.thumb, abs(outer_goal), float(np.angle(outer_goal)), previous)
             flexions = float(np.angle(knuckle)), middle, last
         clamped = clamp_around(np.array(flexions), linkage.limits)
         first, middle, last = clamped.tolist()
@@ -51,13 +51,13 @@ class PlanarLu:
 
     def bend_frames(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend: frame by frame, each near the one before it."""
-        bend, found = self, np.empty((4, len(u)))
+        bend, results = self, np.empty((4, len(u)))
         for row in range(len(u)):
             seen = [MarkerHint(hint.marker, *(float(number[row]) for number in hint[1:])) for hint in hints]
             result = bend.bend_frame(float(u[row]), float(v[row]), seen)
-            found[:, row] = result
+            results[:, row] = result
             bend = bend.after(result[:3])
-        return found[0], found[1], found[2], found[3]
+        return results[0], results[1], results[2], results[3]
 
 
 def planar_lu(exact: PlanarTable, precision: float, coupled: bool) -> PlanarLu:

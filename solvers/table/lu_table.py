@@ -56,8 +56,8 @@ def build_thumb_table(linkage: Linkage, precision: float) -> LuTable:
     return _binned(beyond, outer, np.zeros_like(outer), precision)
 
 
-def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) -> Angles:
-    """GetIndexJointAngles (C.2): θ1, θ2 and θ3 in rad, of the matching entries those nearest to the frame `before`.
+def joint_angles(table: LuTable, distance: float, alpha: float, previous: Angles) -> Angles:
+    """GetIndexJointAngles (C.2): θ1, θ2 and θ3 in rad, of the matching entries those nearest to the frame `previous`.
 
     distance: m from knuckle to tip; alpha: rad, α, the direction to the tip, 0 for the straight finger.
     """
@@ -67,7 +67,7 @@ def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) 
         beta = table.beta[entries]
         matching = np.flatnonzero(beta <= alpha)
         if len(matching):
-            changes = np.stack([alpha - beta, table.middle[entries], table.last[entries]]) - np.array(before)[:, None]
+            changes = np.stack([alpha - beta, table.middle[entries], table.last[entries]]) - np.array(previous)[:, None]
             error = np.sqrt((changes[:, matching] ** 2).sum(0))
             return _entry(table, entries.start + matching[error.argmin()], alpha)
     farthest = slice(table.bin_starts[nearest_filled_bin(table, len(table.bin_starts))], None)

@@ -68,8 +68,8 @@ class HintedGoal:
         result = np.empty((len(last), 3))
         for rows, coupling_cost in ((np.flatnonzero(seen), 0.0), (np.flatnonzero(~seen), OFFSET_PENALTY_M)):
             some = self.take(rows)
-            chosen = last[rows] if coupling_cost == 0 else some._search_last_flexion()
-            poses, costs = some._both_solutions(chosen[:, None], coupling_cost)
+            last_flexion = last[rows] if coupling_cost == 0 else some._search_last_flexion()
+            poses, costs = some._both_solutions(last_flexion[:, None], coupling_cost)
             result[rows] = clamp_around(poses[np.arange(len(rows)), costs.argmin(1)], linkage.limits)
         missed = np.flatnonzero(np.abs(tip(linkage.links, result) - self.goal) > REACH_TOLERANCE)
         if len(missed):
@@ -94,20 +94,20 @@ class HintedGoal:
             for second in self.seen:
                 if (first.ends, second.ends) == (1, 2):
                     middle, last = second.positions - first.positions, self.goal - second.positions
-                    both = first.known & second.known & (middle != 0) & (last != 0)
+                    is_determined = first.known & second.known & (middle != 0) & (last != 0)
                     angle = np.angle(last * np.conj(middle)) + np.angle(links[1]) - np.angle(links[2])
-                    flexion = np.where(both, angle, flexion)
+                    flexion = np.where(is_determined, angle, flexion)
         return flexion
 
     def _search_last_flexion(self) -> Floats:
         """Return the last joint's flexion (N,) rad of least cost."""
         low, high = self.faces.linkage.limits[2]
-        best, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
+        flexion, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
         for _ in range(ROUNDS):
-            samples = np.minimum(np.maximum(best[:, None] + half * SAMPLES, low), high)
+            samples = np.minimum(np.maximum(flexion[:, None] + half * SAMPLES, low), high)
             costs = self._both_solutions(samples, OFFSET_PENALTY_M)[1]
-            best, half = samples[np.arange(len(best)), costs.argmin(1) % len(SAMPLES)], half / 4
-        return best
+            flexion, half = samples[np.arange(len(flexion)), costs.argmin(1) % len(SAMPLES)], half / 4
+        return flexion
 
     def _both_solutions(self, last: Floats, coupling_cost: float) -> tuple[Floats, Floats]:
         """Both solutions of the goals with the last joint flexed by (N, K) rad: (N, 2 K, 3) flexions, not clamped, and

@@ -68,9 +68,9 @@ def nearest(faces: LimitFaces, goal: Complex, cost: Cost | None = None) -> Float
     flexions[..., linkage.bones :] = 0.0
     distance = np.abs(tip(linkage.links, flexions) - goal[:, None])
     tied = distance <= distance.min(axis=1, keepdims=True) + TIE_TOLERANCE
-    best = np.where(tied, (cost or linkage.coupling_deviation)(flexions), np.inf).argmin(axis=1)
-    chosen: Floats = flexions[np.arange(len(goal)), best]
-    return chosen
+    best_column = np.where(tied, (cost or linkage.coupling_deviation)(flexions), np.inf).argmin(axis=1)
+    best_flexions: Floats = flexions[np.arange(len(goal)), best_column]
+    return best_flexions
 
 
 def clamp_around(angles: Floats, limits: Floats) -> Floats:

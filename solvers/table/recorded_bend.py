@@ -42,14 +42,17 @@ class PlanarRecorded:
         seen = next((hint for hint in hints if hint.marker == joint), None) if self.exact.linkage.bones == 3 else None
         if seen is None:
             return self.exact.bend_frames(u, v, hints)
-        found, known = np.empty((4, len(u))), seen.weight > 0
-        rows, rest = np.flatnonzero(known), np.flatnonzero(~known)
+        results, has_middle_marker = np.empty((4, len(u))), seen.weight > 0
+        rows, other_rows = np.flatnonzero(has_middle_marker), np.flatnonzero(~has_middle_marker)
         if len(rows):
-            found[:, rows] = self._two_links(u[rows] + 1j * v[rows], seen.u[rows] + 1j * seen.v[rows])
-        if len(rest):
-            other_hints = [MarkerHint(hint.marker, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
-            found[:, rest] = self.exact.bend_frames(u[rest], v[rest], other_hints)
-        return found[0], found[1], found[2], found[3]
+            results[:, rows] = self._two_links(u[rows] + 1j * v[rows], seen.u[rows] + 1j * seen.v[rows])
+        if len(other_rows):
+            other_hints = [
+                MarkerHint(hint.marker, hint.u[other_rows], hint.v[other_rows], hint.weight[other_rows])
+                for hint in hints
+            ]
+            results[:, other_rows] = self.exact.bend_frames(u[other_rows], v[other_rows], other_hints)
+        return results[0], results[1], results[2], results[3]
 
     def _two_links(self, goal: Complex, joint: Complex) -> list[Floats]:
         """Three flexions and the error for goals (N,) with the last joint at `joint` (N,)."""
@@ -106,11 +109,11 @@ def fill_in_last_joints(
             if not joint or not isinstance(bend, PlanarRecorded) or bend.recorded is None or not len(rows):
                 continue
             local_positions = np.stack(to_base_frame(root[..., rows], marked, positions[rows, column].T), -1)
-            tips, rotations, known = bend.recorded.look_up(local_positions)
+            tips, rotations, is_inside = bend.recorded.look_up(local_positions)
             last = tips - marked.digit.lengths[2] * rotations[..., 1]
             positions[rows, joint[0]] = _to_world(root[..., rows], marked, last)
             weights[rows, joint[0]] = 1.0
-            outside[marked.digit.name] = outside.get(marked.digit.name, 0) + int((~known).sum())
+            outside[marked.digit.name] = outside.get(marked.digit.name, 0) + int((~is_inside).sum())
     return replace(targets, positions=positions, weights=weights), outside
 
 

@@ -66,9 +66,9 @@ class RecordedTable:
         frames, distance = np.zeros((len(positions), 3, 4)), np.zeros(len(positions))
         for side in np.ndindex(2, 2, 2):
             weight = np.where(side, fraction, 1.0 - fraction).prod(axis=1)
-            at = tuple((node + side).T)
-            frames += weight[:, None, None] * self.frames[at]
-            distance += weight * self.distance[at]
+            nodes = tuple((node + side).T)
+            frames += weight[:, None, None] * self.frames[nodes]
+            distance += weight * self.distance[nodes]
         return frames, distance, np.all(coordinates == inside, axis=1)
 
     def for_marker(self, marker: Floats) -> "RecordedTable":
@@ -85,8 +85,8 @@ class RecordedTable:
         _, rotations, _ = self.look_up(tips)
         frames = np.concatenate([rotations, (tips - nodes)[..., None]], axis=-1)
         error = np.linalg.norm(tips + rotations @ marker - nodes, axis=-1)
-        near = np.clip(np.rint((tips - self.corner) / SPACING), 0, np.array(NODES) - 1).astype(np.intp)
-        distance = self.distance[tuple(near.T)] + error
+        nearest_node = np.clip(np.rint((tips - self.corner) / SPACING), 0, np.array(NODES) - 1).astype(np.intp)
+        distance = self.distance[tuple(nearest_node.T)] + error
         return RecordedTable(self.corner, frames.reshape(*NODES, 3, 4), distance.reshape(NODES))
 
 
@@ -100,11 +100,11 @@ def record(pose: Pose, digit: str) -> RecordedTable:
     base = frames[:, pose.hand.parents[first]] @ pose.hand.rest[first]
     tips = frames[:, last].copy()
     tips[:, :3, 3] = frames[:, tip, :3, 3]
-    found = relative_frames(base, tips)
+    tip_frames = relative_frames(base, tips)
     if pose.hand.side == "left":
         mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
-        found = mirror @ found @ mirror
-    return build_table(found, f"{pose.hand.side} hand, {digit}")
+        tip_frames = mirror @ tip_frames @ mirror
+    return build_table(tip_frames, f"{pose.hand.side} hand, {digit}")
 
 
 def build_table(frames: Floats, owner: str) -> RecordedTable:

@@ -73,8 +73,8 @@ def _farthest_bend(linkage: Linkage, low: float, high: float) -> float:
     for _ in range(4):
         bends = np.linspace(low, high, SEARCH_SAMPLES)
         distances = reach(linkage, bends)
-        best = np.flatnonzero(distances >= distances.max() - 1e-17)
-        k = best[np.abs(bends[best]).argmin()]
+        farthest = np.flatnonzero(distances >= distances.max() - 1e-17)
+        k = farthest[np.abs(bends[farthest]).argmin()]
         peak, low, high = float(bends[k]), float(bends[max(k - 1, 0)]), float(bends[min(k + 1, SEARCH_SAMPLES - 1)])
     return peak
 

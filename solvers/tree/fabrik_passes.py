@@ -48,11 +48,11 @@ def inward_pass(
             and not plan.position_known[n]
             and _points_coincide(link)
         ):
-            known = _known_position(plan, link.parent, posed, rows)
+            parent_position = _known_position(plan, link.parent, posed, rows)
             goal = _mean(normalised, targets[:, outer])
             radius, goal_radius = float(np.linalg.norm(plan.rest_offsets[n])), float(np.abs(link.along[0]))
             targets[:, n] = nearest_on_spheres(
-                known, radius, goal, goal_radius, posed.points[:, n], aside=_side(plan, posed, n)
+                parent_position, radius, goal, goal_radius, posed.points[:, n], aside=_side(plan, posed, n)
             )
     return targets, weights
 
@@ -81,8 +81,8 @@ def _known_position(plan: TreePlan, n: int, posed: TreeFrames, rows: TreeProblem
     """Return the position (R, 3) of a known joint: the pinned root, or a joint with its own goal."""
     if n == 0 and not plan.root_free:
         return posed.points[:, 0]
-    own = next(s for s in plan.links[n].sites if not plan.site_offsets[s].any())
-    return rows.goals[:, own]
+    joint_site = next(s for s in plan.links[n].sites if not plan.site_offsets[s].any())
+    return rows.goals[:, joint_site]
 
 
 def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -> Floats:
@@ -142,25 +142,32 @@ def outward_pass(
     points, rotations = np.empty_like(posed.points[:, : len(plan.links)]), np.empty_like(posed.rotations)
     for n, link in enumerate(plan.links):
         if link.parent < 0:
-            points[:, n], before = rows.root_position, np.broadcast_to(plan.rest_rotations[n], rotations[:, n].shape)
+            points[:, n], rotation_before = (
+                rows.root_position,
+                np.broadcast_to(plan.rest_rotations[n], rotations[:, n].shape),
+            )
         else:
             above = rotations[:, link.parent]
             points[:, n] = points[:, link.parent] + above @ plan.rest_offsets[n]
-            before = above @ plan.rest_rotations[n]
+            rotation_before = above @ plan.rest_rotations[n]
         joint = joint_alignment.JointLimits(plan.axes[n], plan.cone[n], plan.twist[n], plan.free[n])
         if plan.free[n].any():
             for levers in (link.levers, link.far_levers):
                 if not len(levers) or (levers is link.far_levers and not plan.free[n, 1]):
                     continue
                 arms = (posed.points[:, levers] - posed.points[:, n, None]) @ posed.rotations[:, n]
-                near = levers is link.levers
+                is_first_pass = levers is link.levers
                 targets = target_points[:, levers] - points[:, n, None]
-                if near and link.relative.any():
+                if is_first_pass and link.relative.any():
                     # The joint's own orientation points are around its current position.
-                    own = np.isin(levers, len(plan.links) + np.flatnonzero(plan.relative & (plan.site_joints == n)))
-                    targets = targets + ((points - target_points[:, : len(plan.links)])[:, n, None]) * own[:, None]
+                    is_own_site = np.isin(
+                        levers, len(plan.links) + np.flatnonzero(plan.relative & (plan.site_joints == n))
+                    )
+                    targets = (
+                        targets + ((points - target_points[:, : len(plan.links)])[:, n, None]) * is_own_site[:, None]
+                    )
                 result[:, n] = joint_alignment.align(
-                    joint, result[:, n], arms, targets @ before, weights[:, levers], swing=near
+                    joint, result[:, n], arms, targets @ rotation_before, weights[:, levers], swing=is_first_pass
                 )
-        rotations[:, n] = before @ joint_alignment.rotation_matrices(joint, result[:, n])
+        rotations[:, n] = rotation_before @ joint_alignment.rotation_matrices(joint, result[:, n])
     return result

@@ -121,9 +121,9 @@ def check(skeleton: Skeleton, goals: Goals) -> None:
     ):
         if weights.size and weights.min() < 0:
             raise SkeletonError(f"goals: the least weight is {weights.min():g}, expected none below zero")
-        lost = np.argwhere((weights > 0) & ~np.all(np.isfinite(values), axis=-1))
-        if len(lost):
-            frame, column = lost[0]
+        invalid = np.argwhere((weights > 0) & ~np.all(np.isfinite(values), axis=-1))
+        if len(invalid):
+            frame, column = invalid[0]
             name = skeleton.joints[joints[column]]
             raise SkeletonError(f"goals: frame {frame}, {name}: not a number, which needs a weight of 0")
     lengths = np.linalg.norm(goals.orientations, axis=-1)

@@ -29,10 +29,10 @@ class TreeProblems:
         """Some of the rows."""
         return TreeProblems(self.root_position[rows], self.angles[rows], self.goals[rows], self.weights[rows])
 
-    def replace_rows(self, rows: Rows, other: "TreeProblems") -> "TreeProblems":
+    def replace_rows(self, rows: Rows, new_rows: "TreeProblems") -> "TreeProblems":
         """Return these problems with the given rows at the poses of another's rows."""
         angles, origin = self.angles.copy(), self.root_position.copy()
-        angles[rows], origin[rows] = other.angles, other.root_position
+        angles[rows], origin[rows] = new_rows.angles, new_rows.root_position
         return replace(self, angles=angles, root_position=origin)
 
 
@@ -95,5 +95,5 @@ def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
 def measure(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Floats, TreeFrames]:
     """Return the rows' errors: root of the weighted sum of squares (R,) m, largest error (R,) m; and their frames."""
     posed = forward_kinematics(plan, rows.root_position, rows.angles)
-    left, farthest = goal_errors(plan, posed, rows)
-    return np.sqrt((left**2).sum((-1, -2))), farthest, posed
+    errors, farthest = goal_errors(plan, posed, rows)
+    return np.sqrt((errors**2).sum((-1, -2))), farthest, posed

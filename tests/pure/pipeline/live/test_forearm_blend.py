@@ -64,7 +64,7 @@ def test_nothing_changes_while_the_hand_is_away_and_it_goes_over_to_where_the_ha
     blend.update(bent(0.2), 0.0)
     before = blend.at(0.0)
     assert all(blend.at(now) is before for now in (0.1, 1.0, 10.0))
-    blend.update(bent(1.4), 10.0, away=True)
+    blend.update(bent(1.4), 10.0, was_away=True)
     assert angle_of(blend.at(10.0)) == pytest.approx(0.2)
     blend.update(bent(1.4), 10.0 + STEP)
     assert 0.2 < angle_of(blend.at(10.0 + RETURN_SECONDS / 2)) < 1.4
