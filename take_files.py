@@ -17,7 +17,7 @@ from .pipeline.evidence.angle_curves import AngleCurves
 from .pipeline.evidence.conditions import Condition, Outcome, outcomes
 from .pipeline.job import SolveJob
 from .pipeline.pieces.joined_take import JoinedTake
-from .pipeline.pieces.long_solve import LongSolve, opened_as_long
+from .pipeline.pieces.long_solve import LongSolve, open_if_long
 from .pipeline.recipe import Recipe
 from .pipeline.report_page.content import ReviewedTake
 from .pipeline.report_page.page import NO_PICTURES, page
@@ -171,7 +171,7 @@ def solve_content(recipe: Recipe, choices: SolveChoices, beside: Path, held: Exi
 
     Raises KnuckleError.
     """
-    capture = opened_as_long(recipe)
+    capture = open_if_long(recipe)
     if capture is not None:
         folder = held.enter_context(temporary_folder(beside))
         long = LongSolve(recipe, capture, folder, choices.processes, joints=choices.joints)

@@ -13,7 +13,7 @@ from bpy.props import EnumProperty, IntProperty, StringProperty
 from ..errors import RecipeError, RigError
 from ..hand.generators import Progress, Steps, part_of
 from ..hand.joints import DIGITS, SIDES, Side, digit_title
-from ..pipeline.contacts.hold_touch import chosen_touch
+from ..pipeline.contacts.hold_touch import find_touch
 from ..pipeline.corrections.correction import PALM, Correction, HeldTouch, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT
 from ..pipeline.corrections.touch_json import touch_from_dict
@@ -226,7 +226,7 @@ class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
         )
         rows = between if between.any() else rows
         keys = corrected_keys(take_hand, of_hand(take.corrections, take_hand), take.clock, rows)
-        touch = chosen_touch(take_hand.hand.posed(keys.rotations)[0], take_hand.hand.flesh, self.digit, self.other)
+        touch = find_touch(take_hand.hand.posed(keys.rotations)[0], take_hand.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
         return Correction("", name, take_hand.hand.side, span, touch)
 

@@ -16,12 +16,12 @@ from .captured_forearm import captured_forearm
 from .contacts.apply_contacts import apply_contacts
 from .corrections.correction import Correction
 from .corrections.correction_json import from_list
-from .corrections.resolving import Resolved, SolveSource, blind_notes, only_in_ranges, resolve_ranges
+from .corrections.resolving import Resolved, SolveSource, blind_notes, resolve_ranges, restrict_to_ranges
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
 from .evidence.measuring import SolvedFrames, measure_hand
-from .evidence.ranking import as_report, limit_notes, rank
+from .evidence.ranking import limit_notes, problems_as_json, rank
 from .hand_solving import WHOLE_TAKE, PieceContext, SolveMethods, solve_hand
 from .kept_solve import FoundHands, SolvedCapture, finding_key, solving_key
 from .labelling import LabelledMarkers
@@ -211,7 +211,7 @@ class SolveJob:
             if plain is not hand and retargeted is not None:
                 plain_retargeted = rig_hands.retarget(performer, plain.pose, plain.smoothed_targets)
                 assert plain_retargeted is not None
-                pose = only_in_ranges(plain_retargeted.pose, retargeted.pose, corrections, hand.targets.times)
+                pose = restrict_to_ranges(plain_retargeted.pose, retargeted.pose, corrections, hand.targets.times)
                 retargeted = replace(retargeted, pose=pose)
             work = apply_contacts(self.recipe, replace(hand, retargeted=retargeted))
             keyed.append((yield from part_of(start, end, "", work)))
@@ -251,7 +251,7 @@ def _judge(solved: UnjudgedTake) -> Take:
     problems = rank(evidence)
     report = _report(solved)
     report |= {
-        "problems": as_report(problems),
+        "problems": problems_as_json(problems),
         "labels": solved.labelled.facts,
         "dropped_fragments": solved.cleaned.fragments(),
     }

@@ -103,7 +103,7 @@ class SkinSolver:
         orientations = hold_last(poses.rotations, estimates.located, np.eye(3) if state is None else state.orientation)
         positions = hold_last(poses.positions, estimates.located, np.zeros(3) if state is None else state.position)
         last = SkinState(angle_state, orientations[-1], positions[-1])
-        return unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles)), last
+        return to_worn_side(hand, estimates.model, Poses(orientations, positions, poses.angles)), last
 
     def solve_take(
         self, hand: SkinFit, times: Floats, positions: Floats, start_angles: Floats | None = None
@@ -113,10 +113,10 @@ class SkinSolver:
         Gaps in which too few markers locate the wrist are filled from both ends.
         """
         estimates = self._estimate_frames(hand, positions, start_angles)
-        estimates = estimates.linearised_at(self._smoothed(hand, times, estimates))
+        estimates = estimates.relinearise(self._smoothed(hand, times, estimates))
         poses = self._smoothed(hand, times, estimates)
         orientations, positions = fill_wrist_gaps(poses.rotations, poses.positions, times, estimates.located)
-        return unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles))
+        return to_worn_side(hand, estimates.model, Poses(orientations, positions, poses.angles))
 
     def _smoothed(self, hand: SkinFit, times: Floats, estimates: "_FrameEstimates") -> Poses:
         forward, _ = filter_angles(hand.poses, times, estimates.angles.weighted(INDEPENDENT_SHARE / self.calm))
@@ -152,7 +152,7 @@ class _FrameEstimates:
         response = np.concatenate([response for _, response in results])
         return cls(model, seen, poses, AngleMeasurement(poses.angles, information, gradient), response)
 
-    def linearised_at(self, poses: Poses) -> "_FrameEstimates":
+    def relinearise(self, poses: Poses) -> "_FrameEstimates":
         """Return the same markers, linearised about other poses."""
         return _FrameEstimates.linearise(self.model, poses, self.seen)
 
@@ -175,7 +175,7 @@ def side_signs(hand: SkinFit) -> Floats:
     return POINT_SIGNS if hand.side == "left" else np.ones(3)
 
 
-def unmirrored(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
+def to_worn_side(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
     """Return the poses of a right hand as those of the hand that wore the markers."""
     markers = marker_positions(model.shape, poses.angles).positions.transpose(2, 1, 0)
     markers = markers @ poses.rotations.swapaxes(1, 2) + poses.positions[:, None]

@@ -30,7 +30,7 @@ from ..hand.calibration.skin_markers.priors import START_ANGLES
 from ..hand.calibration.skin_markers.skin_fit import COLUMNS, HAS, SkinFit
 from ..hand.joints import DIGITS
 from .angle_filter import AngleState, predict_angles
-from .skin_markers import MIN_MARKERS, SkinPoses, SkinState, pose_model_of, side_signs, unmirrored, without_wrist
+from .skin_markers import MIN_MARKERS, SkinPoses, SkinState, pose_model_of, side_signs, to_worn_side, without_wrist
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -71,7 +71,7 @@ class _Prediction:
         """Return the model of a hand with this as the prior of its angles."""
         return replace(model, mean=self.mean, precision=invert(self.covariance))
 
-    def forgetting(self, digit: int, usual: "_Prediction") -> "_Prediction":
+    def without_digit(self, digit: int, usual: "_Prediction") -> "_Prediction":
         """Return the prediction as if a digit had not been seen before."""
         digit_columns = COLUMNS[digit, HAS[digit]]
         mean, covariance = self.mean.copy(), self.covariance.copy()
@@ -119,7 +119,7 @@ class SkinTracker:
         digit = int(doubts.argmax())
         if doubts[digit] >= DOUBTFUL_FRAMES:
             doubts[digit] -= SEARCH_EVERY
-            forgotten = expected.forgetting(digit, _Prediction(prior.mean, prior.covariance)).in_model(self._model)
+            forgotten = expected.without_digit(digit, _Prediction(prior.mean, prior.covariance)).in_model(self._model)
             starts = [prior.mean, *START_ANGLES]
             searched = search_digit(
                 forgotten, digit, pose, seen, starts=starts, passes=DIGIT_STEPS, tolerance=TOLERANCE
@@ -131,7 +131,7 @@ class SkinTracker:
         measured, _ = without_wrist(self._model, pose, seen)
         covariance = invert(predicted.precision + measured.information[0])
         angles = AngleState(time, pose.angles[0], (covariance + covariance.T) / 2)
-        poses = unmirrored(self.hand, self._model, pose)
+        poses = to_worn_side(self.hand, self._model, pose)
         return poses, TrackerState(angles, pose.rotations[0], pose.positions[0], doubts)
 
     def _doubts(self, pose: Poses, seen: VisibleMarkers, state: TrackerState | None) -> Ints:

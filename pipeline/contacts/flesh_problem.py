@@ -28,9 +28,8 @@ MAX_DEPTH = 0.8e-3
 NEAR_DISTANCE = 4e-3
 """m of a hand of the usual length: pairs farther apart than this are constrained only while they are being parted."""
 HOLD_POSTURE = 0.01
-"""m, the cost of changing a joint by its whole range while contacts are held. Otherwise the last joints alone, which
-have
-the shortest levers, would absorb the noise of the take."""
+"""m, cost of changing a joint by its whole range while contacts are held. With less, the last joints, which have the
+shortest levers, would absorb the noise of the take."""
 DEPTH_WEIGHT = 9.0
 """Relative weight of flesh that is too deep while something is held. It is three times that of held points, so that
 held points yield before digits penetrate each other."""
@@ -51,10 +50,10 @@ class Hold(Protocol):
         """Return the hand with additional sites, and the objectives in rows (N,), at angles (N, D) rad."""
 
     def approach_frames(self) -> dict[int, int]:
-        """Return first row of a hold -> minimum number of frames before it in which the hand approaches."""
+        """Return first row of each hold -> minimum number of frames of the approach before it."""
 
     def release_frames(self) -> dict[int, int]:
-        """Return first row after a hold -> minimum number of frames from it on in which the hand leaves."""
+        """Return first row after each hold -> minimum number of frames of the release that starts there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +84,8 @@ class FleshProblem:
             angles: (N, D) rad, the angles in these frames.
             rows: (N,) their rows in the take.
             deep: (N, K) m, depths of pairs.
-            decrease: (N, K) m, required decrease of the depths. patient: as in pose_problem.solve.
+            decrease: (N, K) m, required decrease of the depths.
+            patient: see pose_problem.search.solve.
         """
         allowed, hand, goals, weight = self._allowed(deep, decrease), self.hand, list[Objective](), np.ones(len(rows))
         if self.hold is not None:

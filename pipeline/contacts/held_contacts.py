@@ -38,9 +38,9 @@ class HeldContact:
     points: tuple[Site, Site]
     """The points on the fingertip and on the part that it touches."""
     next_points: tuple[Site, Site] | None
-    """The points of the contact that takes over from this one; None if none does."""
+    """The points of the contact that takes over from this one; None without such a contact."""
     last: int
-    """The last row in which it is held: its own last row, or the row before the next contact if that takes over."""
+    """The last row in which the points are held: the contact's own, or the row before the next contact takes over."""
     takes_over: bool
     """Whether it takes over from a previous contact."""
     blends: tuple[int, int]

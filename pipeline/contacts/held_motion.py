@@ -2,7 +2,7 @@
 
 The frames of contacts are posed so that the points of skin meet, first each frame on its own, then from the changes of
 the angles, smoothed over time. At the start and the end of a contact, the angles would jump from one frame to the next.
-The jump is spread over as many frames before or after as its joints need at MAX_ROTATION per frame.
+Each jump is spread over frames before or after it, so many that no joint rotates by more than MAX_ROTATION per frame.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ MAX_SLOPE = 1.5
 SMOOTHING_SECONDS = 0.1
 """s before and after a frame over which the changes in contacts are smoothed."""
 ROUNDS = 3
-"""Number of times that the frames of contacts are posed. The last result is not smoothed."""
+"""Number of times that the frames of contacts are posed; the changes are smoothed after all but the last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +40,7 @@ class HeldMotion:
     angles: Floats
     """(F, D) rad"""
     within: Floats
-    """(F,) weights: 1 in the frames of contacts, fading before and after; 0 elsewhere, where nothing moves."""
+    """(F,) weights of the motion: 1 in the frames of contacts, fading before and after, 0 where nothing changes."""
 
 
 def held_motion(pose: Pose, times: Floats, problem: FleshProblem, hold: Hold) -> Steps[HeldMotion]:
@@ -65,13 +65,13 @@ def held_motion(pose: Pose, times: Floats, problem: FleshProblem, hold: Hold) ->
                 changes[first:stop] = smoothed(changes[first:stop], radius)
                 changes[first:stop] = np.clip(pose.angles[first:stop] + changes[first:stop], low, high)
                 changes[first:stop] -= pose.angles[first:stop]
-    spread, within = _spread_leaps(pose.hand, changes, hold)
+    spread, within = _spread_jumps(pose.hand, changes, hold)
     within = np.where(is_held, 1.0, within)
     angles = np.where(within[:, None] > 0.0, np.clip(pose.angles + changes + spread, low, high), pose.angles)
     return HeldMotion(angles, within)
 
 
-def _spread_leaps(hand: HandModel, changes: Floats, hold: Hold) -> tuple[Floats, Floats]:
+def _spread_jumps(hand: HandModel, changes: Floats, hold: Hold) -> tuple[Floats, Floats]:
     """Return the angles (F, D) rad that spread the jumps of `changes` (F, D) rad over time, and weights (F,).
 
     A jump is spread over the previous frames at the start of a contact, and over the following ones at its end.

@@ -1,8 +1,8 @@
-"""Points of a hand's skin that stay on a surface over the frames of a contact, while no other skin is in it.
+"""Points of a hand's skin that stay on a surface during a contact, with all other skin kept out of the surface.
 
 The surface may move rigidly relative to the hand. Skin near it is kept outside the plane through the nearest point of
-the surface, which is found again for each start of the search. So a fingertip may roll about its point, and is lifted
-if other skin would enter the surface.
+the surface, which is updated for each start of the search. A fingertip may roll about its point, and is lifted if other
+skin would enter the surface.
 """
 
 from dataclasses import dataclass
@@ -112,8 +112,10 @@ class HeldOnSurface:
 def sites_of_skin(
     hand: HandModel, skin: SkinPoints, points: Floats, point_indices: Ints, angles: Floats
 ) -> tuple[list[Site], Floats]:
-    """Return sites at the chosen of points (N, V, 3) of the skin in the first frame, each on the bone with the largest
-    weight, and their positions (N, C, 3) m in each frame."""
+    """Return sites at C skin points (indices into V), and their positions (N, C, 3) m.
+
+    points: (N, V, 3) m. A site is fixed in the first frame to the bone with the largest skinning weight.
+    """
     joints = skin.heaviest[point_indices]
     frames = joint_frames(hand, Pose.at_origin(hand, angles))[:, joints]
     first = frames[0]
@@ -126,6 +128,6 @@ def sites_of_skin(
 
 
 def to_wrist(to_surface: Floats, points: Floats) -> Floats:
-    """Return points (N, 3) or (1, 3) of the surface in the wrist's coordinates (N, 3) of frames (N, 4, 4)."""
+    """Transform surface points (N, 3) or (1, 3) to the wrist's coordinates (N, 3). to_surface: (N, 4, 4)."""
     in_wrist: Floats = np.einsum("fji,fj->fi", to_surface[:, :3, :3], points - to_surface[:, :3, 3])
     return in_wrist

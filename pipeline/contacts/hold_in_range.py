@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MAX_EXTENSIONS = 3
-"""Maximum number of times that blends are extended, each time by the frames that the ends of the last contact need."""
+"""Maximum number of times that blends are extended to the number of frames that the last motion needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +25,25 @@ class HeldRows:
 
     first: int
     last: int
-    """First and last row in which it is held."""
+    """First and last row of the hold."""
     blends: tuple[int, int]
-    """Frames that the motion to the first row of the range, and from its last, would take; 0 at an end of the take."""
+    """Frames that the motion to the first row and from the last row takes; 0 at an end of the take."""
     lacks_frames: bool
-    """Whether the range has too few frames to get there and back."""
+    """Whether the range has too few frames for both motions."""
 
     def mask(self, count: int) -> Bools:
-        """Return (F,) whether it is held in each row."""
+        """Return (F,) whether each row belongs to the hold."""
         row = np.arange(count)
         return np.asarray((row >= self.first) & (row <= self.last))
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """First and last row in which it is held."""
+        """First and last row of the hold."""
         return self.first, self.last
 
     @property
     def slice(self) -> slice:
-        """The rows in which it is held."""
+        """The rows of the hold."""
         return slice(self.first, self.last + 1)
 
     def within(self, other_rows: "HeldRows") -> "HeldRows":
@@ -98,7 +98,7 @@ def hold_in_range(
         )
         required_frames = frames_in, frames_out
         blends = required_frames if remaining == MAX_EXTENSIONS else blends
-        wider = widened(first, last, required_frames, count, continues)
+        wider = shorten_hold(first, last, required_frames, count, continues)
         if wider is None or not remaining:
             break
         first, last = wider
@@ -114,10 +114,10 @@ def lacks_frames(first: int, last: int, required_frames: tuple[int, int], count:
     )
 
 
-def widened(
+def shorten_hold(
     first: int, last: int, required_frames: Sequence[int], count: int, continues: tuple[bool, bool]
 ) -> tuple[int, int] | None:
-    """Return the first and last row of the contact, shortened so that its blends have enough frames; None if they have.
+    """Return the first and last row of a contact that is shortened to give its blends enough frames; None if they have.
 
     If there are too few frames, the contact is held only in the middle of the range.
     """

@@ -1,7 +1,7 @@
-"""The points of a moving skin that are nearest to a surface, found without measuring all of them in all frames.
+"""Find the points of a moving skin that are nearest to a surface, without measuring all points in all frames.
 
-A distance changes by no more than a point moves. So what is measured in some frames bounds it in those between, and
-only points that may be among the nearest are measured there.
+A point's distance changes by no more than the point moves. Distances measured in some frames therefore bound those in
+the frames between, where only points that may be among the nearest are measured.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ FRAME_STEP = 16
 MAX_POINTS = 48
 """Number of skin points that are constrained in one batch, those nearest to the surface."""
 POINTS_PER_DIGIT = 16
-"""Minimum number of these for each digit."""
+"""Minimum number of constrained points of each digit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +28,11 @@ class NearSkin:
     """The points of a skin that are nearest to a surface, in F frames."""
 
     columns: Ints
-    """(C,) indices of these points in the skin."""
+    """(C,) indices of the points in the skin."""
     feet: Floats
-    """(F, C, 3) m, the points of the surface nearest to them."""
+    """(F, C, 3) m, the nearest points of the surface."""
     outwards: Floats
-    """(F, C, 3) unit, outward directions of the surface there."""
+    """(F, C, 3) unit, outward directions of the surface at its nearest points."""
     distances: Floats
     """(F, C) m, negative inside."""
 
@@ -90,6 +90,6 @@ def _nearest_limits(distances: Floats, digit: Ints) -> Floats:
 
 
 def _measured(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the same as ContactSurface.nearest for points (F, V, 3), of shapes (F, V, ...)."""
+    """Apply ContactSurface.nearest to points (F, V, 3); results have shapes (F, V, ...)."""
     nearest_points, outwards, distances = surface.nearest(points.reshape(-1, 3))
     return nearest_points.reshape(points.shape), outwards.reshape(points.shape), distances.reshape(points.shape[:2])

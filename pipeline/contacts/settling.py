@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 WINDOW_SECONDS = 0.1
-"""s before and after a pair is too deep, over which it parts and comes back."""
+"""s before and after a pair is too deep, in which it parts and returns."""
 ROUNDS = 3
 """Number of times that the smoothed motion is solved again; the last is not smoothed."""
 
@@ -41,8 +41,8 @@ def settle(
 ) -> Steps[Pose]:
     """Return the pose with digits and palm at most MAX_DEPTH deep in each other, and with contacts held.
 
-    This holds as far as the limits allow. Frames farther than 2 * ROUNDS windows from one that is too deep keep their
-    angles bit by bit. So do all frames without a held or blended contact, unless digits are parted `everywhere`.
+    Joint limits have priority. Frames farther than 2 * ROUNDS windows from a frame that is too deep keep their angles
+    exactly. So do all frames without a held or blended contact, unless digits are parted `everywhere`.
 
     Args:
         pose: F frames.

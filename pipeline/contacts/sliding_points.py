@@ -2,9 +2,9 @@
 
 A hand may not reach the performer's contact point, or several of them together. Then only depth matters: each fingertip
 touches the nearest capsule of the other part, and all other flesh of these digits stays apart. The points that are
-nearest in that pose are the ones that meet. So points slide on pad and palm as far as necessary, and the points of
-several contacts belong to one pose. The search starts from the take's pose and from an open thumb, since the take's
-thumb may be inside other digits.
+nearest in that pose are the ones that meet. Points therefore slide on pad and palm as far as necessary, and
+the points of several contacts belong to one pose. The search starts from the take's pose and from an open thumb, since
+the take's thumb may be inside other digits.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ SAMPLES = 5
 REACH = 3e-3
 """m of a hand of the usual length: maximum gap between skins that reach each other."""
 MAX_SLIDE = 15e-3
-"""m of such a hand: maximum distance that points may slide so that contacts can be held together."""
+"""m of a hand of the usual length: maximum distance that points may slide to hold contacts together."""
 PULL = 0.03
 """Weight of the distance to the meeting point, relative to that of flesh that is too deep."""
 SLIDES = 4
@@ -45,13 +45,13 @@ class Meeting:
 
     points: Points
     gap: float
-    """m, median gap between them, or depth in each other."""
+    """m, median distance between the skins, whether they are apart or in each other."""
     on_pad: bool
     """Whether one of the two parts touches with its pad."""
 
 
 def sample_rows(contact: Contact) -> Ints:
-    """Return the rows of a contact by which the points that meet are found."""
+    """Return the rows of a contact in which its meeting points are searched for."""
     return np.unique(np.linspace(contact.first, contact.last, SAMPLES).round().astype(int))
 
 
@@ -74,7 +74,7 @@ def nearest_pair(flesh: Flesh, frames: Floats, contact: Contact) -> int:
     return pairs[int(np.argmax(deep))]
 
 
-def slid_points(
+def find_sliding_points(
     pose: Pose, flesh: Flesh, free: Ints, meetings: Sequence[tuple[Contact, Points | None]]
 ) -> list[Points] | None:
     """Return the points that meet in contacts, all of one pose in each frame; None if these skins cannot meet.
@@ -106,7 +106,7 @@ def slid_points(
     )
 
 
-def slid_by(pose: Pose, contact: Contact, first: Points, second: Points) -> float:
+def slide_distance(pose: Pose, contact: Contact, first: Points, second: Points) -> float:
     """Return the maximum distance (m) of a contact's points from other points of it on the hand.
 
     pose: F frames; the contact's middle one counts.

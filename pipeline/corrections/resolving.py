@@ -205,7 +205,7 @@ def _methods(methods: SolveMethods, correction: Correction) -> SolveMethods:
     return replace(methods, solver=solver, smoothing=smoothing)
 
 
-def only_in_ranges(plain: Pose, corrected: Pose, corrections: Iterable[Correction], times: Floats) -> Pose:
+def restrict_to_ranges(plain: Pose, corrected: Pose, corrections: Iterable[Correction], times: Floats) -> Pose:
     """Return the corrected poses in the ranges of corrections, and the poses without corrections elsewhere.
 
     Retargeting depends on neighbouring frames, so it also changes frames near a range. The corrections' own weights are

@@ -13,7 +13,7 @@ from ...hand.joints import SIDES, Side
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from .columns import column_starts, highest, lowest
-from .packing import inflated
+from .packing import decompress
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def unpack_angles(data: object) -> tuple[AngleCurves, ...]:
     magic, length, columns = HEADER.unpack_from(data)
     names = _names(data[HEADER.size : HEADER.size + length]) if magic == MAGIC and columns <= MAX_COLUMNS else {}
     counts = [2 * columns * len(of_hand) for of_hand in names.values()]
-    body = inflated(data[HEADER.size + length :], 2 * sum(counts))
+    body = decompress(data[HEADER.size + length :], 2 * sum(counts))
     if not names or body is None:
         return ()
     values = np.frombuffer(body, "<f2").astype(float)

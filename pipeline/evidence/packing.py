@@ -45,7 +45,7 @@ def unpack(data: object) -> Evidence | None:
     packed_sides = [side for bit, side in enumerate(SIDES) if sides >> bit & 1]
     per_hand = 2 * frames * parts * measures
     size = 8 * frames + per_hand * len(packed_sides)
-    body = inflated(data[HEADER.size :], size)
+    body = decompress(data[HEADER.size :], size)
     if body is None:
         return None
     times = np.frombuffer(body, "<f8", frames).astype(float)
@@ -58,7 +58,7 @@ def unpack(data: object) -> Evidence | None:
     return Evidence(times, tuple(hands))
 
 
-def inflated(data: bytes, size: int) -> bytes | None:
+def decompress(data: bytes, size: int) -> bytes | None:
     """Return decompressed data if it has exactly this size, otherwise None; at most this size is decompressed."""
     decoder = zlib.decompressobj()
     try:

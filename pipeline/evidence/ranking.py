@@ -95,7 +95,7 @@ MAX_REPORTED = 500
 """Maximum number of problems in a report: the worst."""
 
 
-def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
+def problems_as_json(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
     """Return problems for a report, JSON-ready, the worst first; frames are counted from 1."""
     return [
         {

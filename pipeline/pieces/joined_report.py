@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hand.joints import Side
-from ..evidence.ranking import Problem, as_report, limit_notes, worst_first
+from ..evidence.ranking import Problem, limit_notes, problems_as_json, worst_first
 from ..labelling import SWAP_RESULTS
 from ..marker_cleaning import cleaning_warnings
 from ..report import TakeReportInputs, take_report
@@ -69,7 +69,7 @@ def joined_report(
         "solved_again": joins.solved_again,
         "greatest_difference": float(f"{joins.greatest:.3g}"),
     }
-    report |= {"problems": as_report(problems), "labels": labels, "dropped_fragments": order, "pieces": fitted}
+    report |= {"problems": problems_as_json(problems), "labels": labels, "dropped_fragments": order, "pieces": fitted}
     return report, problems
 
 

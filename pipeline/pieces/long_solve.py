@@ -45,7 +45,7 @@ TICK = 0.5
 """s between two reports of progress."""
 
 
-def opened_as_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCapture | None:
+def open_if_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCapture | None:
     """Return the frames of a recipe's capture if its take is solved in pieces; None if it is solved as a whole.
 
     It is if its format is read in pieces and it is long, unless corrections, a rig or other methods need the whole

@@ -38,8 +38,8 @@ def page(takes: Sequence[ReviewedTake], pictures: Pictures = NO_PICTURES, outcom
             "header",
             element("p", "Knuckle report", class_="kind"),
             element("h1", title),
-            *map(_subtitle, _lettered(takes)),
-            *map(_before_corrections, _lettered(takes)),
+            *map(_subtitle, _with_letters(takes)),
+            *map(_before_corrections, _with_letters(takes)),
         ),
         _section("Summary", summary(takes), condition_list(outcomes)),
         _section("Over time", *(_hand(side, strips(axis, side)) for side in sides), legend()),
@@ -47,7 +47,7 @@ def page(takes: Sequence[ReviewedTake], pictures: Pictures = NO_PICTURES, outcom
         _section("Fingertip error", *(_hand(side, error_plots(axis, side)) for side in sides)),
         _section("Joint angles", *(_hand(side, angle_plots(axis, side)) for side in sides)),
         _section("Figures", *(digit_table(takes, side) for side in sides)),
-        *(_section(f"How {letter or 'it'} was made", origin(take)) for letter, take in _lettered(takes)),
+        *(_section(f"How {letter or 'it'} was made", origin(take)) for letter, take in _with_letters(takes)),
         data_origin=f"{origin_frame:.6f}",
         data_frames=f"{frames:.6f}",
         data_seconds=f"{axis.length:.6f}",
@@ -56,7 +56,7 @@ def page(takes: Sequence[ReviewedTake], pictures: Pictures = NO_PICTURES, outcom
     return document(f"{title} – Knuckle report", style, script, body)
 
 
-def _lettered(takes: Sequence[ReviewedTake]) -> list[tuple[str, ReviewedTake]]:
+def _with_letters(takes: Sequence[ReviewedTake]) -> list[tuple[str, ReviewedTake]]:
     return list(zip("AB" if len(takes) > 1 else [""], takes, strict=True))
 
 

@@ -36,7 +36,7 @@ class FrameGoals:
     angular_velocities: Floats
     """(T, 3) rad/s"""
 
-    def moved_back(self, seconds: float) -> "FrameGoals":
+    def at_earlier_time(self, seconds: float) -> "FrameGoals":
         """Return the targets `seconds` earlier, extrapolated back along their velocities."""
         if not (self.velocities.any() or self.angular_velocities.any()):
             return self
@@ -81,7 +81,7 @@ def follow_floating(
         goals, substep = goals_of(targets, frame, weights.rotation), time_step / follow.substeps
         if substep > 0 and (goals.weights.any() or goals.rotation_weights.any()):
             for number in range(follow.substeps):
-                current = goals.moved_back(time_step - number * substep)
+                current = goals.at_earlier_time(time_step - number * substep)
                 solution = qp.solve(
                     step_program(pose_joints(hand, root, angles), angles[0], current, method, substep), working
                 )
@@ -112,8 +112,8 @@ def step_program(
     right_side = np.einsum("t,tik,ti->k", goals.weights, linear, translation)
     right_side += np.einsum("t,tik,ti->k", goals.rotation_weights, angular, rotation)
     low, high = np.full(ROOT_DOFS + hand.dofs, -np.inf), np.full(ROOT_DOFS + hand.dofs, np.inf)
-    low[ROOT_DOFS:] = -np.asarray(limit.towards(ARRAY, angles - hand.limits[:, 0]))
-    high[ROOT_DOFS:] = limit.towards(ARRAY, hand.limits[:, 1] - angles)
+    low[ROOT_DOFS:] = -np.asarray(limit.max_step_towards(ARRAY, angles - hand.limits[:, 0]))
+    high[ROOT_DOFS:] = limit.max_step_towards(ARRAY, hand.limits[:, 1] - angles)
     rows = []
     for coupling in hand.couplings:
         row = np.concatenate([np.zeros(ROOT_DOFS), coupling.coefficients])
@@ -125,8 +125,8 @@ def step_program(
                 right_side += weights.coupling**2 * fraction * violation * row
         else:
             rows.append(row)
-            low = np.append(low, -limit.towards(SCALAR, total - coupling.lower))
-            high = np.append(high, limit.towards(SCALAR, coupling.upper - total))
+            low = np.append(low, -limit.max_step_towards(SCALAR, total - coupling.lower))
+            high = np.append(high, limit.max_step_towards(SCALAR, coupling.upper - total))
     return qp.QuadraticProgram(hessian, -right_side, low, high, np.reshape(rows, (-1, ROOT_DOFS + hand.dofs)))
 
 

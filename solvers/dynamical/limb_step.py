@@ -36,7 +36,7 @@ class StepLimit:
         self.slope = slope
         """1/rad, k."""
 
-    def towards(self, m: NumberFunctions[N], distance: N) -> Any:
+    def max_step_towards(self, m: NumberFunctions[N], distance: N) -> Any:
         """Return rad that a step may go towards a limit `distance` rad ahead; negative, back inside, beyond the
         limit."""
         # The hyperbolic tangent is odd, so this holds for negative distances, too.
@@ -94,16 +94,16 @@ def step_bounds(
 
     Degrees of freedom that no target determines (`observed` (n,) is false) stay.
     """
-    upper: Any = [limit.towards(m, high - angle) for high, angle in zip(limb.high, angles, strict=True)]
-    lower: Any = [-limit.towards(m, angle - low) for low, angle in zip(limb.low, angles, strict=True)]
+    upper: Any = [limit.max_step_towards(m, high - angle) for high, angle in zip(limb.high, angles, strict=True)]
+    lower: Any = [-limit.max_step_towards(m, angle - low) for low, angle in zip(limb.low, angles, strict=True)]
     if not (m is SCALAR and all(observed)):
         upper = [m.where(seen, bound, 0.0) for seen, bound in zip(observed, upper, strict=True)]
         lower = [m.where(seen, bound, 0.0) for seen, bound in zip(observed, lower, strict=True)]
     for coupling in limb.hard_couplings:
         total = _weighted_sum(coupling, angles)
         # Dynamical 3.2.2: bounded like joint limits.
-        lower.append(-limit.towards(m, total - coupling.lower))
-        upper.append(limit.towards(m, coupling.upper - total))
+        lower.append(-limit.max_step_towards(m, total - coupling.lower))
+        upper.append(limit.max_step_towards(m, coupling.upper - total))
     return lower, upper
 
 

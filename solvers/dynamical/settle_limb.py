@@ -73,7 +73,7 @@ def settle_one(
         if program is None or number == 1:
             program = _program(SCALAR, limb, posed, targets, second_order=number > 0)
         bounds = step_bounds(SCALAR, limb, posed.angles, method.limit, observed)
-        step = solve_step(SCALAR, limb, damped(program, damping), bounds)
+        step = solve_step(SCALAR, limb, add_damping(program, damping), bounds)
         size = max(map(abs, step))
         if size < _min_step(limb):
             break
@@ -105,7 +105,7 @@ def settle_many(
         posed = evaluate(ARRAY, limb, list(angles[:, active]), own_targets)
         program = _program(ARRAY, limb, posed, own_targets, second_order=number > 0)
         bounds = step_bounds(ARRAY, limb, posed.angles, method.limit, select_nested(active, tuple(observed)))
-        step: Any = solve_step(ARRAY, limb, damped(program, damping), bounds)
+        step: Any = solve_step(ARRAY, limb, add_damping(program, damping), bounds)
         trial_angles = [angle + change for angle, change in zip(posed.angles, step, strict=True)]
         trial = evaluate(ARRAY, limb, trial_angles, own_targets)
         gain = _cost(ARRAY, limb, posed) - _cost(ARRAY, limb, trial)
@@ -135,7 +135,7 @@ def _cost(m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N]) -> Any:
     return posed.cost + coupling_cost(m, limb, posed.angles)
 
 
-def damped(program: Any, damping: Any) -> Any:
+def add_damping(program: Any, damping: Any) -> Any:
     """Return the program with λ added to its diagonal."""
     return [[*row[:-1], row[-1] + damping] for row in program[0]], program[1]
 

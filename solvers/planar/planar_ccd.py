@@ -128,7 +128,7 @@ class PlanarCcd(CoupledBend):
     def _sweeps(
         self, m: NumberFunctions[N], goal: tuple[N, N], best_sweep: Swept[N], coupling: AngleCoupling | None
     ) -> Swept[N]:
-        """Sweep each frame until it is at its goal or has stalled. No frame ends farther from its goal than it started."""
+        """Sweep each frame until it is at its goal or stalls. No frame ends farther from its goal than it started."""
         if m is not SCALAR and np.size(best_sweep.error) < MIN_BATCH_ROWS:
             return self._sweep_rows(goal, best_sweep, coupling)
         active: Any = best_sweep.error > self.stopping.tolerance
@@ -159,8 +159,10 @@ class PlanarCcd(CoupledBend):
     def _some_sweeps(
         self, m: NumberFunctions[N], goal: tuple[N, N], best_sweep: Swept[N], coupling: AngleCoupling | None, count: int
     ) -> tuple[Any, ...]:
-        """Sweep frames that are off their goals `count` times; return their best poses, and 1 for frames that still improve,
-        else 0."""
+        """Sweep frames that are off their goals `count` times.
+
+        Returns the best poses, and 1 for frames that still improve, else 0.
+        """
         stopping, active = self.stopping, cast(Any, best_sweep.error >= 0)
         for _ in range(count):
             flexions: Flexions[N] = sweep(m, self, best_sweep[:3], goal, coupling)

@@ -158,12 +158,12 @@ def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tupl
     opening = m.atan2(c * sin_corner, b + c * cos_corner)
     return nearer_bend(
         m,
-        _clipped(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
-        _clipped(m, bones, goal, (first, wrap_angle(bearing + opening), -corner)),
+        _clip(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
+        _clip(m, bones, goal, (first, wrap_angle(bearing + opening), -corner)),
     )
 
 
-def _clipped(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flexions: Flexions[N]) -> BendResult[N]:
+def _clip(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flexions: Flexions[N]) -> BendResult[N]:
     """Clip the middle and last flexion to their limits and measure the error."""
     first, middle, last = flexions
     middle, last = m.clip(middle, *bones.limits[1]), m.clip(last, *bones.limits[2])

@@ -204,7 +204,7 @@ def _digits_coupled(hand: HandModel) -> bool:
     return any((of_digit & (row.coefficients != 0)).any(1).sum() > 1 for row in hand.couplings if not row.soft)
 
 
-def _faded(fractions: Floats) -> Floats:
+def _fade(fractions: Floats) -> Floats:
     """Smooth fractions (F, G) over 2 FADE_FRAMES frames without increasing any."""
     if not np.any(fractions < 1):
         return fractions
@@ -268,7 +268,7 @@ def smooth_angles(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, 
             hand,
             part.angles,
             linearised_at,
-            _faded(_step_fractions(hand, part_targets, part, linearised_at, part_noise)),
+            _fade(_step_fractions(hand, part_targets, part, linearised_at, part_noise)),
         )
         inner = slice(start - first, start - first + BATCH_FRAMES)
         angles[start : start + BATCH_FRAMES] = linearised_at[inner]

@@ -65,7 +65,7 @@ def filter_frame(
     filters, step = advance(history.bank, FilterFrame(dt, samples[None], seen[None], noise.variance), settings.rules)
     late = settings.lag > 0 and not first
     values, output_time = (step.previous[0], history.time) if late else (step.positions[0], time)
-    values = _extrapolated(history, values, output_time, settings.calm, noise.variance)
+    values = _extrapolate(history, values, output_time, settings.calm, noise.variance)
     started = step.started[0, :, None]
     outputs = np.stack([values, history.outputs[0]])
     if started.any():
@@ -75,7 +75,7 @@ def filter_frame(
     return PathHistory(time, filters, noise, outputs, (output_time, history.output_times[0])), result
 
 
-def _extrapolated(history: PathHistory, values: Floats, time: float, calm: float, variance: Floats) -> Floats:
+def _extrapolate(history: PathHistory, values: Floats, time: float, calm: float, variance: Floats) -> Floats:
     """Blend values (M, D) with the linear extrapolation of the last two outputs, by at most the noise's deviation.
 
     The weights are 1 : calm. A causal filter with small errors jitters, as each sample adds a step: 8 times the second

@@ -115,12 +115,12 @@ def build_table(frames: Floats, owner: str) -> RecordedTable:
     frames = frames[:: -(-len(frames) // MAX_SAMPLES)]
     tips = frames[:, :3, 3]
     corner = (tips.min(axis=0) + tips.max(axis=0) - SPACING * (np.array(NODES) - 1)) / 2
-    rotations, distance = _filtered(corner + SPACING * _grid(), tips, frames[:, :3, :3])
+    rotations, distance = _filter_samples(corner + SPACING * _grid(), tips, frames[:, :3, :3])
     filled = np.concatenate([rotations, np.zeros((len(rotations), 3, 1))], axis=-1)
     return RecordedTable(corner, filled.reshape(*NODES, 3, 4), distance.reshape(NODES))
 
 
-def _filtered(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, Floats]:
+def _filter_samples(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, Floats]:
     """Return the rotations (K, 3, 3) at nodes (K, 3), filtered by (3.22), and the distances (K,) m to the nearest
     sample."""
     filtered, distance = np.empty((len(nodes), 9)), np.empty(len(nodes))

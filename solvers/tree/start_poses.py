@@ -25,11 +25,13 @@ def start_pose(plan: TreePlan, angles: Floats, number: int) -> Floats:
     """
     if number == 0:
         return angles
-    new_angles = _bent(plan, angles) if number == 1 else np.broadcast_to(_random_pose(plan, number), angles.shape)
+    new_angles = (
+        _bend_slightly(plan, angles) if number == 1 else np.broadcast_to(_random_pose(plan, number), angles.shape)
+    )
     return swing_twist_limits.clamp(plan.cone, plan.twist, np.where(plan.free, new_angles, angles))
 
 
-def _bent(plan: TreePlan, angles: Floats) -> Floats:
+def _bend_slightly(plan: TreePlan, angles: Floats) -> Floats:
     """Return angles with all joints bent slightly in one direction, inside their limits, since the iteration stalls at
     a straight chain."""
     new_angles = angles.copy()

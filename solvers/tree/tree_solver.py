@@ -229,12 +229,12 @@ def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tupl
         active = active[unfinished]
         if number == settings.passes or not len(active):
             break
-        current = _iterated(plan, current.select(unfinished), posed.select(unfinished), settings)
+        current = _run_iteration(plan, current.select(unfinished), posed.select(unfinished), settings)
         iterations[active] += 1
     return best_rows, iterations
 
 
-def _iterated(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: TreeSettings) -> TreeProblems:
+def _run_iteration(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: TreeSettings) -> TreeProblems:
     """Return the rows after one iteration of the method."""
     if settings.method == "ccd":
         return ccd_sweep(plan, posed, rows)

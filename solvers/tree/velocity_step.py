@@ -42,7 +42,7 @@ def damped_step(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, damping: 
     square = square + (damping * plan.reach) ** 2 * np.eye(square.shape[-1])
     step = -(allowed @ np.linalg.solve(square, gradient))[..., 0]
     step = step * np.minimum(MAX_STEP / np.maximum(np.abs(step).max(-1, keepdims=True), 1e-300), 1.0)
-    return _moved(plan, rows, step)
+    return _apply_step(plan, rows, step)
 
 
 def dynamical_step(
@@ -61,7 +61,7 @@ def dynamical_step(
     low, high = (bound.reshape(len(rows.angles), -1) for bound in _bounds(plan, rows.angles))
     unbounded = np.full((len(low), 3 * plan.root_free), np.inf)
     low, high = np.concatenate([low, -unbounded], 1)[:, free], np.concatenate([high, unbounded], 1)[:, free]
-    low, high = -limit.towards(ARRAY, -low), limit.towards(ARRAY, high)
+    low, high = -limit.max_step_towards(ARRAY, -low), limit.max_step_towards(ARRAY, high)
     square = np.ascontiguousarray(derivatives.gauss_newton[:, free][..., free])
     square = square + REGULARISATION * plan.reach**2 * np.eye(square.shape[-1])
     program = qp.QuadraticProgram(
@@ -69,7 +69,7 @@ def dynamical_step(
     )
     step = np.zeros_like(derivatives.gradient)
     step[:, free] = qp.solve_all(program).x
-    return _moved(plan, rows, step)
+    return _apply_step(plan, rows, step)
 
 
 def _free(plan: TreePlan) -> NDArray[np.bool_]:
@@ -95,7 +95,7 @@ def _bounds(plan: TreePlan, angles: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _moved(plan: TreePlan, rows: TreeProblems, step: Floats) -> TreeProblems:
+def _apply_step(plan: TreePlan, rows: TreeProblems, step: Floats) -> TreeProblems:
     """Return the rows after a step (R, K): rad of the angles, then reaches of a free root."""
     count = 3 * len(plan.links)
     angles = rows.angles + step[:, :count].reshape(rows.angles.shape)

@@ -27,7 +27,7 @@ from knuckle.pipeline.contacts.find_contacts import find_contacts
 from knuckle.pipeline.contacts.flesh_depths import pair_depths, part_depths
 from knuckle.pipeline.contacts.held_contacts import HeldContact
 from knuckle.pipeline.contacts.hold_contacts import hold_contacts
-from knuckle.pipeline.contacts.hold_touch import Unheld, chosen_touch, contact_from_touch, hold_touch
+from knuckle.pipeline.contacts.hold_touch import HoldFailure, contact_from_touch, find_touch, hold_touch
 from knuckle.pipeline.contacts.meeting_points import offsets_between
 from knuckle.pipeline.contacts.settling import settle
 from knuckle.pipeline.job import SolveJob
@@ -164,12 +164,12 @@ def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
     before, own = Pose.at_origin(solved.keyed.hand, solved.keyed.angles[rows]), times[rows]
     blend = min(BLEND_SECONDS, float(own[-1] - own[0]) / 3)
     full = (own >= own[0] + blend) & (own <= own[-1] - blend)
-    touch, free = chosen_touch(before, flesh, "thumb", finger), angles_of(before.hand, ("thumb", finger))
+    touch, free = find_touch(before, flesh, "thumb", finger), angles_of(before.hand, ("thumb", finger))
     figures.asked += 1
     started = time.process_time()
     found = run_to_end(hold_touch(before, own, flesh, free, touch, full=full, continues=(True, True)))
     figures.seconds += time.process_time() - started
-    if isinstance(found, Unheld) or found.rows.lacks_frames:
+    if isinstance(found, HoldFailure) or found.rows.lacks_frames:
         return
     ends = found.rows.bounds
     blends = ends[0], len(before) - 1 - ends[1]
