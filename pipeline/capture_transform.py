@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 MAX_LOCATION_M = 1e6
 MAX_SCALE_DIFFERENCE = 1e-3
-"""Maximum difference of the scale along the axes, as a fraction."""
+"""Maximum relative difference of the scales along the axes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ Floats = NDArray[np.float64]
 
 MAX_MARKERS = 200
 MAX_DISTANCE_MM = 500.0
-"""mm, largest offset, slide or spread of a marker."""
+"""mm, maximum offset, slide or spread of a marker."""
 MAX_COVARIANCE_DEG2 = 1e6
-"""degrees², largest entry of a covariance."""
+"""degrees², maximum entry of a covariance."""
 PALM_NAME = "palm"
 MARKER_SHAPES = {"offset_mm": (3,), "slide_mm": (2, 3), "spread_mm": (3,)}
 PRIOR_SHAPES = {"mean_deg": (DOFS,), "covariance_deg2": (DOFS, DOFS), "change_deg2": (DOFS, DOFS)}

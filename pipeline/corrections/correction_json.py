@@ -1,4 +1,4 @@
-"""Corrections as JSON: in a recipe, in a separate file, and beside a take. Input is validated, since it may be hostile.
+"""Corrections as JSON: in a recipe, in a separate file, and beside a take. All input is validated.
 
 The keys `turns`, `turn` and `place` mean rotations, a rotation and a position. They keep their names so that files of
 earlier versions can be read; `turns` of a mapping (rig/mapping.py) does so too.
@@ -33,21 +33,21 @@ from .correction import (
 from .touch_json import contact_to_dict, on_object_from_dict, touch_from_dict
 
 MAX_CORRECTIONS = 1000
-"""Corrections of a take, at most."""
+"""Maximum number of corrections of a take."""
 MAX_SAMPLES = 5000
-"""Samples of a motion that is taken from another take, at most."""
+"""Maximum number of samples of motion from another take."""
 MAX_LABELS = 1000
 MAX_TEXT = 200
-"""Characters of a name or a label."""
+"""Maximum number of characters of a name or a label."""
 MAX_OBJECT_NAME = 255
-"""Characters of the name of an object, at most: Blender 5 keeps 255 bytes, and a letter takes one or more."""
+"""Maximum number of characters of an object's name: Blender 5 stores 255 bytes."""
 MAX_TIME = 1e11
-"""s of a capture's clock, at most."""
+"""s, maximum time on a capture's clock."""
 FIELDS = (
     *("id", "name", "kind", "hand", "start", "end", "blend_in", "blend_out"),
     *("factor", "factor_keys", "muted", "locked"),
 )
-"""The fields that every correction may have; those of its kind are in CHANGES."""
+"""Fields of all corrections; CHANGES lists the fields of each kind."""
 
 
 def decode(text: str, where: str) -> tuple[Correction, ...]:
@@ -90,7 +90,7 @@ def to_list(corrections: tuple[Correction, ...]) -> list[dict[str, Any]]:
 
 
 def effect_of(correction: Correction) -> dict[str, Any]:
-    """Return the effect of a correction as JSON: everything but its name and lock."""
+    """Return the effect of a correction as JSON: all fields but its name and lock."""
     return {name: value for name, value in _to_dict(correction).items() if name not in ("id", "name", "locked")}
 
 
@@ -203,11 +203,11 @@ CHANGES: Mapping[str, tuple[Callable[["_Fields"], Change], tuple[str, ...]]] = {
     "swap": (_swap, ("labels",)),
     "solve": (_solve, ("solver", "settings", "smoothing", "smoothing_settings")),
 }
-"""kind -> the function that reads it, and the fields that only it has."""
+"""Kind -> the function that reads it, and the fields of this kind alone."""
 
 
 class _Fields:
-    """The values of a correction, checked as they are read. All raise RecipeError."""
+    """Reads and validates the values of a correction. All methods raise RecipeError."""
 
     def __init__(self, data: dict[str, Any], where: str) -> None:
         self.data = data

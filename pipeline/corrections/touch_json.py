@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 BONES = tuple(joint for joint in JOINTS if "phalanx" in joint or joint.endswith("metacarpal"))
 """The joints at which bones that may touch begin."""
 MAX_NUMBER = 10.0
-"""Bound of fractions and directions, which are at most 1 up to rounding."""
-MAX_PLACE = 1e9
+"""Maximum magnitude of fractions and components of directions."""
+MAX_COORDINATE = 1e9
 """Maximum coordinate of a point on an object, in the object's own unit."""
 
 
@@ -76,14 +76,14 @@ def _point(data: object, where: str) -> ObjectPoint:
         raise RecipeError(f"{where}: found {data!r:.60}, expected an object with digit, place and direction")
     if data["digit"] not in DIGITS:
         raise RecipeError(f"{where}: digit is {data['digit']!r:.60}, expected one of {', '.join(DIGITS)}")
-    position, direction = _numbers(data, "place", 3, where, MAX_PLACE), _unit(data, "direction", 3, where)
+    position, direction = _numbers(data, "place", 3, where, MAX_COORDINATE), _unit(data, "direction", 3, where)
     return ObjectPoint(data["digit"], position, direction)
 
 
 def _palm(data: object, where: str) -> PalmPlace:
     if not isinstance(data, Mapping) or set(data) != {"place", "turn"}:
         raise RecipeError(f"{where}: found {data!r:.60}, expected an object with place and turn")
-    return PalmPlace(_numbers(data, "place", 3, where, MAX_PLACE), _unit(data, "turn", 4, where))
+    return PalmPlace(_numbers(data, "place", 3, where, MAX_COORDINATE), _unit(data, "turn", 4, where))
 
 
 def _unit(data: Mapping[str, Any], name: str, count: int, where: str) -> Floats:

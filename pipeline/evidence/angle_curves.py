@@ -21,7 +21,7 @@ MAX_COLUMNS = 600
 """Maximum number of columns of a plot."""
 MAGIC = b"KNA1"
 HEADER = struct.Struct("<4sHH")
-"""Magic, bytes of the names, columns."""
+"""Magic number, size of the names in bytes, number of columns."""
 MAX_ANGLES = 64
 """Maximum number of angles of a hand."""
 MAX_NAME = 100

@@ -81,12 +81,11 @@ def _parse(text: str) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A condition on a take and the take's own figure. A take that meets a condition fails."""
+    """A condition and the figure of a take. A take that meets the condition fails."""
 
     condition: Condition
     found: float | None
-    """None if unknown, which fails, too: a take without fingertips does not prove that a limit on their errors is kept.
-    """
+    """The take's figure; None if unknown. An unknown figure fails."""
 
     @property
     def failed(self) -> bool:

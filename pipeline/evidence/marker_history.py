@@ -1,4 +1,4 @@
-"""The processing of markers between the capture and a hand's targets, by frame."""
+"""What labelling and cleaning have changed in each marker and frame."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

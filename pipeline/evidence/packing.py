@@ -36,7 +36,7 @@ def pack(evidence: Evidence) -> bytes:
 
 
 def unpack(data: object) -> Evidence | None:
-    """Return the evidence in bytes, None if they contain none."""
+    """Decode evidence from bytes; None for damaged or hostile bytes."""
     if not isinstance(data, bytes) or len(data) < HEADER.size:
         return None
     magic, sides, parts, measures, frames = HEADER.unpack_from(data)

@@ -15,7 +15,7 @@ EFFECTS = {
     "corrected": "{part} marker corrected",
     "unseen": "{part} marker not seen",
 }
-"""Measure -> what the user sees; value: in the unit of the measure."""
+"""Measure -> symptom in a sentence; `value` is in the measure's unit."""
 CAUSES = {
     "corrected": "labels were swapped, or positions left the marker's path",
     "label_doubt": "labels may be swapped",

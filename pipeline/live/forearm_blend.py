@@ -1,4 +1,4 @@
-"""Ease a wrist from its forearm to its captured pose when the forearm is no longer sent, and back on its return."""
+"""Fade the captured forearm of a wrist out when it is no longer sent, and in when it returns."""
 
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from ...hand.smoothstep import smoothstep
 from .dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS
 
 SPIKE_WINDOW = 3
-"""Number of frames whose median is displayed. Arms of bodies followed by a camera leap for single frames."""
+"""Number of frames whose median is displayed. Arms tracked by a camera jump in single frames."""
 
 
 @dataclass(slots=True, eq=False)
@@ -18,9 +18,8 @@ class ForearmBlend:
     """The displayed forearm of one hand. It is relative to the wrist, so a hand that is lost keeps its bend."""
 
     late: bool = True
-    """Whether the forearm is displayed one frame late and without spikes of one frame, like hands that are smoothed
-    with
-    a lag."""
+    """Whether the forearm is displayed one frame late and without spikes of one frame, as for hands smoothed with a
+    lag."""
     _goal: WristForearm | None = None
     """The last forearm that was sent."""
     _window: deque[WristForearm] = field(default_factory=lambda: deque(maxlen=SPIKE_WINDOW))
@@ -40,7 +39,7 @@ class ForearmBlend:
             self._missing_since = time if self._missing_since is None else self._missing_since
             return
         if self._goal is None and self._missing_since is not None:
-            # The hand was sent first, and already points as captured.
+            # Frames without a forearm came first: start from weight 0.
             self._displayed = replace(sent, weight=np.zeros(1))
         returned = self._missing_since is not None and time - self._missing_since > HOLD_SECONDS
         if was_away or returned or self._goal is None:
@@ -56,7 +55,8 @@ class ForearmBlend:
             self._blend_start, self._blend_began_at = self._displayed, time
 
     def at(self, time: float) -> WristForearm | None:
-        """Return the forearm to display at a time in s; None before the first. An unchanged one is the same object."""
+        """Return the forearm to display at a time in s; None before the first. The same object is returned while it is
+        unchanged."""
         if self._goal is None:
             return None
         goal, fraction = self._goal, (time - self._blend_began_at) / RETURN_SECONDS

@@ -20,9 +20,9 @@ class Joins:
 
     pieces: int
     overlap_s: float
-    """s that pieces were solved beyond their ends."""
+    """s, additional frames that are solved before and after a piece."""
     solved_again: int
-    """Pieces that had to be solved again, starting from the state of the piece before."""
+    """Number of pieces that were solved again, from the state of the piece before."""
     greatest: float
     """Greatest difference of two pieces in a frame where they meet: rad of an angle, m of the wrist."""
 
@@ -83,7 +83,7 @@ def _hands(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
 
 
 def _figures(pieces: Sequence[HandOfPiece], results: Sequence[PieceResult]) -> dict[str, Any]:
-    """Return the figures of a hand that its pieces have found, the contacts' frames counted in the take."""
+    """Return the figures of a hand from all pieces, with the frames of contacts counted from the take's start."""
     contacts, first_frame = list[dict[str, Any]](), 0
     for piece, result in zip(pieces, results, strict=True):
         contacts += [

@@ -1,8 +1,8 @@
 """The whole page: one file that needs no network and is readable without its script.
 
-The drawings are SVG that this room writes. Of the libraries that were tried, pygal takes 49 kB and 0.1 s for each of
-sixty plots, has no heat strip and fixes its colors, and its texts shrink on a phone; uPlot draws nothing without its
-script; bokeh, plotly and Vega inline a megabyte of script and more.
+Plots and strips are SVG written by this package. Of the libraries that were tried, pygal needs 49 kB and 0.1 s for each
+of sixty plots, has no heat strips, fixes colors, and shrinks text on phones; uPlot draws nothing without JavaScript;
+bokeh, plotly and Vega inline more than a megabyte of script.
 """
 
 from collections.abc import Sequence
@@ -99,7 +99,7 @@ def _hand(side: Side, content: Html) -> Html:
 
 
 def _problem_sections(axis: TimeAxis, pictures: Pictures) -> list[Html]:
-    """Return the problems of the first take with their pictures, and those of the other."""
+    """Return sections with the problems of the first take and their pictures, and with those of the second take."""
     sections = []
     for number, take in enumerate(axis.takes):
         of_take = f" of {'AB'[number]}" if len(axis.takes) > 1 else ""

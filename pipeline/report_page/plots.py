@@ -1,4 +1,4 @@
-"""Plots over time: an area from the lowest to the highest value of each column, which may be as thin as a line."""
+"""Plots over time: the area between the lowest and the highest value of each column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Series:
     """A curve of one take in C columns."""
 
     low: Floats
-    """(C,) NaN where it is not known."""
+    """(C,) lowest values, NaN where unknown."""
     high: Floats
     edges: Ints
     """(C + 1,) UNITS: start of each column, and end of the last."""
@@ -37,7 +37,7 @@ class Series:
 
 
 def error_plots(axis: TimeAxis, side: Side) -> Html:
-    """Return the plots of a hand's errors on one scale: of a fingertip, or of the farthest marker if it has none."""
+    """Return plots of the errors of a hand's parts on one scale: of the fingertip, or else of the farthest marker."""
     plots: list[tuple[str, list[Series]]] = []
     for part, name in enumerate(PARTS):
         tip = name != PARTS[PALM] and any(
@@ -108,7 +108,7 @@ def _angle_series(axis: TimeAxis, number: int, low: Floats, high: Floats, column
 
 
 def _span(series: Sequence[Series], minimum: float) -> tuple[float, float]:
-    """Return the lowest and the highest value of a plot's scale, multiples of five."""
+    """Return the ends of a plot's scale, multiples of five."""
     if not series:
         return 0.0, minimum
     low = min(float(np.nanmin(curve.low)) for curve in series)
@@ -148,8 +148,8 @@ def _plot(label: str, series: Sequence[Series], span: tuple[float, float], unit:
 
 
 def _area(series: Series, span: tuple[float, float]) -> str:
-    """Return the path around the columns of a series: along the highest values of each run of known columns, and back
-    along the lowest."""
+    """Return the SVG path around a series: for each run of known columns, along its highest values and back along its
+    lowest ones."""
     low, high = span
     x = (series.edges[:-1] + series.edges[1:]) // 2
     tops, bottoms = (

@@ -1,4 +1,4 @@
-"""Heat strips: how bad each part of each hand is over time. The level is shown by height as well as by color."""
+"""Heat strips: the severity of problems of each part over time. Height and color show the level."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,13 @@ Ints = NDArray[np.int64]
 
 MAX_COLUMNS = 1500
 HEIGHT = 24
-"""Height of a strip in its own units, of which the lowest three are for predicted frames."""
+"""Height of a strip in SVG units; the lowest three mark predicted frames."""
 LANE = 3
 BASE = HEIGHT - LANE - 1
 """Height of the baseline of bars."""
 BAR_HEIGHTS = tuple(round(BASE * share) for share in LEVEL_HEIGHTS)
 """Height of the bars of each level."""
-MARKED = 9
+MAX_RANKS = 9
 """Number of problems of a hand whose ranks are shown above its strips."""
 
 
@@ -75,7 +75,7 @@ class _Columns:
 
 
 def predicted(hand: HandEvidence) -> NDArray[np.float64]:
-    """Return (F, P), above 0 where a joint of the part was not determined by a marker."""
+    """Return (F, P), above 0 where no marker determines a joint of the part."""
     return np.nan_to_num(hand.of("predicted")).astype(float)
 
 
@@ -120,7 +120,7 @@ def _marks(axis: TimeAxis, side: Side) -> Html:
     """Return the ranks of the worst problems of a hand, of the first take, at their worst frames."""
     ranked = [
         (rank, own_problem) for rank, own_problem in enumerate(axis.takes[0].problems, 1) if own_problem.side == side
-    ][:MARKED]
+    ][:MAX_RANKS]
     marks, used_fractions = [], list[float]()
     for rank, problem in ranked:
         fraction = axis.share(0, problem.worst)
