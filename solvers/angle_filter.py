@@ -44,7 +44,7 @@ class AngleMeasurement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AngleState:
-    """The filter after a frame."""
+    """State of the filter after a frame."""
 
     time: float
     """s"""
@@ -56,7 +56,7 @@ class AngleState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Process:
-    """The process in modes: independent coordinates with a stationary variance of 1 each."""
+    """The process in modes: independent coordinates, each with a stationary variance of 1."""
 
     mean: Floats
     """(D,) rad"""
@@ -70,7 +70,7 @@ class _Process:
     def decays(self, intervals: Floats) -> Floats:
         """Return the factors (F, D) from a coordinate to its expected value after an interval (F,) s.
 
-        With them the variance 1 stays the stationary one.
+        They keep the stationary variance at 1.
         """
         half = RANDOM_WALK_FACTOR * np.clip(intervals, 0.0, MAX_INTERVAL)[:, None] * self.rates / 2
         decays: Floats = (1.0 - half) / (1.0 + half)
@@ -150,7 +150,8 @@ def filter_angles(
 
 
 def _measured_in_modes(process: _Process, measured: AngleMeasurement) -> tuple[Floats, Floats]:
-    """Return the information (F, D, D), and its product with the coordinates that each frame alone has (F, D)."""
+    """Return the information (F, D, D) in modes, and its product (F, D) with each frame's own estimate of
+    coordinates."""
     modes, gap = process.modes, measured.angles - process.mean
     weighted_angles = measured.gradient + (measured.information @ gap[..., None])[..., 0]
     return modes.T @ (measured.information @ modes), weighted_angles @ modes

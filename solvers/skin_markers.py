@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MIN_MARKERS = 3
-"""Markers needed to locate the wrist."""
+"""Minimum number of visible markers that locate the wrist."""
 INDEPENDENT_SHARE = 0.6
 """Fraction of a frame's information that counts in `solve_take`: skin slides alike in neighbouring frames, so that the
 errors of their markers do not average out as independent errors would."""
@@ -108,7 +108,7 @@ class SkinSolver:
     def solve_take(
         self, hand: SkinFit, times: Floats, positions: Floats, start_angles: Floats | None = None
     ) -> SkinPoses:
-        """Solve every frame by all frames of a take, earlier and later ones. Arguments as in `solve`.
+        """Solve every frame of a take from all its frames. Arguments as in `solve`.
 
         Gaps in which too few markers locate the wrist are filled from both ends.
         """
@@ -144,7 +144,7 @@ class _FrameEstimates:
     @classmethod
     def linearise(cls, model: PoseModel, poses: Poses, seen: VisibleMarkers) -> "_FrameEstimates":
         """Linearise about some poses."""
-        # In batches: the equations of a frame take twenty times the memory of what is left of them.
+        # In batches: the equations of a frame take twenty times the memory of the result.
         parts = [slice(start, start + BATCH_FRAMES) for start in range(0, len(poses), BATCH_FRAMES)]
         results = [without_wrist(model, poses.select(part), seen.select(part)) for part in parts]
         information = np.concatenate([angles.information for angles, _ in results])
@@ -153,7 +153,7 @@ class _FrameEstimates:
         return cls(model, seen, poses, AngleMeasurement(poses.angles, information, gradient), response)
 
     def relinearise(self, poses: Poses) -> "_FrameEstimates":
-        """Return the same markers, linearised about other poses."""
+        """Return the estimates, linearised about other poses."""
         return _FrameEstimates.linearise(self.model, poses, self.seen)
 
     @property
@@ -171,12 +171,12 @@ class _FrameEstimates:
 
 
 def side_signs(hand: SkinFit) -> Floats:
-    """Return the factors (3,) that make the hand a right one."""
+    """Return the signs (3,) that mirror the hand to a right one."""
     return POINT_SIGNS if hand.side == "left" else np.ones(3)
 
 
 def to_worn_side(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
-    """Return the poses of a right hand as those of the hand that wore the markers."""
+    """Convert the poses of a right hand to the side of the hand that wore the markers."""
     markers = marker_positions(model.shape, poses.angles).positions.transpose(2, 1, 0)
     markers = markers @ poses.rotations.swapaxes(1, 2) + poses.positions[:, None]
     root = np.tile(np.eye(4), (len(poses), 1, 1))

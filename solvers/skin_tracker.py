@@ -39,14 +39,14 @@ Ints = NDArray[np.int64]
 STEPS = 2
 """Maximum number of steps for a frame that starts from the prediction."""
 SEARCH_STEPS, DIGIT_STEPS = 20, 10
-"""Maximum number of steps for a frame that starts from any pose, and for one that does so with one digit."""
+"""Maximum numbers of steps in a search of the whole hand, and of one digit."""
 TOLERANCE = 1e-3
 """Relative decrease of the cost below which a frame's steps end."""
 DOUBTFUL_COST = 16.0
 """Cost for each visible marker above which the hand is searched from other poses too."""
 DOUBTFUL_FRAMES, SEARCH_EVERY = 3, 16
-"""Frames in a row in which a visible marker of a digit has lost half of its weight until the digit is searched, and
-from one search of it to the next while that continues. At most one digit is searched in a frame."""
+"""Consecutive frames in which a visible marker of a digit has lost half of its weight, before the first search of the
+digit and between further ones. At most one digit is searched in a frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +54,8 @@ class TrackerState(SkinState):
     """State carried from one frame to the next."""
 
     doubts: Ints
-    """(5,) frames in a row in which a visible marker of the digit has lost half of its weight, those left out in which
-    a marker of it is hidden; fewer after a search."""
+    """(5,) number of frames in a row in which a visible marker of the digit has lost half of its weight. Frames in
+    which a marker of the digit is hidden do not count; a search reduces the number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ class _Prediction:
     """(D, D) rad²"""
 
     def in_model(self, model: PoseModel) -> PoseModel:
-        """Return the model of a hand with this as the prior of its angles."""
+        """Return the hand's model with this prediction as the prior of its angles."""
         return replace(model, mean=self.mean, precision=invert(self.covariance))
 
     def without_digit(self, digit: int, usual: "_Prediction") -> "_Prediction":
@@ -83,7 +83,7 @@ class _Prediction:
 
 @dataclass(frozen=True, eq=False)
 class SkinTracker:
-    """A performer's hand with its M markers, to be followed."""
+    """Tracks a performer's hand by its M markers."""
 
     hand: SkinFit
 

@@ -27,10 +27,10 @@ class State:
 
 @runtime_checkable
 class StateOfPose(Protocol):
-    """A state whose next poses depend on the last pose alone; its other fields are figures of the last piece."""
+    """A state of which only the last pose affects the next poses; its other fields are figures of the last piece."""
 
     def before(self, frame: int, pose: Pose) -> State:
-        """Return the state before a frame, from 1, of the solved poses (F) that led to this state."""
+        """Return the state before frame `frame` >= 1 of the F solved poses that led to this state."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""Estimate fingers without markers in a whole take from their neighbours instead of leaving them still.
+"""Estimate the motion of fingers without markers from their neighbours.
 
-Between two visible fingers the angles are interpolated linearly. Beyond the outermost visible finger a finger follows
-that one with reduced motion (FOLLOWED_MOTION). docs/explanation/labelling.md gives the accuracy on recorded hands.
+Between two visible fingers the angles are interpolated linearly. A finger beyond the outermost visible finger follows
+its motion, reduced by FOLLOWED_MOTION. docs/explanation/labelling.md gives the accuracy on recorded hands.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FINGERS = DIGITS[1:]
-"""The fingers without the thumb, which moves independently of them."""
+"""The fingers; the thumb moves independently of them."""
 FOLLOWED_MOTION = 0.8
 """Fraction of the outermost visible finger's motion from rest that a finger beyond it follows."""
 
@@ -51,7 +51,7 @@ def _estimate(pose: Pose, finger: int, visible: list[int], dof: int) -> Floats:
     joint = CHAIN_JOINTS[FINGERS[finger]].index(hand.joints[hand.axis_joint[dof]])
 
     def angle_of(visible_finger: int) -> Floats:
-        """Return the same angle of another finger (F,), the rest angle if that finger does not have it."""
+        """Return the corresponding angle (F,) of another finger, or the rest angle if that finger lacks it."""
         same = hand.dof(CHAIN_JOINTS[FINGERS[visible_finger]][joint], hand.movements[dof])
         neutral_angle = np.full(len(pose.angles), hand.neutral[dof])
         return neutral_angle if same is None else pose.angles[:, same]

@@ -42,10 +42,10 @@ class PalmTargets:
 
     def seen(self, targets: Targets) -> Bools:
         """Return (F,) whether the frame has a target on the palm, position or rotation."""
-        seen: Bools = np.any(targets.weights[:, self.markers.columns] > 0, axis=1)
+        visible: Bools = np.any(targets.weights[:, self.markers.columns] > 0, axis=1)
         if targets.rotation_weights is not None:
-            seen = seen | np.any(targets.rotation_weights[:, self.rotation_columns] > 0, axis=1)
-        return seen
+            visible = visible | np.any(targets.rotation_weights[:, self.rotation_columns] > 0, axis=1)
+        return visible
 
 
 def palm_targets(hand: HandModel, sites: list[int]) -> PalmTargets:
@@ -111,5 +111,5 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, length_per_radi
 
 def rotation_matrices(quaternions: Floats, weights: Floats) -> Floats:
     """Convert quaternions (F, R, 4) of any length to matrices (F, R, 3, 3), the identity where the weight is zero."""
-    seen = np.where(weights[..., None] > 0, quaternions, rot.IDENTITY)
-    return rot.to_matrix(seen / np.linalg.norm(seen, axis=-1, keepdims=True))
+    visible = np.where(weights[..., None] > 0, quaternions, rot.IDENTITY)
+    return rot.to_matrix(visible / np.linalg.norm(visible, axis=-1, keepdims=True))

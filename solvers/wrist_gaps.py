@@ -13,9 +13,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 VELOCITY_WINDOW = 0.03
-"""s beside a gap over which the wrist's velocity is taken."""
+"""s, window beside a gap in which the wrist's velocity is measured."""
 VELOCITY_DECAY = 0.05
-"""s in which this velocity decays within the gap."""
+"""s, time constant of the decay of the velocity within the gap."""
 
 
 def fill_wrist_gaps(orientations: Floats, positions: Floats, times: Floats, located: Bools) -> tuple[Floats, Floats]:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoupledBend:
-    """Brings one marker of a digit to its goal, as far as the limits allow without moving the other joints."""
+    """Bends a digit to bring one marker to its goal. A joint at a limit is not compensated by other joints."""
 
     chain: Chain
     bones: ChainLengths
@@ -40,7 +40,7 @@ class CoupledBend:
         return bend_coupled(m, self.bones, goal, cast(Any, self.bones.coupling_offset), cast(Any, self.far))
 
     def of_digit(self, bent: BendResult[N]) -> BendResult[N]:
-        """Return a bend of `bones` as one of the digit."""
+        """Convert a bend of `bones` to flexions of the digit."""
         shift = self.bones.shift
         return bent[0] + shift[0], bent[1] + shift[1], bent[2] + shift[2], bent[3]
 
@@ -73,8 +73,7 @@ class CoupledBend:
     def improve(
         self, _m: NumberFunctions[N], _bones: ChainLengths, _goal: tuple[N, N], bent: BendResult[N]
     ) -> BendResult[N]:
-        """Improve bends of `bones`, or of similar chains, whose limits keep the ends from their goals; here, do
-        nothing."""
+        """Improve bends whose limits keep the end from its goal. Subclasses may override it; here it does nothing."""
         return bent
 
 

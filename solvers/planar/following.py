@@ -1,7 +1,7 @@
-"""The tracker as published: a digit's iterations start from its pose in the frame before. FABRIK-CGA section 3.4.
+"""The published tracker: a digit's iterations start from its pose in the previous frame. FABRIK-CGA section 3.4.
 
 (3.9) rotates the joints of the frame before into the digit's plane of this frame, which keeps their flexions. So each
-frame depends on the previous one, and degrees of freedom that its targets leave open change as little as possible.
+frame depends on the previous one, and degrees of freedom that the targets leave open change as little as possible.
 """
 
 import math
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RESTART_FLEXION = math.radians(15)
-"""rad, flexion of each joint in the pose from which iterations restart if they stall, as at a straight digit."""
+"""rad, flexion of each joint in the pose for restarting iterations that stall, as at a straight digit."""
 
 
 class IteratedBend(Protocol):

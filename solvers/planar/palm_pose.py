@@ -31,7 +31,7 @@ class PalmMarkers:
     rest_points: list[Point[float]]
     """The rest positions as floats."""
     determines_rotation: bool
-    """Whether all of them together determine the palm's rotation."""
+    """Whether all targets together determine the palm's rotation."""
 
     def roots(self, targets: Targets, last: Floats) -> Floats:
         """Fit the palm to its markers.
@@ -209,7 +209,7 @@ def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
     seen = (weights > 0).astype(float)
     if not seen.shape[1]:
         return np.zeros(len(weights), bool)
-    # Few patterns of visible markers occur, and each is computed once.
+    # Compute each pattern of visible markers once, since few occur.
     _, first, which = np.unique(seen @ 2.0 ** np.arange(seen.shape[1]), return_index=True, return_inverse=True)
     patterns = seen[first]
     count = np.maximum(patterns.sum(-1), 1.0)[:, None]
@@ -223,7 +223,7 @@ def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
 def follow_markers(
     roots: Floats, is_determined: NDArray[np.bool_], rest_positions: Floats, positions: Floats, weights: Floats
 ) -> Floats:
-    """Move the last rotation to the markers in frames with one or two palm markers, or with markers in a line."""
+    """Translate the last root to the markers in frames whose markers do not determine the rotation."""
     total = weights.sum(-1)
     partial = ~is_determined & (total > 0)
     if not partial.any():

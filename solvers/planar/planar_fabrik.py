@@ -1,7 +1,7 @@
 """Planar FABRIK with limits: FABRIK-CGA section 3.4, Algorithm 1 with the misprint of line 1.28 corrected.
 
-FABRIK stays close to its initial pose (section 3.5), so the initial pose decides whatever the targets leave open. It is
-the pose that follows the coupling or the hints and whose reach is the target's distance. Within limits this is already
+FABRIK stays close to its initial pose (section 3.5), which therefore determines what the targets leave open. The
+initial pose follows the coupling or the hints, and its end is at the target's distance. Within limits this is already
 the solution; if a limit interferes, forward and backward passes continue from it.
 """
 
@@ -36,7 +36,7 @@ class Stopping:
 MIN_GAIN = 0.01
 """Minimum fraction of the error that a pass from a given pose must remove; below it the pass counts as stalled."""
 MAX_STALLED_PASSES = 3
-"""Passes in a row that may stall."""
+"""Maximum number of consecutive passes that may stall."""
 
 
 Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, Any]]
@@ -45,7 +45,7 @@ Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, An
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarFabrik(CoupledBend):
-    """Brings one marker of a digit to its goal, or as near as limits allow."""
+    """Bends a digit by FABRIK to bring one marker as near to its goal as limits allow."""
 
     stopping: Stopping
     nearest: Nearest
@@ -99,7 +99,7 @@ class PlanarFabrik(CoupledBend):
         return best_bend
 
     def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
-        """See following.IteratedBend: passes from a pose, with limits in both; one if the goal is out of reach.
+        """See following.IteratedBend. Both stages of a pass apply the limits; a goal out of reach takes one pass.
 
         Lines 1.4 to 1.9 of Algorithm 1.
         """
@@ -123,7 +123,7 @@ def forward(
 ) -> list[tuple[N, N]]:
     """Stage 1: put the end on its target, each joint before it on the nearest point at its bone's length (line 1.21).
 
-    ends: of all bones, m in the plane. Returns those of all but the last.
+    ends: m in the plane, ends of all bones. Returns the ends of all but the last bone.
     """
     joints = ends[:-1]
     for bone in range(bones.count - 1, 0, -1):
@@ -137,7 +137,7 @@ def forward_within_limits(
 ) -> list[tuple[float, float]]:
     """Stage 1 with limits: a nearest point moves on its sphere until the joint at the sphere's centre is within limits.
 
-    ends: of all bones, m in the plane. Returns those of all but the last.
+    ends: m in the plane, ends of all bones. Returns the ends of all but the last bone.
     """
     ends = [*ends[:-1], goal]
     outer_heading = None

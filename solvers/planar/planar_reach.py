@@ -15,13 +15,13 @@ from .planar_chain import BendResult, ChainLengths, Flexions, end_error
 HALLEY_STEPS = 3
 """Iterations for the bend with a given distance: convergence is cubic, three leave 1e-12 m."""
 STRAIGHT_TOLERANCE = 1e-5
-"""Relative to the reach. Squared distances short of the farthest by less than the square of this count as straight: the
-bend grows with the root of the shortfall and would amplify rounding."""
+"""Relative to the reach. A squared distance below the farthest by less than the square of this counts as straight: the
+bend grows with the root of the difference and would amplify rounding."""
 LIMIT_TOLERANCE_RAD = 1e-9
-"""rad, a last joint this close to its lower limit counts as leaving it when the middle joint bends. Straight digits are
-common, and rounding must not choose between the two slopes there."""
+"""rad, distance from its lower limit within which a last joint counts as leaving it when the middle joint bends.
+Straight digits are common, and rounding must not choose between the two slopes there."""
 ERROR_TOLERANCE_M = 1e-10
-"""m: of two bends whose errors differ by less, the first is chosen, so that rounding does not decide."""
+"""m, difference of errors below which the first of two bends is used, so that rounding does not decide."""
 
 
 class FarthestReach(NamedTuple, Generic[N]):
@@ -29,7 +29,7 @@ class FarthestReach(NamedTuple, Generic[N]):
 
     bend: N
     square: N
-    """m², the squared distance there."""
+    """m², squared distance of the end at that flexion."""
     slope: N
     curve: N
     """At a bend greater by x the squared distance is about square - slope · x - curve · x²."""
@@ -40,8 +40,8 @@ def bend_coupled(
 ) -> BendResult[N]:
     """Return the bend that brings the end to its goal with the last joint coupled to the middle one, with an offset.
 
-    The first joint stays within its limits, which may keep the end off its goal; a goal out of reach is pointed at.
-    Flexions of joints beyond the end that nothing determines are NaN.
+    The first joint stays within its limits, which may keep the end off its goal; the digit points at a goal out of
+    reach. Flexions of joints beyond the end that nothing determines are NaN.
     """
     u, v = goal
     distance = m.sqrt(u * u + v * v)

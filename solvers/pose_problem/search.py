@@ -23,9 +23,9 @@ STEPS = 20
 MAX_STEP = 0.3
 """rad or m, largest component of a step."""
 STEP_TOLERANCE = 1e-5
-"""rad or m, size of the last step."""
+"""rad or m, size of a step at which a frame has converged."""
 COST_TOLERANCE = 1e-7
-"""Relative decrease of the cost in the last step."""
+"""Relative decrease of the cost in a step at which a frame has converged."""
 DAMPING_UP, DAMPING_DOWN, MIN_DAMPING = 10.0, 0.1, 1e-6
 """Levenberg-Marquardt: factors on λ after a failed and after a successful step, and the least λ above zero, relative to
 the Hessian's largest diagonal element."""
@@ -34,7 +34,8 @@ SAME_COST = 1.0 + 1e-9
 SADDLE_STEP, SADDLE_GAIN = 0.05, 1e-6
 """rad or m, the step away from a saddle, and the relative decrease of the cost that it must bring."""
 STRAYED_COST = 0.5 * 0.002**2
-"""m² for a hand of the usual length: a pose of higher cost misses its goal, or is bent far from the start."""
+"""m² for a hand of REFERENCE_LENGTH, cost above which a pose has strayed: it misses its goal, or is far from the
+start."""
 UNITS: Floats = np.eye(3)
 
 
@@ -114,7 +115,7 @@ class Residuals:
                 aboves[:, row] = objective.above
             if objective.next_weights is not None:
                 next_weights[:, row] = objective.next_weights
-        # Zero times NaN would be NaN.
+        # Replace NaN, which a weight of 0 would not remove.
         positions[weights == 0.0] = 0.0
         start, separation = problem.start, problem.separation
         return cls(problem, positions, weights, next_weights, aboves, start.root, start.angles, separation)
@@ -279,12 +280,12 @@ class _Search:
         return _Search(self.residuals.select(rows), self.iterate.select(rows), self.damping[rows])
 
     def step(self, patient: bool) -> Bools:
-        """Take a step in each frame, away from a saddle where it converged to one; (N,) whether the frame is done."""
+        """Take a step in each frame, or leave a saddle that it has converged to; return (N,) whether it is done."""
         start, several = self.iterate, len(self.residuals.problem.rows) > 1
         result, size = self._newton_step(start)
         increased = result.cost > SAME_COST * start.cost
         if patient and several and increased.any():
-            # A long step leaves a pin whose path is curved; the next step brings it back.
+            # A long step may increase the error of a pin; the next step reduces it again.
             rows = np.flatnonzero(increased)
             back = self.select(rows)
             result = result.where(rows, back._newton_step(result.select(rows))[0])
@@ -344,9 +345,9 @@ class _Search:
         return self.residuals.at(root, np.minimum(np.maximum(start.angles + full[:, ROOT_DOFS:], low), high))
 
     def _leave_saddle(self, rows: Ints) -> Bools:
-        """Step away from saddles along the direction of negative curvature; (n,) which of the frames did.
+        """Step away from saddles along the direction of negative curvature; return (n,) which frames improved.
 
-        A straight finger that is pushed along itself can bend in both directions, and takes the better one.
+        A straight finger that is pushed along itself can bend in either direction; the better one is used.
         """
         values, directions = np.linalg.eigh(self.iterate.gauss_newton[rows] + self.iterate.curvature[rows])
         leaves: Bools = values.min(axis=1, initial=0.0) < 0.0
@@ -359,8 +360,8 @@ class _Search:
         descended, opposite = (
             saddle._after(start, saddle._within_limits(start, trial, unit)) for trial in (step, -step)
         )
-        better = np.flatnonzero(opposite.cost < descended.cost)
-        descended = descended.where(better, opposite.select(better))
+        improved_rows = np.flatnonzero(opposite.cost < descended.cost)
+        descended = descended.where(improved_rows, opposite.select(improved_rows))
         improves = descended.cost < (1.0 - SADDLE_GAIN) * start.cost
         self.iterate = self.iterate.where(rows[improves], descended.select(np.flatnonzero(improves)))
         self.damping[rows[improves]] = 0.0

@@ -1,8 +1,8 @@
 """Keep digits apart: squares of the depths by which capsules of flesh exceed the allowed depth in each other.
 
 With p and q the points in which the axes of a pair are nearest, r their radii, and n = (p - q) / |p - q|, the pair is
-d = r - |p - q| deep. The derivative of d is -n · (∂p - ∂q), the points held on their bones: they are the nearest ones,
-so that their own motion along the axes changes |p - q| to second order only.
+d = r - |p - q| deep. The derivative of d is -n · (∂p - ∂q), with the points fixed to their bones: as they are the
+nearest points, moving them along the axes changes |p - q| only to second order.
 """
 
 from dataclasses import dataclass, replace
@@ -30,10 +30,9 @@ class Separation:
 
     flesh: Flesh
     allowed: Floats
-    """(F, K) m; inf for a pair that does not matter."""
+    """(F, K) m, maximum depth of each pair; inf for no limit."""
     closed: Bools | None = None
-    """(F, K) whether a pair should have exactly its maximum depth, so that it is also drawn together; None for no
-    pair."""
+    """(F, K) whether a pair should have exactly its maximum depth, which also closes gaps; None for no pair."""
     weight: float | Floats = 1.0
     """Weight of flesh that is too deep, relative to an objective of weight 1: a number or (F,)."""
 

@@ -18,9 +18,9 @@ from .kkt_system import FEASIBILITY_TOLERANCE, Bools, Floats, Ints, KktSystem, W
 DEPENDENCE_TOLERANCE = 1e-12
 """Squared sine of the angle to the span of the working set below which a constraint is linearly dependent on it."""
 RATE_TOLERANCE = 1e-12
-"""Rates of multipliers below this part of the fastest count as zero."""
+"""Fraction of the largest rate of a multiplier below which rates count as zero."""
 MAX_STEPS = 20
-"""Maximum number of steps for each constraint; the largest number observed is three."""
+"""Maximum number of steps per constraint; at most three were observed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +28,7 @@ class _DualState:
     """The state of N programs that are still being solved."""
 
     programs: Ints
-    """(N,) their indices in the batch."""
+    """(N,) indices of the programs in the batch."""
     system: KktSystem
     working: WorkingSet
     values: Floats
@@ -87,9 +87,9 @@ def _drop_wrong_signs(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet,
 
 
 def _step(state: _DualState) -> tuple[Bools, Bools]:
-    """Return one step of each program, in place.
+    """Take one step of each program, in place.
 
-    Returns which had already met all constraints, and which are infeasible.
+    Returns which programs had already met all constraints, and which are infeasible.
     """
     system, rows = state.system, np.arange(len(state.programs))
     violation = system.violation(state.values)

@@ -31,15 +31,15 @@ def ccd_sweep(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> TreeProb
         lever, target = points[:, count + site_indices] - base, _targets(plan, points, rows, site_indices) - base
         arms, targets = lever @ posed.rotations[:, n], target @ rotations_before
         weights = rows.weights[:, site_indices]
-        tried = joint_alignment.align(joint, angles[:, n], arms, targets, weights, swing=True)
-        aligned = rotations_before @ joint_alignment.rotation_matrices(joint, tried)
-        change = aligned @ posed.rotations[:, n].swapaxes(-1, -2)
+        new_angles = joint_alignment.align(joint, angles[:, n], arms, targets, weights, swing=True)
+        new_rotations = rotations_before @ joint_alignment.rotation_matrices(joint, new_angles)
+        change = new_rotations @ posed.rotations[:, n].swapaxes(-1, -2)
         rotated_levers = lever @ change.swapaxes(-1, -2)
-        better = _cost(rotated_levers - target, weights) < _cost(lever - target, weights)
-        angles[better, n] = tried[better]
-        below = np.concatenate([plan.is_ancestor[n], plan.moves_site[:, n]])
-        rotated = pivot + (points - pivot) @ change.swapaxes(-1, -2)
-        points = np.where(better[:, None, None] & below[:, None], rotated, points)
+        improves = _cost(rotated_levers - target, weights) < _cost(lever - target, weights)
+        angles[improves, n] = new_angles[improves]
+        is_below = np.concatenate([plan.is_ancestor[n], plan.moves_site[:, n]])
+        rotated_points = pivot + (points - pivot) @ change.swapaxes(-1, -2)
+        points = np.where(improves[:, None, None] & is_below[:, None], rotated_points, points)
     moved_root = rows.root_position + _mean_error(plan, points, rows) if plan.root_free else rows.root_position
     return replace(rows, angles=angles, root_position=moved_root)
 

@@ -47,19 +47,19 @@ def refine(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> 
     for _ in range(steps):
         if not len(active):
             break
-        tried, change = _trial_steps(plan, best_rows.select(active), damping[:, active])
-        new_error, new_largest, _ = measure(plan, tried)
+        trial, change = _trial_steps(plan, best_rows.select(active), damping[:, active])
+        new_error, new_largest, _ = measure(plan, trial)
         new_error = new_error.reshape(2, -1)
-        worse = new_error >= error[active]
-        damping[:, active] = np.where(worse, damping[:, active] * 5, np.maximum(damping[:, active] / 8, MIN_DAMPING))
+        is_worse = new_error >= error[active]
+        damping[:, active] = np.where(is_worse, damping[:, active] * 5, np.maximum(damping[:, active] / 8, MIN_DAMPING))
         kind = new_error.argmin(0)
         kind_rows = kind * len(active) + np.arange(len(active))
         gain = error[active] - new_error.min(0)
         converged = (change.max(0) < MIN_STEP) | (damping[:, active].min(0) > MAX_DAMPING)
         converged |= (gain > 0) & (gain < MIN_RELATIVE_GAIN * error[active])
-        better = np.flatnonzero(gain > 0)
-        best_rows = best_rows.replace_rows(active[better], tried.select(kind_rows[better]))
-        error[active[better]] = new_error.min(0)[better]
+        improved_rows = np.flatnonzero(gain > 0)
+        best_rows = best_rows.replace_rows(active[improved_rows], trial.select(kind_rows[improved_rows]))
+        error[active[improved_rows]] = new_error.min(0)[improved_rows]
         active = active[~converged & ~((gain > 0) & (new_largest[kind_rows] <= tolerance))]
     return best_rows
 

@@ -182,28 +182,28 @@ def _pose(skeleton: Skeleton, root: Floats, angles: Floats, shift: Floats) -> Tr
 def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tuple[TreeProblems, Ints]:
     """Return the rows at their best poses, and how many iterations each took (R,). No row depends on the others."""
     tolerance, restart_gain = settings.tolerance * plan.reach, settings.restart_gain * plan.reach
-    closed_form, settled = solve_out_of_reach(plan, rows)
+    closed_form, is_solved = solve_out_of_reach(plan, rows)
     best_rows = replace(rows, angles=closed_form)
     _, largest, _ = measure(plan, rows)
-    distant = np.flatnonzero(~settled & (largest > settings.near * plan.reach))
-    iterations = np.zeros(len(settled), int)
-    iterated, iterations[distant] = _iterate(plan, rows.select(distant), settings)
-    best_rows = best_rows.replace_rows(distant, iterated)
-    search = np.flatnonzero(~settled)
-    best_rows = best_rows.replace_rows(search, refine(plan, best_rows.select(search), tolerance, settings.steps))
+    far_rows = np.flatnonzero(~is_solved & (largest > settings.near * plan.reach))
+    iterations = np.zeros(len(is_solved), int)
+    iterated_rows, iterations[far_rows] = _iterate(plan, rows.select(far_rows), settings)
+    best_rows = best_rows.replace_rows(far_rows, iterated_rows)
+    open_rows = np.flatnonzero(~is_solved)
+    best_rows = best_rows.replace_rows(open_rows, refine(plan, best_rows.select(open_rows), tolerance, settings.steps))
     bound = error_bound(plan, rows)
     for number in range(settings.restarts):
         error, largest, _ = measure(plan, best_rows)
-        restarted = np.flatnonzero(~settled & (largest > tolerance) & (error > bound + restart_gain))
-        if not len(restarted):
+        restart_rows = np.flatnonzero(~is_solved & (largest > tolerance) & (error > bound + restart_gain))
+        if not len(restart_rows):
             break
         # No passes: within limits they lead from many start poses to the same dead end.
-        start = rows.select(restarted)
+        start = rows.select(restart_rows)
         start = replace(start, angles=start_pose(plan, start.angles, number))
-        tried = refine(plan, start, tolerance, settings.steps)
-        new_error, new_largest, _ = measure(plan, tried)
-        better = np.flatnonzero((new_largest <= tolerance) | (new_error < error[restarted] - restart_gain))
-        best_rows = best_rows.replace_rows(restarted[better], tried.select(better))
+        trial = refine(plan, start, tolerance, settings.steps)
+        new_error, new_largest, _ = measure(plan, trial)
+        improved_rows = np.flatnonzero((new_largest <= tolerance) | (new_error < error[restart_rows] - restart_gain))
+        best_rows = best_rows.replace_rows(restart_rows[improved_rows], trial.select(improved_rows))
     return best_rows, iterations
 
 
@@ -214,22 +214,22 @@ def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tupl
     """
     tolerance = settings.tolerance * plan.reach
     # A step of dynamical is to remove only its gain of the error, so it counts as that part of an iteration.
-    part = settings.gain if settings.method == "dynamical" else 1.0
+    step_fraction = settings.gain if settings.method == "dynamical" else 1.0
     best_rows, current, active = rows, rows, np.arange(len(rows.angles))
     lowest = np.full(len(active), np.inf)
     stalls, iterations = np.zeros(len(active)), np.zeros(len(active), int)
     for number in range(settings.passes + 1):
         error, largest, posed = measure(plan, current)
-        better = np.flatnonzero(error < lowest[active])
-        best_rows = best_rows.replace_rows(active[better], current.select(better))
-        improved = error < (1 - part * settings.stall) * lowest[active]
-        stalls[active] = np.where(improved, 0.0, stalls[active] + part)
-        lowest[active[better]] = error[better]
-        unfinished = np.flatnonzero((largest > tolerance) & (stalls[active] < MAX_STALLED_PASSES))
-        active = active[unfinished]
+        improved_rows = np.flatnonzero(error < lowest[active])
+        best_rows = best_rows.replace_rows(active[improved_rows], current.select(improved_rows))
+        improved = error < (1 - step_fraction * settings.stall) * lowest[active]
+        stalls[active] = np.where(improved, 0.0, stalls[active] + step_fraction)
+        lowest[active[improved_rows]] = error[improved_rows]
+        continuing = np.flatnonzero((largest > tolerance) & (stalls[active] < MAX_STALLED_PASSES))
+        active = active[continuing]
         if number == settings.passes or not len(active):
             break
-        current = _run_iteration(plan, current.select(unfinished), posed.select(unfinished), settings)
+        current = _run_iteration(plan, current.select(continuing), posed.select(continuing), settings)
         iterations[active] += 1
     return best_rows, iterations
 
