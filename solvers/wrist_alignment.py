@@ -111,5 +111,5 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, length_per_radi
 
 def rotation_matrices(quaternions: Floats, weights: Floats) -> Floats:
     """Convert quaternions (F, R, 4) of any length to matrices (F, R, 3, 3), the identity where the weight is zero."""
-    visible = np.where(weights[..., None] > 0, quaternions, rot.IDENTITY)
-    return rot.to_matrix(visible / np.linalg.norm(visible, axis=-1, keepdims=True))
+    quaternions_or_identity = np.where(weights[..., None] > 0, quaternions, rot.IDENTITY)
+    return rot.to_matrix(quaternions_or_identity / np.linalg.norm(quaternions_or_identity, axis=-1, keepdims=True))

@@ -17,9 +17,9 @@ from .arm_model import Arm
 Floats = NDArray[np.float64]
 
 MIN_DISTANCE_FRACTION = 1e-6
-"""Minimum distance of shoulder and wrist, as part of the arm's length, at which the elbow's circle exists."""
+"""Minimum distance of shoulder and wrist, as a fraction of the arm's length, at which the elbow's circle exists."""
 POLE_TOLERANCE = 1e-6
-"""Minimum distance of a pole to the line from shoulder to wrist, as part of its distance to the shoulder."""
+"""Minimum distance of a pole to the line from shoulder to wrist, as a fraction of its distance to the shoulder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

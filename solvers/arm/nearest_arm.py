@@ -19,10 +19,11 @@ Bools = NDArray[np.bool_]
 GRID = (16, 3, 7, 5)
 """Grid points of the shoulder's swing direction, swing magnitude and twist, and of the elbow's flexion."""
 MAX_MINIMA = 8
-"""Local minima from which the search is started. With human limits or a wide swing cone, 4 gave the same distances as
-80 grid points; with a swing cone that is narrow on two sides, 8 were up to 0.4 mm worse for 7 of 117 targets."""
+"""Number of local minima from which the search is started. With human limits or a wide swing cone, 4 gave the same
+distances as 80 grid points; with a swing cone that is narrow on two sides, 8 were up to 0.4 mm worse for 7 of 117
+targets."""
 BATCH = 250
-"""Targets in a batch; limits the memory used."""
+"""Number of targets in a batch, to limit memory."""
 
 
 def nearest_arm(arm: Arm, goal: Floats) -> tuple[Floats, Floats]:

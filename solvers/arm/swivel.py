@@ -13,23 +13,24 @@ Joints = tuple[BallJoint, BallJoint]
 """Shoulder and wrist."""
 
 SAMPLES = 120
-"""Samples around the circle, 3 degrees apart."""
+"""Number of samples around the circle, 3 degrees apart."""
 BISECTIONS = 26
 """Bisections that narrow the edge of the allowed range from 3 degrees to under 1e-9 rad."""
 TERNARY_STEPS = 40
 """Ternary search steps that narrow the minimum from 6 degrees to under 1e-8 rad."""
 MAX_MINIMA = 4
-"""Local minima of the sampled cost that are refined, the lowest ones."""
+"""Number of local minima of the sampled cost that are refined, the lowest ones."""
 BATCH = 500
-"""Frames in a batch; limits the memory used."""
+"""Number of frames in a batch, to limit memory."""
 SHOULDER_WEIGHT = 1e3
 """Weight of the shoulder's excess relative to the wrist's: the wrist's position has priority over its rotation."""
 
 
 def choose_swivel(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
-    """Choose the swivel (N,) rad nearest to 0 within the limits; of two, the one closer to the frame before.
+    """Choose the swivel (N,) rad nearest to 0 within the limits; of two, the one closer to the previous frame's.
 
-    Where no swivel is within the limits, choose the one least outside. last: rad, the swivel before the first frame.
+    If no swivel is within the limits, the one with the least excess is chosen. last: rad, the swivel before the first
+    frame.
     """
     swivel = np.zeros(len(triangle.elbow))
     rows = np.flatnonzero(~_within_limits(joints, triangle, swivel))

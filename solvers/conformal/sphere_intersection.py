@@ -47,7 +47,7 @@ def joint_position(
 
 
 def intersect_spheres(markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float]) -> tuple[Circle[T], Any]:
-    """Intersect the spheres about two markers, C of FABRIK-CGA (3.5), and whether they do not meet: C² < 0."""
+    """Return the circle C in which the spheres about two markers intersect, FABRIK-CGA (3.5), and whether C² < 0."""
     (first, second), radii = markers, _as_numbers(lengths)
     circle = g.meet_sphere_sphere(g.sphere(first, radii[0]), g.sphere(second, radii[1]))
     return circle, sign(g.square_circle(circle), g.scale_circle(circle)) < 0
@@ -73,5 +73,5 @@ def nearer(x: Vector[T], first: Vector[T], second: Vector[T]) -> Vector[T]:
 
 
 def _as_numbers(lengths: tuple[float, float]) -> Any:
-    """Type floats as numbers of one frame or of many."""
+    """Return the lengths, typed as numbers of one frame or of many."""
     return lengths

@@ -33,9 +33,10 @@ class TwoMarkerPalm:
     second: int
     """Indices of the two markers among the palm's."""
     third_point: Floats
-    """(3,) m, from the midpoint of the two to the third point."""
+    """(3,) m, vector from the midpoint of the markers to the third point."""
     axes: Floats
-    """(3, 3) columns: from one to the other, perpendicular to that towards the third point, and their cross product."""
+    """(3, 3) unit columns: from the first marker to the second, perpendicular to it towards the third point, and their
+    cross product."""
 
 
 def two_marker_palm(positions: Floats, visible: Sequence[int], joints: Floats) -> TwoMarkerPalm | None:
@@ -47,7 +48,7 @@ def two_marker_palm(positions: Floats, visible: Sequence[int], joints: Floats) -
         joints: (J, 3) m, the palm's joints in the wrist's frame.
 
     Returns:
-        None if fewer than two are seen, or they or the joints are closer together than MIN_DISTANCE_M.
+        The pair; None with fewer than two visible markers, or if markers or joints are too close, see MIN_DISTANCE_M.
     """
     if len(visible) < 2:
         return None
@@ -118,7 +119,7 @@ def _third_point_directions(
         u, v, w = p - projection * x, q - projection * y, r - projection * z
         length = math.sqrt(u * u + v * v + w * w)
         if length <= DIRECTION_TOLERANCE * abs(projection):
-            # On the line, where the whole circle is equally near: a fixed direction.
+            # A point on the line is equally near to the whole circle: use a fixed direction.
             u, v, w = _perpendicular(x, y, z)
             length = math.sqrt(u * u + v * v + w * w)
         u, v, w = u / length, v / length, w / length

@@ -20,7 +20,7 @@ from .limb_targets import TargetColumns
 from .limbs import LimbCoupling, LimbModel
 
 CONVERGED_STEP = 0.03
-"""rad: a smaller step converges, because the error that it leaves is about its square."""
+"""rad, step below which the solution has converged: the remaining error is about its square."""
 
 Axes = tuple[Point[N], Point[N], Point[N]]
 """x, y, z in the wrist's frame."""
@@ -127,8 +127,8 @@ def solve_headings(
 ) -> tuple[list[N], Any]:
     """Return the angles (n,) of a limb in rad, and whether they are a converged solution.
 
-    They are none if a bone lacks a rotation target, a position target has a weight, a limit is active, or the last step
-    was not small.
+    They are not a solution if a bone lacks a rotation target, a position target has a weight, a limit is active, or the
+    step is not small.
     """
     converged = _has_rotations_only(limb, frames)
     if not m.any(converged):

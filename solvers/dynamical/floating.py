@@ -69,7 +69,7 @@ def follow_floating(
     start: tuple[Floats, Floats],
     method: tuple[FollowMethod, LimbWeights],
 ) -> tuple[Floats, Floats]:
-    """Return (F, 4, 4) roots and (F, D) angles, each frame from the one before.
+    """Return roots (F, 4, 4) and angles (F, D); each frame starts from the previous one.
 
     time_steps: (F,) s from the previous frame; start: root (4, 4) and angles (D,) before the first frame.
     """

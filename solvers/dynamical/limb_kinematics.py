@@ -149,8 +149,8 @@ def rotation_error(m: NumberFunctions[N], target: Any, current: Any) -> tuple[An
     """Return the axial vector of sk(R R̂ᵀ), which rotates R̂ (`current`) towards R (`target`), and the squared error.
 
     Both rotations are given by columns. Dynamical 3.1: the vector's length is the sine of the angle between them, and
-    it is the gradient of half the squared error, tr(I − R R̂ᵀ) / 2 = 1 − cos. Beyond a right angle the sine would
-    shrink again and vanish at half a turn; there the vector keeps length 1, and the squared error goes on growing.
+    it is the gradient of half the squared error, tr(I − R R̂ᵀ) / 2 = 1 − cos. For angles above π/2, where
+    the sine would decrease to 0 at π, the vector keeps length 1, and the squared error still increases.
     """
     x = y = z = cos = 0.0
     for (rx, ry, rz), (fx, fy, fz) in zip(target, current, strict=True):
@@ -171,7 +171,7 @@ def rotation_error(m: NumberFunctions[N], target: Any, current: Any) -> tuple[An
 
 
 def _far_rotation_error(m: NumberFunctions[N], target: Any, current: Any, cos: N, error: Any) -> Any:
-    """Return `rotation_error` beyond a right angle. At half a turn, the axis is the longest column of R R̂ᵀ + I."""
+    """Return `rotation_error` for angles above π/2. At π, the axis is the longest column of R R̂ᵀ + I."""
     sine = m.sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2])
     longest_column: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
     maximum = 0.0 * cos

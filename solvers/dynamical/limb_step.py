@@ -16,7 +16,7 @@ from .limbs import LimbCoupling, LimbModel
 
 Floats = NDArray[np.float64]
 FIXED = 2
-"""Mark of a variable whose bounds are equal; active bounds are marked by 1 and −1."""
+"""Marks a variable whose bounds are equal; 1 and −1 mark active upper and lower bounds."""
 ROUNDS = 8
 """Maximum number of rounds of block pivoting in plain floats; programs that need more go to qp.solve_all."""
 
@@ -37,8 +37,7 @@ class StepLimit:
         """1/rad, k."""
 
     def max_step_towards(self, m: NumberFunctions[N], distance: N) -> Any:
-        """Return rad that a step may go towards a limit `distance` rad ahead; negative, back inside, beyond the
-        limit."""
+        """Return the maximum step, rad, towards a limit `distance` rad ahead; negative if the limit is exceeded."""
         # The hyperbolic tangent is odd, so this holds for negative distances, too.
         if m is SCALAR:
             step = self.max_step * math.tanh(self.slope * distance)
@@ -48,7 +47,7 @@ class StepLimit:
 
 
 def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> Any:
-    """Return m², the cost of violated couplings; a hard one costs 1 m² per rad²."""
+    """Return the cost of violated couplings, m²; a hard one costs 1 m² per rad²."""
     cost: Any = 0.0 * angles[0]
     for coupling in limb.couplings:
         error = coupling_error(m, coupling, angles)
@@ -74,7 +73,7 @@ def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], progr
 
 
 def coupling_error(m: NumberFunctions[N], coupling: LimbCoupling, angles: list[N]) -> N:
-    """Return rad by which a coupling's sum must change to be within its bounds, 0 inside."""
+    """Return the change of a coupling's sum, rad, that brings it within its bounds; 0 inside."""
     total, low, high = _weighted_sum(coupling, angles), coupling.lower, coupling.upper
     if low == high:
         error: N = low - total
@@ -92,7 +91,7 @@ def step_bounds(
     """Return the lower and upper bounds (n + p,) of the step: of each degree of freedom, then of each hard coupling's
     sum.
 
-    Degrees of freedom that no target determines (`observed` (n,) is false) stay.
+    Degrees of freedom where `observed` (n,) is false, which no target determines, do not move.
     """
     upper: Any = [limit.max_step_towards(m, high - angle) for high, angle in zip(limb.high, angles, strict=True)]
     lower: Any = [-limit.max_step_towards(m, angle - low) for low, angle in zip(limb.low, angles, strict=True)]
@@ -144,7 +143,7 @@ def solve_box_qp(
                 active[i], x[i], ended = 1, high[i], False
             elif x[i] < low[i]:
                 active[i], x[i], ended = -1, low[i], False
-        # A variable that this round has fixed is checked in the next one.
+        # A variable fixed in this round is checked in the next one.
         checked = [i for i in range(count) if i not in free and active[i] != FIXED] if len(free) < count else []
         released = [i for i in checked if active[i] * _negative_gradient(square, right_side, x, i) < 0]
         for i in released:

@@ -84,7 +84,7 @@ class LimbWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LimbModel:
-    """Joints of a hand that neither move a target of another limb nor are coupled to one."""
+    """Joints of a hand that neither move targets of other limbs nor are coupled to other limbs."""
 
     hand_dofs: list[int]
     """(n,) indices into the hand's degrees of freedom, those nearer the wrist first."""
@@ -181,7 +181,7 @@ def _limb(hand: HandModel, hand_dofs: list[int], sites: list[int], weights: Limb
 
 
 def known_through_couplings(couplings: tuple[LimbCoupling, ...], is_known: list[Any]) -> list[Any]:
-    """Return (n,) which degrees of freedom are known once couplings carry knowledge from one to another."""
+    """Return (n,) which degrees of freedom are known directly or through couplings."""
     is_known = list(is_known)
     for _ in couplings:
         for coupling in couplings:

@@ -30,15 +30,15 @@ Floats = NDArray[np.float64]
 MIN_STEP = 1e-7
 """rad, minimum step; smaller ones are not taken, because they may be rounding errors."""
 MIN_STEP_HARD = 1e-13
-"""rad, the same for limbs with hard couplings, where even tiny violations are corrected."""
+"""rad, minimum step for limbs with hard couplings, where even tiny violations are corrected."""
 MAX_STEP = 1.0
-"""rad that a joint may move in one step; also the assumed size of the step before the first."""
+"""rad, maximum movement of a joint in a step; also the assumed size of the step before the first one."""
 DAMPING_UP, DAMPING_DOWN = 30.0, 0.03
 """Factors on the damping after a rejected step and after an accepted one."""
 MIN_GAIN_RATIO = 0.1
 """Minimum ratio of actual to predicted cost reduction, so that two poses of equal cost do not alternate."""
 MIN_PIVOT = 1e-7
-"""m²: a matrix with smaller pivots does not count as positive definite."""
+"""m², minimum pivot of a positive definite matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class SettlingMethod:
     """m², λ"""
     limit: StepLimit
     converged_step: float = 1e-3
-    """rad: a step this small ends the iteration. Steps shrink by a constant factor or faster, so the iteration also
-    ends where the next step, shrunk like the last, would be this small."""
+    """rad, size of a step that ends the iteration. As steps shrink by a constant factor or faster, the iteration also
+    ends if the next step, extrapolated from the last two, would be this small."""
 
 
 def settle_one(

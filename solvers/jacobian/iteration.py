@@ -32,13 +32,12 @@ START_DAMPING = 1e-4
 MIN_DAMPING, MAX_DAMPING = 1e-12, 1e8
 """Bounds of λ."""
 NEGLIGIBLE_DAMPING = 1e-10
-"""λ above which a short step does not end the iteration, since it may be due to the damping."""
+"""λ above which a short step does not end the iteration, since damping may have caused it."""
 DAMPING_DOWN, DAMPING_UP = 0.1, 10.0
 """Factors on λ after an accepted step and after a rejected one."""
 
 COST_ROUNDING = 1.0 + 1e-13
-"""Ratio below which costs are equal up to rounding: near the solution, steps improve a pose without lowering the
-cost."""
+"""Ratio below which costs are equal up to rounding. Near the solution, steps still improve a pose of equal cost."""
 
 
 @dataclass(frozen=True, slots=True)

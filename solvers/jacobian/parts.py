@@ -1,4 +1,4 @@
-"""Splits a hand into parts; independent parts are solved side by side as rows of one batch.
+"""Split a hand into parts; independent parts are solved as rows of one batch.
 
 With the palm fixed, the digits are independent, so five problems of five or six angles replace one of 26. The other
 ways to split are the whole hand as one part, and the pairs of Dynamical, figure 6.
@@ -65,7 +65,7 @@ def constrained_dofs(hand: HandModel, sites: TargetedSites) -> Bools:
 
 
 def known_through_couplings(hand: HandModel, is_known: Bools) -> Bools:
-    """Return (F, D) which angles are known once couplings carry knowledge from one to another. is_known: (F, D)."""
+    """Return (F, D) which angles are known directly or through couplings. is_known: (F, D), directly."""
     for _ in hand.couplings:
         previous = is_known
         for row in hand.couplings:

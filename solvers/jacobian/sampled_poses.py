@@ -1,7 +1,7 @@
 """Start poses of the Jacobian methods: each part at the one of many sampled poses that is nearest to its targets.
 
-Starting at the frame before would keep that frame's errors, and a take could not be solved in pieces. So every frame
-starts from its own targets, at the best of a few hundred poses spread evenly over the joints' ranges. From so near, the
+Starting from the previous frame would keep its errors, and a take could not be solved in pieces. Therefore every frame
+starts from its own targets, at the best of a few hundred poses spread evenly over the joints' ranges. From there, the
 iteration avoids most local minima and needs few steps.
 """
 

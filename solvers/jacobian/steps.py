@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 RANK_TOLERANCE = 1e-9
-"""Singular values below this part of the largest count as zero."""
+"""Fraction of the largest singular value below which singular values count as zero."""
 FILTER_RANGE = 10.0
-"""Filtered: singular values below this many times the damping are damped."""
+"""Ratio to the damping below which singular values are damped by the filtered method."""
 MAX_STEP = 0.5
 """rad, the longest step of the classic methods: the linearisation (3.3) holds for small steps only."""
 MAX_LOCKING_ROUNDS = 3

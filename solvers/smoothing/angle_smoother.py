@@ -1,7 +1,8 @@
 """Smooth joint angles where the markers of a frame hardly determine them.
 
 A fingertip below its knuckle does not determine abduction, and a straight finger hardly determines how the bend is
-shared among its joints: there noise decides, and a solver's angles jump by tens of degrees while every marker is met.
+distributed over its joints. There noise decides, and a solver's angles jump by tens of degrees although every marker is
+met.
 A Kalman filter on each digit's angles takes a frame's angles as measurements, with the information Jᵀ J / σ² of its
 markers (Thrun, Burgard & Fox, Probabilistic Robotics (2005), 3.5), and models angular acceleration as white noise.
 Angles that the markers determine stay; the others continue their motion. The markers hardly move.
@@ -44,22 +45,22 @@ INITIAL_DEVIATIONS = (10.0, 30.0)
 ITERATIONS = 3
 """Iterations over a whole take, from the second on linearised about the smoothed angles."""
 OUTSIDE_LIMIT = 1e-4
-"""rad by which an angle must leave its limits for the next iteration to treat it as measured at its limit."""
+"""rad beyond its limits at which the next iteration adds a measurement of the angle at its limit."""
 LIMIT_DEVIATION = 0.005
-"""rad, standard deviation of such a measurement."""
+"""rad, standard deviation of a measurement at a limit."""
 MAX_DEVIATION = 5.0
 """Maximum distance by which smoothing may move a site away from its target, in standard deviations of the noise."""
 FILLED_DEVIATION = 0.1
 """rad, standard deviation of the angles of an unseen digit that are estimated from the other digits."""
 FADE_FRAMES = 6
-"""Half the number of frames over which a reduction of the smoothing fades in and out."""
+"""Number of frames before and after a reduction of the smoothing over which it fades."""
 BATCH_FRAMES, OVERLAP_FRAMES = 2000, 200
 """Frames in a batch of a take, and additional frames on both sides that are smoothed with it and discarded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AngleEstimate:
-    """Filter state of the angles of G digits with at most N degrees of freedom."""
+    """State of the filter for G digits with at most N angles each."""
 
     time: float
     """s; NaN before the first frame."""
@@ -79,7 +80,7 @@ def initial_estimate(angles: Floats) -> AngleEstimate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FilterStep:
-    """One filter step, for the backward pass."""
+    """A filter step, stored for the backward pass."""
 
     transition: Floats
     """(2 N, 2 N)"""
@@ -215,7 +216,7 @@ def _fade(fractions: Floats) -> Floats:
 
 
 def _reset_unseen(updated: AngleEstimate, previous: AngleEstimate, seen: Bools) -> AngleEstimate:
-    """Reset the digits not seen (G,) to their last angles with unknown velocity."""
+    """Reset digits where `seen` (G,) is false to their last angles with unknown velocity."""
     stopped = initial_estimate(previous.means[:, : previous.means.shape[1] // 2])
     return AngleEstimate(
         updated.time,

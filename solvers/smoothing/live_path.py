@@ -1,4 +1,4 @@
-"""Filter paths live: one frame at a time, at most one frame late."""
+"""Filter paths frame by frame, at most one frame late."""
 
 from dataclasses import dataclass
 from math import isnan
@@ -17,7 +17,7 @@ class PathFilter:
     lag: int
     """0 or 1, frames of delay."""
     calm: float
-    """Weight of the linear extrapolation of the output, against 1 for the filters' estimate."""
+    """Weight of the linear extrapolation of the output, relative to the filters' estimate."""
     rules: NoiseRules
 
 
@@ -32,7 +32,7 @@ class PathHistory:
     outputs: Floats
     """(2, M, D) the last two output positions, the newer first."""
     output_times: tuple[float, float]
-    """s, times of these."""
+    """s, times of the two outputs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,11 +14,11 @@ from .motion_model import MAX_STEP, Bools, Floats, MotionScale
 
 WINDOW = 5
 CHI_SQUARED_MEDIAN = 2.366
-"""Median of the χ² distribution with three degrees of freedom. A quaternion's noise has three, too."""
+"""Median of the χ² distribution with three degrees of freedom, for noise of positions and of quaternions."""
 MIN_WINDOWS = 8
 """Minimum number of windows for an estimate."""
 MIN_LOG_STEP = 0.02
-"""Minimum step of a running log-variance, with which it follows a change of the noise within seconds."""
+"""Minimum step of a running log-variance, so that it follows changes of the noise within seconds."""
 
 
 def residuals(times: Floats, values: Floats) -> Floats:
@@ -71,7 +71,7 @@ def update_noise(running: RunningNoise, time: float, sample: Floats, scale: Moti
     """Update the estimate by one sample (M, D), NaN where not seen.
 
     Stochastic approximation of the median (Robbins & Monro 1951) of the log-variance: a step up if the squared residual
-    is above the expected median, else a step down. Outliers step no farther than others.
+    is above the expected median, else a step down. Outliers cause no larger steps.
     """
     times = (*running.times, time)
     values = np.concatenate([running.values, sample[None]])

@@ -21,8 +21,8 @@ RIDGE = 0.01
 def fill_gaps(angles: Floats, seen: Bools, times: Floats) -> Floats:
     """Fill in the angles (F, G, N) of digits, thumb first, in frames in which they are not seen (F, G).
 
-    A digit that is never seen stays as it is. A gap at the start or end of the take continues the angles at its other
-    end.
+    A digit that is never seen stays as it is. A gap at the start or end of the take continues from the angles at its
+    one known end.
     """
     result = angles.copy()
     for digit in np.flatnonzero(np.any(seen, axis=0) & ~np.all(seen, axis=0)).tolist():
@@ -43,7 +43,7 @@ def _gaps(seen: Bools) -> list[Ints]:
 
 
 def _predict_from(visible: list[int], digit: int, angles: Floats, seen: Bools) -> Floats:
-    """Predict the digit's angles (F, N) from visible digits, up to a constant; zero with too few frames."""
+    """Predict a digit's angles (F, N), up to a constant, from visible digits; 0 if there are too few frames."""
     known_rows = np.flatnonzero(np.all(seen[:, [digit, *visible]], axis=1))
     if not visible or len(known_rows) < MIN_FRAMES:
         return np.zeros(angles[:, digit].shape)

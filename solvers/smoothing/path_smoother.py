@@ -21,7 +21,7 @@ class SmoothedPaths:
     values: Floats
     """(F, M, D)"""
     known: Bools
-    """(F, M) whether the path is known: seen, or missing for no longer than the bridge."""
+    """(F, M) whether the path is known: its sample is accepted, or the gap is no longer than the bridge."""
     rejected: Bools
     """(F, M) samples rejected as outliers."""
     deviation: Floats
@@ -42,7 +42,8 @@ def smooth(times: Floats, values: Floats, seen: Bools, rules: NoiseRules) -> Smo
 def run_filter_bank(
     times: Floats, values: Floats, seen: Bools, variance: Floats, rules: NoiseRules
 ) -> tuple[Floats, Bools, Bools]:
-    """Run the filter bank: log-likelihoods (G, F, M), accepted samples and samples that start a path (F, M)."""
+    """Run the filter bank; return log-likelihoods (G, F, M), and whether samples are accepted and start a path (F,
+    M)."""
     frames, paths, width = values.shape
     starts = np.arange(0, frames, BATCH_FRAMES)
     likelihood = np.zeros((len(BANDWIDTHS), frames, paths))
@@ -62,7 +63,7 @@ def run_filter_bank(
 
 
 def _accept_new_paths(accepted: Bools, started: Bools, seen: Bools) -> tuple[Bools, Bools]:
-    """Accept the rejected samples right before a path restarted: it restarted with the first of them."""
+    """Accept the rejected samples directly before a restart, and move the restart to the first of them."""
     accepted, started = accepted.copy(), started.copy()
     for frame, path in np.argwhere(started):
         first = frame
@@ -137,7 +138,7 @@ class _ForwardPass:
     gains: Floats
     """(F, 3, M) K, 0 without an accepted sample that continues the path."""
     innovations: Floats
-    """(F, D, M) ν / S, 0 likewise."""
+    """(F, D, M) ν / S, 0 where the gain is."""
 
 
 def _backward_pass(steps: Floats, started: Bools, forward: _ForwardPass) -> Floats:

@@ -27,9 +27,9 @@ class SmoothedTargets:
 
     targets: Targets
     predicted: Bools
-    """(F, T) positions without an accepted sample in their own frame."""
+    """(F, T) whether a position has no accepted sample in its frame."""
     rejected: Bools
-    """(F, T) positions rejected as outliers."""
+    """(F, T) whether a position was rejected as an outlier."""
     noise: Floats
     """(F or 1, 2, T) estimated standard deviation of a component of the positions, m, and of the rotations, rad."""
 
@@ -83,14 +83,14 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
 
 
 def smooth_whole_paths(times: Floats, positions: Floats, calm: float = 1.0) -> Floats:
-    """Return positions (F, P, 3), all known, smoothed alike."""
+    """Smooth positions (F, P, 3), all known, in the same way as targets."""
     rules = NoiseRules(POSITION_SCALE, MAX_STEP, calm, patience=OUTLIERS_IN_A_ROW)
     return path_smoother.smooth(times, positions, np.ones(positions.shape[:2], bool), rules).values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layer:
-    """The positions or the rotations of all targets, some of them smoothed."""
+    """The positions or the rotations of all targets, during smoothing."""
 
     values: Floats
     """(F, T, D)"""
@@ -143,7 +143,8 @@ def _other_columns(columns: Ints, targets: Targets) -> Ints:
 
 
 def _gap_weights(times: Floats, weights: Floats, layer: _Layer, bridge: float) -> Floats:
-    """Return the weights (F, T): of used samples their own; in gaps, less with the distance to the nearest sample."""
+    """Return the weights (F, T): unchanged where a sample is used, decaying in gaps with the time to the nearest
+    one."""
     accepted = (weights > 0) & ~layer.rejected
     row = np.arange(len(times))[:, None]
     last_accepted = np.maximum.accumulate(np.where(accepted, row, -1), axis=0)

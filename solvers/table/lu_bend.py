@@ -13,13 +13,13 @@ from .table_bend import PlanarTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarLu:
-    """Solves for one digit's bend with a marker at its goal, near the pose of the frame before."""
+    """Bends a digit to bring a marker to its goal, near the pose of the previous frame."""
 
     exact: PlanarTable
-    """Used for markers before the last bone, which the thesis does not cover."""
+    """The exact table, for markers on the first two bones, which the thesis does not cover."""
     index: LuTable | None
     thumb: LuTable | None
-    """The table from the end of the first bone, for frames in which that point is seen, as the thumb's is."""
+    """The table from the end of the first bone, for frames in which that point is seen; None for fingers."""
     before: Angles = (0.0, 0.0, 0.0)
     """rad, the flexions of the frame before."""
 
@@ -50,7 +50,7 @@ class PlanarLu:
         return first, middle, last, float(abs(tip(linkage.links, clamped) - goal))
 
     def bend_frames(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
-        """See PlanarBend: frame by frame, each near the one before it."""
+        """See PlanarBend. Frames are solved one by one, each near the previous one."""
         bend, results = self, np.empty((4, len(u)))
         for row in range(len(u)):
             seen = [MarkerHint(hint.marker, *(float(number[row]) for number in hint[1:])) for hint in hints]
@@ -61,7 +61,7 @@ class PlanarLu:
 
 
 def planar_lu(exact: PlanarTable, precision: float, coupled: bool) -> PlanarLu:
-    """Lu's tables for a digit and one of its markers; precision in mm and degrees, `coupled` by ρ."""
+    """Build Lu's tables for a digit and one of its markers. precision: in mm and degrees. coupled: by ρ."""
     linkage = exact.linkage
     if linkage.bones < 3:
         return PlanarLu(exact, None, None)

@@ -22,11 +22,11 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarRecorded:
-    """Solves for one digit's bend with its tip at its goal if its last joint is known, else by its uniform table."""
+    """Bends a digit to bring its tip to its goal, by the recorded last joint if known, else by the uniform table."""
 
     exact: PlanarTable
     recorded: RecordedTable | None = None
-    """Indexed by the position of the marker."""
+    """The recorded table, indexed by the position of the marker."""
 
     def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
@@ -55,7 +55,7 @@ class PlanarRecorded:
         return results[0], results[1], results[2], results[3]
 
     def _two_links(self, goal: Complex, joint: Complex) -> list[Floats]:
-        """Three flexions and the error for goals (N,) with the last joint at `joint` (N,)."""
+        """Return three flexions and the error for goals (N,) with the last joint at `joint` (N,)."""
         linkage, joint_depth = self.exact.linkage, 1j * self.exact.joint_depth
         goal, joint_position = goal - joint_depth, joint - joint_depth
         middle = two_link_angle(linkage.links[0], linkage.links[1], np.abs(joint_position), 1.0)
@@ -95,8 +95,8 @@ def fill_in_last_joints(
 ) -> tuple[Targets, dict[str, int]]:
     """Fill in the last joints' positions from the recorded tables, in the target columns from `first_added` on.
 
-    Returns the targets, and in how many frames each digit was outside the recorded positions; there the nearest
-    recorded one is used. roots: (F, 4, 4) T_world_wrist.
+    Returns the targets, and the number of frames in which each digit was outside the recorded positions; there the
+    nearest recorded position is used. roots: (F, 4, 4) T_world_wrist.
     """
     positions, weights = targets.positions.copy(), targets.weights.copy()
     outside: dict[str, int] = {}

@@ -6,7 +6,7 @@ digit's first joint at zero angles, mirrored in X for a left hand: +Y along the 
 towards the little finger.
 
 The filter's weight is exp(-d²/σ²), as in (3.24), without the usual factor 1/2. Far from all samples it underflows, so
-weights are relative to the nearest sample, and `distance` says how far away it is.
+weights are relative to that of the nearest sample, whose distance is stored.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ Bools = NDArray[np.bool_]
 NODES = (20, 28, 24)
 """Amaya's grid of 28 × 24 × 20 nodes: most along the finger (Y), fewer towards the palm (Z), fewest sideways (X)."""
 SPACING = 0.005
-"""m"""
+"""m, distance between nodes."""
 SIGMA = 0.008
-"""m"""
+"""m, σ of the Gaussian filter."""
 MAX_SAMPLES, MIN_SAMPLES = 2000, 30
 """Bounds of a table's number of samples: longer clips are subsampled evenly; 30 are half a second at 60 Hz."""
 KNOWN_DISTANCE = 0.010
@@ -53,7 +53,7 @@ class RecordedTable:
         Trilinear between the nearest eight nodes. Positions off the grid are clamped to its boundary.
         """
         frames, distance, inside = self._interpolate(positions)
-        # The mean of rotations is not a rotation.
+        # Convert interpolated matrices to rotations.
         return positions + frames[..., 3], nearest_rotation(frames[..., :3]), inside & (distance < KNOWN_DISTANCE)
 
     def _interpolate(self, positions: Floats) -> tuple[Floats, Floats, Bools]:

@@ -28,7 +28,7 @@ class ScalarLookup:
     """m, the depth of the first joint's centre below its marker."""
 
     def read(self, u: float, v: float) -> tuple[float, float, float, float] | None:
-        """Three flexions that bring the tip to (u, v) m, and the error in m.
+        """Return three flexions that bring the tip to (u, v) m, and the error in m.
 
         None where that takes more than one Newton step or the table's pose violates a limit.
         """

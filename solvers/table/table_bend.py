@@ -19,17 +19,17 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarTable:
-    """Solves for one digit's bend with one of its markers at its goal."""
+    """Bends a digit by its table to bring one marker to its goal."""
 
     chain: Chain
     radii: Floats
-    """(3,) m, of its joints."""
+    """(3,) m, radii of the joints."""
     linkage: Linkage
     faces: LimitFaces
     branches: tuple[TableRows, ...]
     """With three bones, the non-empty branches of the table, forwards first; fewer bones have a closed form."""
     scalar: ScalarLookup | None
-    """The first of these branches for single frames."""
+    """The first branch, for single frames."""
 
     @property
     def joint_depth(self) -> float:
@@ -87,7 +87,7 @@ class PlanarTable:
         return [first, entry.bend[0], entry.last[0], error], valid
 
     def _nearest(self, rows: Ints, goal: Complex, hints: list[MarkerHint[Floats]]) -> list[Floats]:
-        """Three flexions and the error of the nearest pose to goals (N,), in frames `rows` of the hints."""
+        """Return three flexions and the error of the nearest pose to goals (N,), in frames `rows` of the hints."""
         if hints and self.linkage.bones > 1:
             flexions = HintedGoal(self.faces, goal, [self._seen(hint, rows) for hint in hints]).flexions()
         else:

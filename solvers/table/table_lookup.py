@@ -19,9 +19,9 @@ STRAIGHT_TOLERANCE = 1e-12
 """m² of R² - r² below which a digit counts as fully extended, a few picometres short of it. Closer, rounding would
 decide the bend, and a frame solved alone would differ from the same frame in a batch."""
 MAX_LAST_STEP = 1e-4
-"""rad: a Newton step this short is the last. The error that it leaves is about 0.1 m times its square."""
+"""rad, length of a Newton step that ends the iteration. The remaining error is about 0.1 m times its square."""
 REACH_TOLERANCE = 1e-12
-"""m², error of the squared distance within which a tip counts as there: a hundredth of a nanometre for a finger."""
+"""m², error of the squared distance within which a tip has reached its goal: 0.01 nm for a finger."""
 MIN_SLOPE = 1e-12
 """m²/rad, derivative of the squared distance below which no step is taken."""
 MAX_EXTRA_STEPS = 3
@@ -53,7 +53,7 @@ class TableRows:
     farthest: Floats
     """(D, 1) m², the squared distance at the branch's start."""
     straightest: Bools
-    """(D, 1) whether that pose is the best for any goal farther away."""
+    """(D, 1) whether the pose at the branch's start is the best for any goal farther away."""
     scale: Floats
     """(D, 1) rows per metre of s."""
     first_rows: NDArray[np.intp]

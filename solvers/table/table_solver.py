@@ -146,7 +146,7 @@ class TableBend:
 
 @lru_cache(maxsize=8)
 def _steps(method: str, precision: float, coupled: bool) -> Steps:
-    """Cached, because a live frame has little time."""
+    """Return the steps for these settings, cached for live frames."""
     return Steps(TableBend(method, precision, coupled))
 
 

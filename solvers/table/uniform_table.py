@@ -17,11 +17,12 @@ from .linkage import Floats, Linkage, straight_tip
 from .nearest_bend import limit_faces, nearest
 
 ROWS = 1024
-"""Rows of a branch, about 0.1 mm of s apart for a finger; between them a bend is accurate to some 1e-6 rad."""
+"""Number of rows of a branch, about 0.1 mm of s apart for a finger. Interpolated bends are accurate to some 1e-6
+rad."""
 SEARCH_SAMPLES = 257
 """Samples in each round of the search for the farthest reach."""
 MIN_WIDTH = 1e-6
-"""rad: a narrower branch counts as empty."""
+"""rad, minimum width of a branch; a narrower one is empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,8 @@
 """One sweep of cyclic coordinate descent over a tree: joint after joint, the outermost first (Wang & Chen 1991).
 
 Each joint rotates within its limits so that all goals below it come nearest, by the rotation that FABRIK's outward pass
-uses (joint_alignment.py). A rotation that limits would make worse is left out: no sweep moves farther from the goals.
+uses (joint_alignment.py). A rotation that increases the error because of limits is not applied, so no sweep moves away
+from the goals.
 """
 
 from dataclasses import replace
@@ -18,7 +19,7 @@ Ints = NDArray[np.intp]
 
 
 def ccd_sweep(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> TreeProblems:
-    """Return the rows after one sweep; a free root then moves by the mean of the errors that are left."""
+    """Return the rows after one sweep; a free root then moves by the mean remaining error."""
     angles, points = rows.angles.copy(), posed.points.copy()
     count = len(plan.links)
     for n in reversed(range(count)):
@@ -45,7 +46,7 @@ def ccd_sweep(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> TreeProb
 
 
 def _moved_sites(plan: TreePlan, n: int) -> Ints:
-    """Return the sites that a joint's rotation moves, without loops of which it moves both ends."""
+    """Return the sites that a joint's rotation moves, without loops whose two ends both move."""
     is_moved = plan.moves_site[:, n].copy()
     for pair in plan.loop_pairs:
         if is_moved[pair].all():
@@ -55,7 +56,7 @@ def _moved_sites(plan: TreePlan, n: int) -> Ints:
 
 
 def _targets(plan: TreePlan, points: Floats, rows: TreeProblems, site_indices: Ints) -> Floats:
-    """Return (R, E, 3) m, where the chosen sites should be: their goals, or the other end of their loop."""
+    """Return target positions (R, E, 3) m of sites: their goals, or the other ends of their loops."""
     count = len(plan.links)
     goals = rows.goals + points[:, plan.site_joints] * plan.relative[:, None]
     for first, second in plan.loop_pairs:

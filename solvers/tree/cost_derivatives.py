@@ -1,8 +1,8 @@
 """Gradient and Hessian of a pose's cost, half the weighted sum of its squared errors, with respect to the joint angles.
 
 A rotation of a joint about the world axis ω moves a point at the lever arm a from it by ω × a. A second rotation about
-ω', of a joint at or above the first, changes that by ω' × (ω × a). Where errors remain this second-order term matters:
-without it the refinement converges slowly for goals out of reach, which within limits are common.
+ω', of a joint at or above the first, changes that by ω' × (ω × a). Without this second-order term, the
+refinement converges slowly where errors remain, as for goals out of reach, which are common within limits.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> C
     count, total = len(plan.links), len(plan.site_joints)
     axes = _angle_axes(plan, posed, rows.angles) * plan.free[..., None]
     arms = posed.points[:, count:, None] - posed.points[:, None, :count]
-    # The points of an orientation are relative to their own joint, so the motion of that does not count.
+    # Points of an orientation goal are relative to their joint, so the joint's translation does not move them.
     relative = np.flatnonzero(plan.relative)
     arms[:, relative] = (posed.points[:, count + relative] - posed.points[:, plan.site_joints[relative]])[:, :, None]
     arms = arms * plan.moves_site[..., None]
@@ -46,7 +46,7 @@ def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> C
         jacobian = np.concatenate([jacobian, np.broadcast_to(shifts, (len(jacobian), *shifts.shape))], 2)
     error_vectors, forces, scale = _weighted_errors(plan, posed, rows)
     goal_count = total - plan.loop_pairs.size
-    # Fancy indexing would lay the result out in memory by the number of rows, and products round by the layout.
+    # np.take, because the memory layout of fancy indexing depends on the number of rows, and so would rounding.
     paired = np.take(jacobian, plan.loop_pairs[:, 0], 1) - np.take(jacobian, plan.loop_pairs[:, 1], 1)
     weighted = np.concatenate([jacobian[:, :goal_count], paired], 1) * scale[..., None, None]
     flat = weighted.swapaxes(1, 2).reshape(len(weighted), weighted.shape[2], -1)
@@ -116,7 +116,7 @@ def _own_second_order(plan: TreePlan, angles: Floats, products: Floats, moment: 
 
 
 def _symmetric(a: Floats, b: Floats) -> Floats:
-    """Return (..., 2, 2) half of a bᵀ + b aᵀ."""
+    """Return (a bᵀ + b aᵀ) / 2 (..., 2, 2)."""
     product = a[..., :, None] * b[..., None, :]
     half: Floats = (product + product.swapaxes(-1, -2)) / 2
     return half

@@ -16,7 +16,7 @@ from .tree_plan import AffectedJoint, TreePlan
 Floats = NDArray[np.float64]
 
 PRESENT_WEIGHT = 1e-6
-"""Weight of a joint's current pose relative to its goals': enough to decide what the goals leave open."""
+"""Weight of a joint's current pose relative to its goals, which determines what the goals leave open."""
 
 
 def inward_pass(
@@ -37,7 +37,7 @@ def inward_pass(
         normalised = weights[:, outer]
         weights[:, n] = (normalised * ~link.relative).sum(-1)
         if not weights[:, n].all():
-            # Only orientation goals below, which do not place the joint.
+            # The joints below have only orientation goals, which do not determine this position.
             continue
         normalised = normalised / weights[:, n, None]
         targets[:, n] = _target_position(link, posed, n, targets[:, outer], normalised)
@@ -65,7 +65,7 @@ def _points_coincide(link: AffectedJoint) -> bool:
 def _mean(weights: Floats, points: Floats) -> Floats:
     """Return the mean (R, 3) of points (R, E, 3), weighted by their shares (R, E).
 
-    Not a matrix product, which rounds a row differently depending on the others in the batch.
+    A matrix product is avoided, since its rounding of a row depends on the batch.
     """
     mean: Floats = (weights[..., None] * points).sum(-2)
     return mean
@@ -112,7 +112,7 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
         mean = (weights * link.along).sum(-1)
         spread = link.along - mean[:, None]
         direction = _mean(weights * spread, targets - middle[:, None])
-        # The joint's current position decides for a single point and for coincident points.
+        # For a single point and for coincident points, the current position determines the direction.
         direction = direction + PRESENT_WEIGHT * mean[:, None] * (middle - posed.points[:, n])
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
         present_direction = posed.rotations[:, n] @ link.direction
@@ -132,8 +132,8 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
 def outward_pass(
     plan: TreePlan, posed: TreeFrames, rows: TreeProblems, target_points: Floats, weights: Floats
 ) -> Floats:
-    """Return the outward pass: angles (R, N, 3) within limits that bring what each joint carries nearest to its
-    target."""
+    """Return the outward pass: angles (R, N, 3) within limits that bring the points on each joint nearest to their
+    targets."""
     result = rows.angles.copy()
     # For joints above, the points of an orientation are around the target position of their joint.
     centres = np.zeros_like(target_points)

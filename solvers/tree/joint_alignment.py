@@ -54,7 +54,7 @@ def align(joint: JointLimits, angles: Floats, arms: Floats, targets: Floats, wei
 
 
 def _twist(joint: JointLimits, previous: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:
-    """Return the best twist (R,); targets (R, E, 3) is in the frame between swing and twist."""
+    """Return the best twist (R,) rad. targets: (R, E, 3) in the frame between swing and twist."""
     axis = joint.axes[:, 1]
     sine = (weights * (targets * cross(axis, arms)).sum(-1)).sum(-1)
     level = (weights * ((targets * arms).sum(-1) - (targets @ axis) * (arms @ axis))).sum(-1)

@@ -22,13 +22,14 @@ Rows = NDArray[np.intp]
 
 START_DAMPING = 1e-3
 MIN_DAMPING = 1e-7
-"""Relative to the largest curvature: with less, rounding would rotate joints that the goals leave open."""
+"""Minimum damping, relative to the largest curvature. With less, rounding would rotate joints that no goal
+determines."""
 MAX_DAMPING = 1e4
-"""Relative to the largest curvature: if a step with this damping does not lower the cost, the row has converged."""
+"""Damping, relative to the largest curvature, above which a row has converged."""
 MIN_STEP = 1e-8
 """rad, length of a step below which a row has converged."""
 MIN_RELATIVE_GAIN = 1e-13
-"""Relative gain below which a row has converged."""
+"""Relative decrease of the error below which a row has converged."""
 
 
 def refine(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> TreeProblems:
@@ -79,7 +80,7 @@ def _trial_steps(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[T
     hessians = allowed @ hessians @ allowed
     hessians[1, :, :count, :count] += block_diagonal(edge)
     gradient = np.ascontiguousarray((allowed @ derivatives.gradient[..., None])[:, free])
-    # Negative curvature counts by its absolute value, so that the step leads down from a ridge, not onto it.
+    # Use the absolute value of negative curvature, so that the step leads down from a ridge, not onto it.
     # Contiguous: matrix products round by memory layout, which would depend on the number of rows.
     curvatures, directions = np.linalg.eigh(np.ascontiguousarray(hessians[:, :, free][..., free]))
     damped = np.abs(curvatures) + (damping * np.maximum(np.abs(curvatures).max(-1), 1e-300))[..., None]

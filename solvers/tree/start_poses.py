@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 BEND_ANGLE = 0.3
-"""rad by which each joint of a slightly bent pose is bent."""
+"""rad, angle of each joint in the slightly bent start pose."""
 MAX_RANDOM_ANGLE = 1.5
 """rad, the largest angle from rest of random poses."""
 
@@ -32,8 +32,7 @@ def start_pose(plan: TreePlan, angles: Floats, number: int) -> Floats:
 
 
 def _bend_slightly(plan: TreePlan, angles: Floats) -> Floats:
-    """Return angles with all joints bent slightly in one direction, inside their limits, since the iteration stalls at
-    a straight chain."""
+    """Return angles with all joints slightly bent in one direction, since the iteration stalls at a straight chain."""
     new_angles = angles.copy()
     is_hinge = ~plan.free[:, 0] & ~plan.free[:, 2]
     inside = np.where(angles[..., 1] > plan.twist.mean(-1), -BEND_ANGLE, BEND_ANGLE)
@@ -79,7 +78,7 @@ def solve_out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bool
     selected = rows.select(unreachable)
     _, _, posed = measure(plan, selected)
     count = len(plan.links)
-    # A goal at the root itself has no direction: use the current one of the longest bone.
+    # A goal at the root has no direction: use the current direction of the longest bone.
     present = posed.points[:, longest + 1] - posed.points[:, longest]
     direction = np.where(distance[unreachable, None] > 1e-12 * plan.reach, to_goal[unreachable], present)
     direction = direction / np.linalg.norm(direction, axis=-1, keepdims=True)

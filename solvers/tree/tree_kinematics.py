@@ -26,11 +26,11 @@ class TreeProblems:
     """(R, S)"""
 
     def select(self, rows: Rows) -> "TreeProblems":
-        """Some of the rows."""
+        """Return some of the rows."""
         return TreeProblems(self.root_position[rows], self.angles[rows], self.goals[rows], self.weights[rows])
 
     def replace_rows(self, rows: Rows, new_rows: "TreeProblems") -> "TreeProblems":
-        """Return these problems with the given rows at the poses of another's rows."""
+        """Return the problems with the poses of `rows` replaced by those of `new_rows`."""
         angles, origin = self.angles.copy(), self.root_position.copy()
         angles[rows], origin[rows] = new_rows.angles, new_rows.root_position
         return replace(self, angles=angles, root_position=origin)
@@ -43,12 +43,12 @@ class TreeFrames:
     rotations_before: Floats
     """(R, N, 3, 3) rotation of each joint's frame before its own rotation."""
     rotations: Floats
-    """(R, N, 3, 3) and after it."""
+    """(R, N, 3, 3) rotation of each joint's frame after its own rotation."""
     points: Floats
     """(R, N + S, 3) m, joints then sites."""
 
     def select(self, rows: Rows) -> "TreeFrames":
-        """Some of the rows."""
+        """Return some of the rows."""
         return TreeFrames(self.rotations_before[rows], self.rotations[rows], self.points[rows])
 
 

@@ -34,7 +34,7 @@ Rows = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 MAX_STALLED_PASSES = 3
-"""Consecutive passes with too little gain after which the passes end; a step of dynamical counts as its gain."""
+"""Number of consecutive stalled passes after which the passes end; a step of dynamical counts as its gain."""
 
 
 METHODS = {
@@ -149,8 +149,10 @@ def at_rest(skeleton: Skeleton) -> TreeState:
 
 
 def _batches(has_goal: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
-    """Yield rows that are solved together, with the sites (S,) that have goals in them: single rows if each follows the
-    one before it, else all rows with the same goals."""
+    """Yield rows that are solved together, and the sites (S,) that have goals in them.
+
+    These are all rows with the same goals, or single rows with `follow`, where each starts from the previous one.
+    """
     if follow:
         yield from ((np.array([row]), has_goal[row]) for row in range(len(has_goal)))
         return
@@ -180,7 +182,7 @@ def _pose(skeleton: Skeleton, root: Floats, angles: Floats, shift: Floats) -> Tr
 
 
 def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tuple[TreeProblems, Ints]:
-    """Return the rows at their best poses, and how many iterations each took (R,). No row depends on the others."""
+    """Return the rows at their best poses, and the number of iterations of each (R,). Rows are independent."""
     tolerance, restart_gain = settings.tolerance * plan.reach, settings.restart_gain * plan.reach
     closed_form, is_solved = solve_out_of_reach(plan, rows)
     best_rows = replace(rows, angles=closed_form)
@@ -197,7 +199,7 @@ def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> t
         restart_rows = np.flatnonzero(~is_solved & (largest > tolerance) & (error > bound + restart_gain))
         if not len(restart_rows):
             break
-        # No passes: within limits they lead from many start poses to the same dead end.
+        # Refine without passes, which lead from many start poses to the same dead end within limits.
         start = rows.select(restart_rows)
         start = replace(start, angles=start_pose(plan, start.angles, number))
         trial = refine(plan, start, tolerance, settings.steps)
@@ -208,12 +210,12 @@ def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> t
 
 
 def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tuple[TreeProblems, Ints]:
-    """Return the best poses found by iterations from the rows' poses, and how many each row took (R,).
+    """Iterate from the rows' poses; return the best poses, and the number of iterations of each row (R,).
 
-    Rows that are near enough, and rows that stall, stop; the others go on.
+    A row stops when it is near enough or stalls.
     """
     tolerance = settings.tolerance * plan.reach
-    # A step of dynamical is to remove only its gain of the error, so it counts as that part of an iteration.
+    # A step of dynamical removes only the fraction `gain` of the error, so it counts as that fraction of an iteration.
     step_fraction = settings.gain if settings.method == "dynamical" else 1.0
     best_rows, current, active = rows, rows, np.arange(len(rows.angles))
     lowest = np.full(len(active), np.inf)

@@ -20,9 +20,9 @@ from .tree_plan import TreePlan
 Floats = NDArray[np.float64]
 
 MAX_STEP = 0.5
-"""rad, the longest change of an angle in a step of damped least squares, as in the solver `jacobian`."""
+"""rad, maximum change of an angle in a step of damped least squares, as in the solver `jacobian`."""
 REGULARISATION = 1e-6
-"""λ of the dynamical step relative to the squared reach: what the goals leave open stays."""
+"""λ of the dynamical step relative to the squared reach. Angles that the goals leave open stay."""
 
 
 def damped_step(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, damping: float) -> TreeProblems:
@@ -101,5 +101,5 @@ def _apply_step(plan: TreePlan, rows: TreeProblems, step: Floats) -> TreeProblem
     angles = rows.angles + step[:, :count].reshape(rows.angles.shape)
     root_position = rows.root_position + plan.reach * step[:, count:] if plan.root_free else rows.root_position
     clamped = swing_twist_limits.clamp(plan.cone, plan.twist, angles)
-    # Joints that affect no goal keep their angles to the bit.
+    # Joints that affect no goal keep their angles exactly.
     return replace(rows, angles=np.where(plan.free, clamped, rows.angles), root_position=root_position)
