@@ -222,11 +222,12 @@ def _drop_missing_labels(groups: Groups, markers: Markers, warnings: list[str]) 
         if missing_labels and len(present[group]) < MIN_MAP_LABELS:
             raise MarkerMapError(
                 f"{markers.source}: the marker map's label '{missing_labels[0]}' ({group}) is not in the capture, "
-                f"nor are {len(missing_labels) - 1} others, expected {MIN_MAP_LABELS} of its {len(spots)} labels"
+                f"with {len(missing_labels) - 1} more missing, expected {MIN_MAP_LABELS} of its {len(spots)} labels"
             )
         if missing_labels:
+            verb = "is" if len(missing_labels) == 1 else "are"
             warnings.append(
-                f"the marker map's {', '.join(map(quoted, missing_labels))} ({group}) are not in the capture"
+                f"the marker map's {', '.join(map(quoted, missing_labels))} ({group}) {verb} not in the capture"
             )
     return present
 

@@ -27,8 +27,11 @@ MAP_LAYOUT = "marker map"
 """Name of the layout of a marker map."""
 MAX_NAMED_SWAPS = 3
 """Maximum number of swaps that a warning names."""
-SWAP_RESULTS = {"mended": "were undone", "doubtful": "are possible and were left as they are"}
-"""Key of a count of swaps in the report -> what warnings say happened to these swaps."""
+SWAP_RESULTS = {
+    "mended": ("was undone", "were undone"),
+    "doubtful": ("is possible and was left as it is", "are possible and were left as they are"),
+}
+"""Key of a count of swaps in the report -> what warnings say about one swap, and about several."""
 SWAP_DOUBT = 0.5
 """Doubt of labels that may be swapped: as likely swapped as not."""
 DOUBTFUL_CONFIDENCE = 0.8
@@ -84,10 +87,17 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
     return LabelledMarkers(markers, {"by": "names", "swaps": counts}, swapped=swapped, doubt=doubt)
 
 
+def describe_swaps(kind: str, count: int, group: str = "") -> str:
+    """Describe the swaps of a kind: "2 swaps of markers of 'right' were undone"."""
+    noun, result = "swap" if count == 1 else "swaps", SWAP_RESULTS[kind][count != 1]
+    owner = f" of '{group}'" if group else ""
+    return f"{count} {noun} of markers{owner} {result}"
+
+
 def _swap_warnings(group: str, labels: list[str], swaps: tuple[Swap, ...]) -> list[str]:
     """Return one sentence about the clear swaps of a hand, and one about the doubtful ones."""
     warnings = []
-    for kind, result in SWAP_RESULTS.items():
+    for kind in SWAP_RESULTS:
         swaps_of_kind = [swap for swap in swaps if swap.clear == (kind == "mended")]
         if swaps_of_kind:
             named = [
@@ -96,7 +106,7 @@ def _swap_warnings(group: str, labels: list[str], swaps: tuple[Swap, ...]) -> li
             ]
             count = len(swaps_of_kind)
             more = f" and {count - MAX_NAMED_SWAPS} more" if count > MAX_NAMED_SWAPS else ""
-            warnings.append(f"{count} swaps of markers of '{group}' {result}: {'; '.join(named)}{more}")
+            warnings.append(f"{describe_swaps(kind, count, group)}: {'; '.join(named)}{more}")
     return warnings
 
 

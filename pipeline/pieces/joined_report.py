@@ -7,7 +7,7 @@ from typing import Any
 
 from ...hand.joints import Side
 from ..evidence.ranking import Problem, limit_notes, problems_as_json, worst_first
-from ..labelling import SWAP_RESULTS
+from ..labelling import SWAP_RESULTS, describe_swaps
 from ..marker_cleaning import cleaning_warnings
 from ..report import TakeReportInputs, take_report
 from .judged_hand import JudgedHand
@@ -95,4 +95,4 @@ def _figures(pieces: Sequence[HandOfPiece], results: Sequence[PieceResult]) -> d
 
 
 def _swap_warnings(swaps: Mapping[str, int]) -> list[str]:
-    return [f"{swaps[kind]} swaps of markers {result}" for kind, result in SWAP_RESULTS.items() if swaps[kind]]
+    return [describe_swaps(kind, swaps[kind]) for kind in SWAP_RESULTS if swaps[kind]]

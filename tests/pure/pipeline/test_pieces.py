@@ -242,7 +242,7 @@ def test_a_piece_that_cannot_be_read_ends_the_solve_and_leaves_nothing(
     assert {each.name for each in tmp_path.iterdir()} <= {"take.c3d"}
 
 
-def test_a_worker_that_is_ended_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_ends_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         max_unfinished = 1
 
@@ -256,7 +256,7 @@ def test_a_worker_that_is_ended_is_one_sentence(tmp_path: Path, monkeypatch: pyt
         yield Broken()
 
     monkeypatch.setattr(long_solve, "workers_of", workers_of)
-    with pytest.raises(KnuckleError, match="a worker process was ended"):
+    with pytest.raises(KnuckleError, match="a worker process ended"):
         in_pieces(Recipe(str(written_take(tmp_path / "take.c3d", ("right",)))), tmp_path / "out.npz")
 
 
