@@ -8,7 +8,7 @@ from .markers import Floats
 def knot_slopes(times: Floats, values: Floats) -> Floats:
     """Return the slopes (G, N, 3) at the knots of G not-a-knot cubic splines, which reproduce cubics exactly.
 
-    times (G, N) in s, increasing; values (G, N, 3). N = 2 gives a line and N = 3 a parabola.
+    N = 2 gives a line and N = 3 a parabola. times: (G, N) in s, increasing. values: (G, N, 3).
     """
     count = times.shape[1]
     steps = np.diff(times, axis=1)
@@ -19,11 +19,11 @@ def knot_slopes(times: Floats, values: Floats) -> Floats:
     right_hand_side = np.zeros((len(times), count, 3))
     # The second derivative is continuous at the inner knots.
     inner = np.arange(1, count - 1)
-    before, after = steps[:, :-1], steps[:, 1:]
-    matrix[:, inner, inner - 1] = after
-    matrix[:, inner, inner] = 2 * (before + after)
-    matrix[:, inner, inner + 1] = before
-    right_hand_side[:, 1:-1] = 3 * (after[..., None] * chords[:, :-1] + before[..., None] * chords[:, 1:])
+    left_step, right_step = steps[:, :-1], steps[:, 1:]
+    matrix[:, inner, inner - 1] = right_step
+    matrix[:, inner, inner] = 2 * (left_step + right_step)
+    matrix[:, inner, inner + 1] = left_step
+    right_hand_side[:, 1:-1] = 3 * (right_step[..., None] * chords[:, :-1] + left_step[..., None] * chords[:, 1:])
     if count == 3:
         # The second derivative is constant.
         matrix[:, 0, :2] = matrix[:, 2, 1:] = 1.0

@@ -14,7 +14,7 @@ from .timestamps import Timestamps, clean_timestamps
 SAMPLED_FRAMES = 400
 """Number of evenly spaced frames from which the unit and the up axis are guessed."""
 MAX_ROWS = 2000
-"""Maximum frames in a batch."""
+"""Maximum number of frames in a batch."""
 
 
 @dataclass(frozen=True, eq=False)

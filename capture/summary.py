@@ -8,14 +8,13 @@ from .cleaning import Ints, runs
 from .markers import Floats, Markers
 
 MAX_LABEL_WIDTH = 40
-"""Characters of the column of labels; longer ones push their row to the right."""
+"""Maximum width of the column of labels, in characters; a longer label shifts the rest of its row."""
 
 
 def summary(markers: Markers) -> dict[str, Any]:
-    """Return JSON-ready facts: source, format, rate (Hz), unit, frames, duration (s), timecode, warnings, gaps of each
-    label.
+    """Return facts about a capture, JSON-ready: source, format, rate (Hz), duration (s), warnings, gaps and others.
 
-    A gap is a run of frames in which the marker is not seen, at the start and end too.
+    A gap is a run of frames in which a marker is not seen, also at the start and at the end.
     """
     column, start, stop = runs(~markers.seen)
     lengths = stop - start

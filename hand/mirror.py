@@ -39,7 +39,7 @@ def model(hand: HandModel) -> HandModel:
 
 
 def pose(posed: Pose, hand: HandModel) -> Pose:
-    """Mirror a pose on to `hand`, the model of the other hand."""
+    """Mirror a pose for `hand`, the model of the other hand."""
     return Pose(hand, FRAME_SIGNS * posed.root, posed.angles)
 
 

@@ -23,11 +23,11 @@ def model(hand: HandModel, factor: float) -> HandModel:
     """Return the same hand, larger or smaller."""
     rest = np.array(hand.rest)
     rest[:, :3, 3] *= factor
-    sites = tuple(Site(site.name, site.joint, _scaled(site.offset, factor)) for site in hand.sites)
+    sites = tuple(Site(site.name, site.joint, _scale(site.offset, factor)) for site in hand.sites)
     return replace(hand, rest=rest, sites=sites)
 
 
-def _scaled(offset: tuple[float, float, float], factor: float) -> tuple[float, float, float]:
+def _scale(offset: tuple[float, float, float], factor: float) -> tuple[float, float, float]:
     x, y, z = offset
     return factor * x, factor * y, factor * z
 

@@ -1,4 +1,4 @@
-"""Which of several senders is followed, so that a stranger cannot displace the performer."""
+"""Choose which of several senders to follow: another sender on the network must not displace the performer."""
 
 HANDOVER_S = 2.0
 """s without a packet after which another sender may replace the followed one."""
@@ -11,7 +11,7 @@ class SenderChoice:
     """
 
     def __init__(self, chosen: str = "") -> None:
-        """chosen: the only sender to follow; if empty, the first."""
+        """chosen: the only sender to follow; empty for the first that sends."""
         self.followed = ""
         """The sender that is followed; empty before its first packet."""
         self.other = ""

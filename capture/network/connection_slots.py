@@ -1,4 +1,4 @@
-"""A limit on the clients of a listener: which are let in, and which are disconnected for another."""
+"""A limit on the clients of a listener: which are admitted, and which are disconnected to admit another."""
 
 import threading
 import time
@@ -26,9 +26,9 @@ class _Slot:
 class ConnectionSlots(Generic[ClientT]):
     """The slots of a listener's clients. Safe with several threads.
 
-    A client keeps its slot by useful packets: those that are understood, of the sender that is followed. Other bytes
-    do not count, so that a performer is always let in, however many strangers keep their connections busy. A machine
-    that has several slots loses one to a machine that has none, so that every performer can be seen and chosen.
+    A client keeps its slot by sending useful packets, that is, valid ones of the sender that is followed. Other bytes
+    do not count: a performer is admitted however many strangers keep their connections busy. A machine with several
+    slots loses one to a machine with none, and so every performer can be seen and chosen.
     """
 
     def __init__(self, count: int = MAX_CLIENTS) -> None:
@@ -37,7 +37,7 @@ class ConnectionSlots(Generic[ClientT]):
         self._lock = threading.Lock()
 
     def admit(self, client: ClientT, sender: str) -> ClientT | None:
-        """Give a client a slot. Returns whom to disconnect: the client that loses its slot, `client` if none does."""
+        """Give a client a slot. Return the client to disconnect: the one that loses its slot, or `client` itself."""
         now = time.monotonic()
         with self._lock:
             disconnected = None

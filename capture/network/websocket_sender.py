@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WebSocketSender(ABC):
-    """A Sender that serves a WebSocket: clients get a greeting and all frames from then on."""
+    """A Sender that serves a WebSocket: a client gets a greeting, then all further frames."""
 
     path = "/"
     greeting = ""

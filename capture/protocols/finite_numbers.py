@@ -22,15 +22,15 @@ def valid_positions(values: ArrayLike, what: str) -> Floats:
 
 
 def known_positions(points: Floats, what: str) -> Floats:
-    """Return positions (N, 3) in m, some of which may be missing (NaN). Raises PacketError as valid_positions does."""
-    known = np.all(np.isfinite(points), axis=-1)
+    """Return positions (N, 3) in m, NaN where missing. Raises PacketError as valid_positions does."""
+    is_known = np.all(np.isfinite(points), axis=-1)
     return np.where(
-        known[:, None], valid_positions(np.where(known[:, None], points, 0.0).ravel().tolist(), what), np.nan
+        is_known[:, None], valid_positions(np.where(is_known[:, None], points, 0.0).ravel().tolist(), what), np.nan
     )
 
 
 def unit_quaternions(values: ArrayLike, what: str) -> Floats:
-    """Return unit quaternions (N, 4) from 4 N numbers, in their order. Raises PacketError if a length is far from 1."""
+    """Return unit quaternions (N, 4) from 4 N numbers. Raises PacketError if a length is far from 1."""
     result = np.array(values, np.float64).reshape(-1, 4)
     length = np.sqrt(np.einsum("nk,nk->n", result, result))
     if not ((length > 0.5) & (length < 2.0)).all():

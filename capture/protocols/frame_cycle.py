@@ -3,24 +3,25 @@
 from collections.abc import Callable, Mapping
 
 HISTORY_MASK = 0b1111
-"""Mask of the last four frames in the history."""
+"""Bits of the last four frames in the history of a message."""
 EXPECTED_AFTER = 3
-"""A message that arrived in this many of the last four frames is expected in the next one."""
+"""Number of the last four frames in which a message must have arrived to be expected in the next one."""
 MAX_SPLIT_CYCLES = 3
-"""Cycles in a row that may span several frames before the order is learnt again: it was learnt from incomplete frames,
-or the sender has changed."""
+"""Number of cycles in a row that span several frames after which the order is learnt again: it was learnt from
+incomplete frames, or the sender has changed."""
 
 
 class FrameCycle:
-    """Learns the order of a frame's messages, and then knows a frame to be complete with the last of them.
+    """Learns the order of a frame's messages; a frame is then complete when the last of them arrives.
 
-    If that message is missing, the frame ends when the next begins: with a message that does not come later in the
-    order than the one before it. So neither lost nor occasional messages delay frames permanently.
+    If the last message is missing, the frame ends when the next one begins, with a message that is not later in the
+    order than its predecessor. Neither lost nor occasional messages thus delay frames permanently.
     """
 
     def __init__(self, first: Callable[[Mapping[str, bool]], str]) -> None:
-        """first: chooses the message with which a frame starts, from the keys of one cycle in order of arrival; each
-        value says whether the message was the first of its packet.
+        """first: returns the key of the message with which a frame starts.
+
+        Its argument is one cycle, in order of arrival: key -> whether the message was the first of its packet.
         """
         self.frame = 0
         """Number of the current frame."""
@@ -37,9 +38,9 @@ class FrameCycle:
         """Frames started in the window, and windows in a row with more than one."""
 
     def advance(self, key: str, first_of_packet: bool) -> tuple[bool, bool]:
-        """Take the next message; return whether a frame ended before it, and whether it is the last of its frame.
+        """Add the next message. Return whether a frame ended before it, and whether it is the last of its frame.
 
-        key: a key from a small set; first_of_packet: whether the message is the first of its packet.
+        key: identifies the message, from a small set. first_of_packet: whether it is the first of its packet.
         """
         if key in self._window:
             self._split_cycles = self._split_cycles + 1 if self._started > 1 else 0

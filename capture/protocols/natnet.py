@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.forearm import unpronated
+from ...hand.forearm import remove_pronation
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from ..conventions import MAX_COORDINATE_M
 from ..frame import Frame, SentForearm, hand_name, intern_names, joint_names, with_forearms
@@ -211,7 +211,7 @@ def _body(reader: PacketReader) -> _Body:
 def _forearm(hand: str, side: Side, arm: dict[str, _Body]) -> SentForearm:
     """Return the forearm of an arm's bones. In the T-pose they are rotated as the hand that rests on them."""
     resting = {name: rot.multiply(y_up_rotations(body.rotation), BONE_FROM_JOINT[side]) for name, body in arm.items()}
-    rotation = unpronated(resting.get("UArm", resting["FArm"]), resting["FArm"])
+    rotation = remove_pronation(resting.get("UArm", resting["FArm"]), resting["FArm"])
     return SentForearm(hand, y_up_points(arm["FArm"].position), rotation)
 
 

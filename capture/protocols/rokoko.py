@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.forearm import unpronated
+from ...hand.forearm import remove_pronation
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, SIDES, Side
 from ..frame import Frame, SentForearm, hand_joint_names, hand_name, safe_label, unseen_hand, with_forearms
 from ..network.sender import OutgoingFrame, UdpSender
@@ -144,7 +144,7 @@ def _forearm(actor: dict[str, Any], performer: str, side: Side) -> SentForearm |
     except PacketError:
         return None
     with suppress(PacketError):
-        rotation = unpronated(_resting(body.get(f"{side}UpperArm")), rotation)
+        rotation = remove_pronation(_resting(body.get(f"{side}UpperArm")), rotation)
     return SentForearm(hand_name(side, performer), unity_points(xyz), rotation)
 
 

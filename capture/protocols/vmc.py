@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.forearm import unpronated
+from ...hand.forearm import remove_pronation
 from ...hand.joints import SIDES, Side
 from ..frame import Frame, SentForearm, hand_joint_names, unseen_hand, with_forearms
 from ..network.sender import OutgoingFrame, UdpSender
@@ -127,7 +127,7 @@ class VmcParser(Parser):
             return None
         carrier = upper if upper in local else fore
         on_upper_arm, rotation = (rot.multiply(np.array(world[bone][1]), resting) for bone in (carrier, fore))
-        return SentForearm(side, np.array(world[fore][0]), unpronated(on_upper_arm, rotation))
+        return SentForearm(side, np.array(world[fore][0]), remove_pronation(on_upper_arm, rotation))
 
     def _cached_bone_from_joint(self, side: Side, bones: list[str], local: dict[str, Transform]) -> Floats:
         """vrm_t_pose.bone_from_joint, computed again only when the bones' offsets change."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import kinematics, proportions
 from ...hand import rotations as rot
-from ...hand.forearm import unpronated
+from ...hand.forearm import remove_pronation
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ...hand.kinematics import Pose
 from ..frame import Frame, SentForearm, concatenate_frames, hand_name, joint_names, unseen_hand, with_forearms
@@ -155,7 +155,7 @@ def _forearm(hand: str, side: Side, arm: Segments, scale: float) -> SentForearm 
             points, quaternions = _numbers(segments)
             # In the T-pose hands rest on their arms.
             resting = rot.multiply(rot.multiply(AXES_ROTATION, quaternions), SEGMENT_FROM_JOINT[side])
-            rotation = unpronated(resting[0], resting[1]) if len(resting) > 1 else resting[0]
+            rotation = remove_pronation(resting[0], resting[1]) if len(resting) > 1 else resting[0]
             return SentForearm(hand, scale * AXES @ points[-1], rotation)
     return None
 

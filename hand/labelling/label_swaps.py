@@ -1,4 +1,4 @@
-"""Find markers of a hand that exchanged labels for a while, by their trajectories and their distances."""
+"""Find markers of a hand whose labels are exchanged for some frames, by their trajectories and mutual distances."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,13 +13,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_FRAMES = 200
-"""Frames from which mutual distances are computed, evenly spaced; also the frames of a swap that are checked."""
+"""Maximum number of evenly spaced frames from which mutual distances are computed, and in which a swap is checked."""
 MIN_UNSWAPPED_FRAMES = 10
-"""Frames without a swap from which the usual distances are computed; with fewer, all frames are used."""
+"""Minimum number of frames without a swap from which the usual distances are computed; with fewer, all are used."""
 MAX_MOVED_TRACKS = 100
-"""Trajectories that change columns, at most; if there are more, the labels mean nothing."""
+"""Maximum number of trajectories that are examined among those that change columns, the longest ones."""
 MAX_ERROR_RATIO = 0.25
-"""A swap is clear if exchanging the labels reduces the squared error of the distances below this fraction."""
+"""A swap is clear if exchanging the labels reduces the squared error of the distances to less than this fraction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,7 @@ class Swap:
 
 
 def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
-    """Find the swaps among the markers of one hand.
-
-    These are two trajectories, each of which moves into the other's usual column.
+    """Find swaps among the markers of one hand: two trajectories, each in the usual column of the other.
 
     Args:
         times: (F,) s.
@@ -53,10 +51,10 @@ def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
     column_of_track = {int(track): _column_of(tracks, int(track)) for track in moved_tracks}
     unswapped = np.ones(len(times), bool)
     unswapped[row[column != usual_columns[owner]]] = False
-    # Compute the usual distances from frames without a swap, if there are enough.
+    # Usual distances come from frames without a swap, if there are enough.
     usable = np.flatnonzero(unswapped) if unswapped.sum() >= MIN_UNSWAPPED_FRAMES else np.arange(len(times))
     sample = TrajectorySample.of(positions[evenly_spaced(usable, MAX_FRAMES)])
-    found = []
+    swaps = []
     for first, second in combinations(column_of_track, 2):
         pair = (int(usual_columns[first]), int(usual_columns[second]))
         rows = np.flatnonzero(
@@ -64,8 +62,8 @@ def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
         )
         for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
             clear = _confirmed_by_distances(positions, sample, pair, run)
-            found.append(Swap(pair, int(run[0]), int(run[-1]), clear))
-    return tuple(sorted(found, key=lambda swap: (swap.first, swap.columns)))
+            swaps.append(Swap(pair, int(run[0]), int(run[-1]), clear))
+    return tuple(sorted(swaps, key=lambda swap: (swap.first, swap.columns)))
 
 
 def _column_of(tracks: Trajectories, track: int) -> Ints:
@@ -85,7 +83,7 @@ def _usual_columns(tracks: Trajectories) -> Ints:
 
 
 def _confirmed_by_distances(positions: Floats, sample: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
-    """Return whether the distances to other markers fit far better with the pair exchanged in the frames of `run`."""
+    """Return whether the distances to other markers fit much better if the pair is exchanged in the frames `run`."""
     rows = evenly_spaced(run, MAX_FRAMES)
     others = np.setdiff1d(np.arange(positions.shape[1]), pair)
     errors = []
@@ -97,8 +95,8 @@ def _confirmed_by_distances(positions: Floats, sample: TrajectorySample, pair: t
                 sample.distance_variances[assumed, others] + sample.rigid_sd**2
             )
             squared_error = squared_error[:, np.isfinite(sample.mean_distances[assumed, others])]
-            known = np.isfinite(squared_error)
-            total += float(np.where(known, squared_error, 0).sum() / max(known.sum(), 1))
+            is_finite = np.isfinite(squared_error)
+            total += float(np.where(is_finite, squared_error, 0).sum() / max(is_finite.sum(), 1))
         errors.append(total)
     return errors[1] < MAX_ERROR_RATIO * errors[0]
 

@@ -1,7 +1,7 @@
-"""Extend labels from known trajectories to the others by region growing.
+"""Extend labels from identified trajectories to the others by region growing.
 
-A trajectory is identified by its position on the hand, its distances to markers that are known, and continuity in time.
-A spot is one of the positions on a hand at which a marker of the set sits.
+A trajectory is identified by its position on the hand, its distances to identified markers, and continuity in time. A
+spot is one of the positions on a hand at which a marker of the set sits.
 """
 
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 COMPARED_FRAMES = 12
-"""Frames of a trajectory for which costs are computed."""
+"""Number of frames of a trajectory for which costs are computed."""
 MAX_FRAGMENTS = 3000
-"""Unlabelled trajectories that are tried, the longest first; the rest is noise."""
+"""Maximum number of unlabelled trajectories that are tried, the longest first; the rest is noise."""
 MIN_MARGINS = (1.0, 0.2)
-"""Minimum difference in cost between the best spot and the second best, in the first pass and in the last."""
+"""Minimum difference in cost between the best spot and the second best, in the first pass and in the second."""
 MAX_COST = 10.0
 """Cost above which a trajectory does not belong to this hand."""
 MAX_LINK_S = 0.5
@@ -33,11 +33,12 @@ MAX_LINK_S = 0.5
 GAP_SPEED = 1.0
 """m/s, assumed speed of a marker in a gap."""
 MAX_OVERLAP = 0.02
-"""Fraction of a trajectory's frames in which another may already have its spot: swapped markers overlap briefly."""
+"""Maximum fraction of a trajectory's frames in which another trajectory already has its spot: swapped markers overlap
+briefly."""
 PREDICTION_SD_M = 0.01
 """m, standard deviation of a marker's position from the one that the hand's pose predicts."""
 PALM_SPOT_SD_M = 0.004
-"""m, standard deviation of a spot on the palm: the reference for the log determinants of all spots' covariances."""
+"""m, standard deviation of a spot on the palm, the unit of the log determinants of all spots' covariances."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,10 +78,16 @@ def label_fragments(
     predicted: Floats | None = None,
     margins: tuple[float, ...] = MIN_MARGINS,
 ) -> Steps[TrackLabels]:
-    """Extend the initial labels to the trajectories that are free (K,).
+    """Extend the initial labels to other trajectories.
 
-    predicted: (F, C, 3) m, positions of the spots by the hand's pose, NaN where unknown; if None, positions are
-    compared with the mean shape, aligned with the palm. margins: see MIN_MARGINS, one for each pass.
+    Args:
+        tracks: K trajectories.
+        shape: the hand, with C spots.
+        initial_labels: the labels to start from.
+        free: (K,) whether a trajectory may be assigned to this hand.
+        predicted: (F, C, 3) m, positions of the spots by the hand's pose, NaN where unknown. If None, positions are
+            compared with the mean shape, aligned with the palm.
+        margins: see MIN_MARGINS, one for each pass.
     """
     times, positions = tracks.times, tracks.positions
     spot, confidence = initial_labels.spot.copy(), initial_labels.confidence.copy()
@@ -103,7 +110,7 @@ def label_fragments(
                 costs = _spot_costs(times, positions[rows, column], rows, state, shape)
                 open_costs = np.where(state.known[rows].mean(0) > MAX_OVERLAP, np.inf, costs)
                 best = int(open_costs.argmin())
-                # Poses are fitted to the labels, so that a wrong label makes its spot fit: occupied spots compete, too.
+                # Poses are fitted to the labels, so a wrong label makes its spot fit: occupied spots compete, too.
                 rivals = np.delete(open_costs if predicted is None else costs, best)
                 rival = min(float(rivals.min()), MAX_COST)
                 if open_costs[best] > MAX_COST or rival - costs[best] < margin:
@@ -159,7 +166,7 @@ def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape)
 
 
 def _neighbour_costs(distances: Floats, known: Bools, shape: HandShape) -> Floats:
-    """Return the cost (C,) of each spot for distances (N, C) to the spots that are known (N, C): a mean over both."""
+    """Return the cost (C,) of each spot, averaged over the distances (N, C) to spots whose position is known (N, C)."""
     variance = shape.distance_variances + (0.03 * shape.mean_distances + SKIN_SD_M) ** 2
     error = (distances[:, None] - shape.mean_distances) ** 2 / variance / 2
     pair_cost = np.minimum(error + np.log(variance / SKIN_SD_M**2) / 4, 12.0)
@@ -169,7 +176,7 @@ def _neighbour_costs(distances: Floats, known: Bools, shape: HandShape) -> Float
 
 
 def _continuity_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPositions) -> Floats:
-    """Return the cost (C,) of each spot's jumps to the trajectory's start and from its end."""
+    """Return the cost (C,) of the jumps from each spot's last position to the trajectory, and from it to the next."""
     total = np.zeros(state.known.shape[1])
     for row, position, direction in ((rows[0], positions[0], -1), (rows[-1], positions[-1], 1)):
         limit = int(np.searchsorted(times, times[row] + direction * MAX_LINK_S))

@@ -1,4 +1,4 @@
-"""Statistics of marker positions on a hand over its poses: positions in the palm, and mutual distances."""
+"""Statistics of marker positions on a hand over its poses: in the palm's frame, and mutual distances."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -26,7 +26,7 @@ SAMPLED_POSES = 300
 
 @dataclass(frozen=True, slots=True)
 class MarkerLayout:
-    """A set of markers by their positions, without labels."""
+    """A set of markers known by their positions, without labels in the capture."""
 
     name: str
     """Display name."""
@@ -87,10 +87,9 @@ LAYOUTS: tuple[MarkerLayout, ...] = (
     ),
     MarkerLayout("two on the wrist, two knuckles and five fingertips", _NINE.labels),
 )
-"""The layouts with a palm and fingers, also found with fewer tips: 20 joints, with or without the wrist; 25, 13, 8, 8
-and 9 markers."""
+"""Layouts with a palm and fingers. They are also found if tips, or the wrist of the 20 joints, have no marker."""
 SKIN_LAYOUTS: tuple[MarkerLayout, ...] = (MarkerLayout("19 on the skin", _on_bones(_ON_SKIN)),)
-"""Layouts of markers beside the joints, which only the articulated hand can distinguish."""
+"""Layouts of markers between the joints, for which the articulated hand is needed."""
 PALM_ONLY = MarkerLayout("wrist and two knuckles", _joints(*_KNUCKLES_AND_WRIST))
 
 
@@ -109,7 +108,7 @@ class HandShape:
     distance_variances: Floats
     """(C, C) m²"""
     palm: Bools
-    """(C,) which are palm markers."""
+    """(C,) whether each marker is on the palm."""
     pair_weights: Floats
     """(C, C) weight of each pair's distance: highest for neighbours on a digit and on the palm."""
     measured: bool
@@ -117,7 +116,7 @@ class HandShape:
 
 
 def shape_of(model: HandModel, spots: tuple[Spot, ...], measured: bool = False) -> HandShape:
-    """Compute a hand's shape over poses between open and closed, each digit separately."""
+    """Compute a hand's shape over poses in which each digit is separately between open and closed."""
     positions = _sampled_positions(model, spots)
     mean = positions.mean(0)
     deviation = positions - mean
@@ -147,7 +146,7 @@ def mirrored(shape: HandShape) -> HandShape:
 
 
 UNSEEN_VARIANCE_FRACTION = 0.3
-"""Fraction of the variance over all poses that is added to the observed one: the rest of the take has other poses."""
+"""Fraction of the variance over all poses that is added to the observed variance, for poses in other frames."""
 
 
 def update_shape(shape: HandShape, spots: Ints, positions: Floats) -> HandShape:

@@ -20,14 +20,15 @@ class CreaseLine:
     line: Floats
     """(K, 3) m, its corners."""
     height: float
-    """m, positive outwards."""
+    """m, displacement on the line, positive outwards."""
     radius: float
     """m, distance at which the displacement drops to exp(−1)."""
     facing: float = 0.0
-    """1 for the back of the hand only, −1 for the palm only, at any height of the skin; 0 for skin near the line."""
+    """1 or −1: displace only the back of the hand, or the palm, by the distance in the palm's plane. 0: displace the
+    skin near the line, by the distance in space."""
 
 
-# Station in joints, start and end angle in the section, height and radius in mm.
+# Station in joints, start and end angle in the section in degrees, height and radius in mm.
 _FINGER_LINES = (
     (0.50, 205, 335, -0.6, 2.0),
     (0.965, 210, 330, -0.35, 0.9),
@@ -62,7 +63,7 @@ def displace_creases(flesh: FleshVolume, points: Floats, quads: Ints) -> None:
 
 
 def vertex_normals(points: Floats, quads: Ints) -> Floats:
-    """Vertex normals (V, 3), unit: the area-weighted mean of the adjacent quads'."""
+    """Return the unit normals (V, 3) of vertices, the area-weighted means of the adjacent quads' normals."""
     a, b, c, d = (points[quads[:, i]] for i in range(4))
     face = np.cross(c - a, d - b)
     result = np.zeros_like(points)
@@ -82,7 +83,7 @@ def distance_to_polyline(points: Floats, line: Floats) -> Floats:
 
 
 def crease_lines(flesh: FleshVolume) -> list[CreaseLine]:
-    """Return the lines of a right hand."""
+    """Return the lines on a right hand."""
     return [*_digit_lines(flesh), *_palm_lines(flesh)]
 
 
@@ -115,12 +116,15 @@ def _palm_lines(flesh: FleshVolume) -> list[CreaseLine]:
 
 
 def _shifted(point: Floats, x: float, y: float) -> Floats:
-    """Move a point (3,) in the palm's plane."""
+    """Return a point (3,) moved in the palm's plane."""
     return np.asarray(point + np.array([x, y, 0.0]))
 
 
 def _palm_creases(knuckles: list[Floats], bases: list[Floats]) -> list[tuple[list[Floats], float, float, float]]:
-    """Return the three long creases of the palm, in mm: around the thumb's ball, and two across."""
+    """Return the palm's three long creases, around the thumb's ball and two across: line, height, radius, facing.
+
+    All lengths are in mm.
+    """
     index, middle, ring, little = knuckles
     thumb_crease = [
         _shifted(index, -11, -20),
