@@ -1,4 +1,4 @@
-"""TCP connections, and a transport and a sender of lines of text."""
+"""TCP connections, and a transport and a sender for lines of text."""
 
 import selectors
 import socket
@@ -46,7 +46,7 @@ def listen(address: Address) -> socket.socket:
 class LineListener:
     """A Transport of lines of text from clients that connect to a port; each line is a packet.
 
-    A client whose line is rejected is disconnected, so that the other lines of a browser's request are not read.
+    A client whose line is rejected is disconnected: the other lines of a browser's request are not read.
     """
 
     address: Address
@@ -119,7 +119,7 @@ class _LineClients:
         except OSError:
             # The client disconnected before it was accepted.
             return
-        # A headset that lost its network connects again while its old connection is still open.
+        # A headset that lost its network reconnects while its old connection is still open.
         client = _Client(connection, str(address[0]))
         disconnected = self.slots.admit(client, client.sender)
         if disconnected is client:

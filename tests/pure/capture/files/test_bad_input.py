@@ -227,7 +227,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "names.tsv",
         edited(samples.qualisys, "MARKER_NAMES", "MARKER_TITLES"),
-        "names.tsv: no names in a line MARKER_NAMES of the header, expected one per marker",
+        "names.tsv: the header has no MARKER_NAMES, expected a name per marker",
     ),
     (
         "bodies.tsv",
