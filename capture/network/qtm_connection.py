@@ -35,7 +35,7 @@ STREAM = b"StreamFrames AllFrames 3D 3DNoLabels Skeleton:global Timecode"
 ANSWER_TIMEOUT_S = 4.0
 """Maximum wait for an answer in s."""
 PARAMETERS_INTERVAL_S = 5.0
-"""s between requests for the parameters, which may change; the answers also show that QTM is alive."""
+"""s between requests for the parameters, which may change. The answers also show that QTM still runs."""
 SILENCE_TIMEOUT_S = 12.0
 """s without a packet after which the connection counts as lost."""
 
@@ -67,7 +67,7 @@ def _messages(sock: socket.socket, where: str) -> Iterator[bytes | None]:
         if not data:
             raise StreamError(f"{where} closed the connection")
         buffer += data
-        # A packet that arrives in small pieces must not block the reader.
+        # The reader must not be blocked by a packet that arrives in small pieces.
         yield None
         while len(buffer) >= HEADER.size:
             size, kind = HEADER.unpack_from(buffer)
@@ -82,7 +82,7 @@ def _messages(sock: socket.socket, where: str) -> Iterator[bytes | None]:
 
 @dataclass(frozen=True, slots=True)
 class QtmClient:
-    """A Transport from QTM: all packets but greetings, answers and errors."""
+    """A Transport from QTM. It yields all packets except greetings, answers and errors."""
 
     address: Address
 
@@ -129,18 +129,18 @@ class _QtmSession:
                 raise StreamError(f"{self._where} sends no frames: {error_text}")
 
     def _set_version(self) -> Packets:
-        """Set the newest version of the protocol that QTM supports."""
+        """Set the protocol's version to the newest that QTM supports."""
         for version in VERSIONS:
             self._send(f"Version {version}".encode())
             answer = yield from self._answer()
             if answer.startswith(b"Version set to"):
                 return
         raise StreamError(
-            f"{self._where} is too old, expected one that supports version {VERSIONS[-1]} of its protocol"
+            f"{self._where} is too old, expected a QTM that supports version {VERSIONS[-1]} of its protocol"
         )
 
     def _answer(self) -> Generator[None, None, bytes]:
-        """Wait for the answer to a command, or its error."""
+        """Return the answer to a command, or the text of its error. Raises StreamError if none arrives."""
         end = time.monotonic() + ANSWER_TIMEOUT_S
         for packet in self._messages:
             if packet is not None and HEADER.unpack_from(packet)[1] in (COMMAND, ERROR):
@@ -175,7 +175,7 @@ class QtmServer(ABC):
         self._clients: set[socket.socket] = set()
         self._streaming: set[socket.socket] = set()
         self._last_outgoing: OutgoingFrame | None = None
-        # Two threads send to the same client.
+        # Held while sending, since two threads may send to the same client.
         self._send_lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -279,4 +279,4 @@ _ANSWERS = {
     "byteorder": command(b"Byte order is little endian"),
 }
 _CONNECTED, _STARTED = 1, 8
-"""Events: connected, and real-time from a file started."""
+"""Events: connected, and started real-time output from a file."""
