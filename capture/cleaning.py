@@ -41,11 +41,11 @@ class Cleaning:
     gap_limit: float = 0.2
     """Gaps up to this length, in seconds, are filled; 0 fills none."""
     fragments: bool = True
-    """Whether positions of one to three frames between gaps are dropped if they do not fit the marker's path."""
+    """Drop positions of one to three frames between gaps that do not fit the rest of the marker's path."""
     spikes: bool = True
-    """Whether positions that leave the marker's path for one or two frames are removed."""
+    """Remove positions that leave the marker's path for one or two frames."""
     cutoff: float | None = None
-    """Cutoff frequency of the low-pass filter in Hz; None for no filter."""
+    """Cutoff frequency of the low-pass filter in Hz; null for none."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.gap_limit < np.inf:

@@ -170,7 +170,7 @@ def rotation_errors(target: Floats, current: Floats) -> Floats:
 def integrate(root: Floats, angles: Floats, step: Floats) -> tuple[Floats, Floats]:
     """Integrate a step of the velocity: the root (F, 4, 4) and angles (F, D) after ν dt (F, 6 + D).
 
-    The wrist rotates by the exponential map, and the product is normalised so that it remains a rotation.
+    The wrist rotates by the exponential map, and the product is normalised to remain a rotation.
     """
     angle = np.linalg.norm(step[:, 3:ROOT_DOFS], axis=-1)
     axis = step[:, 3:ROOT_DOFS] / np.maximum(angle, 1e-300)[:, None]

@@ -114,7 +114,7 @@ def from_matrix(matrices: Floats) -> Floats:
     syz, szx, sxy = m[..., 2, 1] + m[..., 1, 2], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 0] + m[..., 0, 1]
     squares = 1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz
     best = np.argmax(squares, axis=0)
-    # Component by component, so that each is computed over all rotations.
+    # Component by component, each over all rotations at once.
     w, x, y, z = (
         np.choose(best, row)
         for row in (

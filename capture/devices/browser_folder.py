@@ -74,7 +74,7 @@ def _used(folder: Path) -> Iterator[None]:
     new = used.with_suffix(".new")
     with new.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        new.rename(used)  # so that no other process finds it without its lock
+        new.rename(used)  # no other process finds it without its lock
         yield
 
 

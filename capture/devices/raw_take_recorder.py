@@ -36,7 +36,7 @@ class Recorder:
             # A path that is not UTF-8 could not be shown in a message, and formats.read refuses it.
             str(path).encode()
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Unbuffered, so that data that could not be written are not retried on close.
+            # Unbuffered: data that could not be written are not retried on close.
             self._file = path.open("xb", buffering=0)
         except (OSError, ValueError) as error:
             raise _write_error(path, error) from None

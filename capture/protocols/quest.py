@@ -70,7 +70,7 @@ class QuestParser(Parser):
             raise PacketError(f"byte {error.start} is not ASCII, expected lines such as 'Left wrist:, ...'") from None
         if len(lines) > MAX_LINES:
             raise PacketError(f"{len(lines)} lines, expected {MAX_LINES} at most")
-        # All lines are parsed before any is used, so that a malformed packet changes nothing.
+        # All lines are parsed before any is used: a malformed packet changes nothing.
         parsed = [line for line in map(_parse_line, lines) if line is not None]
         return [frame for line in parsed for frame in self._handle(line)]
 

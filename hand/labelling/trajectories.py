@@ -95,7 +95,7 @@ def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
     visible: Bools = finite_points(positions)
     begins = visible.copy()
     begins[1:] &= ~visible[:-1] | jumps(times, positions)[1:]
-    # Pieces are numbered by column, so that those of a column are consecutive.
+    # Pieces are numbered column by column.
     number = np.cumsum(begins.T.ravel()).reshape(begins.T.shape).T - 1
     piece_ids: Ints = np.where(visible, number, -1)
     column, first = np.nonzero(begins.T)
