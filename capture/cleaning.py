@@ -294,8 +294,8 @@ def low_pass(markers: Markers, cutoff_hz: float) -> Markers:
             lengths = np.repeat(length[group], 3)
             stretches = positions[frames, column[group]].reshape(longest, -1)
             filtered = butterworth.filtfilt(stretches, lengths, b, a).reshape(longest, len(group), 3)
-            inside = row < length[group]
-            positions[frames[inside], np.broadcast_to(column[group], inside.shape)[inside]] = filtered[inside]
+            is_real = row < length[group]
+            positions[frames[is_real], np.broadcast_to(column[group], is_real.shape)[is_real]] = filtered[is_real]
     return replace(markers, positions=positions)
 
 
@@ -320,28 +320,28 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
     if last < first:
         return replace(markers.select(slice(0, 1)), rate=rate_hz)
     grid = np.arange(first, last + 1) / rate_hz
-    before = np.clip(np.searchsorted(times, grid, "right") - 1, 0, len(times) - 2)
-    step = (times[before + 1] - times[before])[:, None]
-    fraction = np.clip((grid - times[before])[:, None] / step, 0.0, 1.0)
+    frame = np.clip(np.searchsorted(times, grid, "right") - 1, 0, len(times) - 2)
+    step = (times[frame + 1] - times[frame])[:, None]
+    fraction = np.clip((grid - times[frame])[:, None] / step, 0.0, 1.0)
     fraction = np.where(np.abs(fraction - np.rint(fraction)) < 1e-6, np.rint(fraction), fraction)
     positions, slopes = markers.positions, _slopes(markers)
     resampled = hermite(
         fraction,
         step,
-        (positions[before], positions[before + 1]),
-        (slopes[before], slopes[before + 1]),
+        (positions[frame], positions[frame + 1]),
+        (slopes[frame], slopes[frame + 1]),
     )
-    resampled = np.where((fraction == 0)[..., None], positions[before], resampled)
-    resampled = np.where((fraction == 1)[..., None], positions[before + 1], resampled)
+    resampled = np.where((fraction == 0)[..., None], positions[frame], resampled)
+    resampled = np.where((fraction == 1)[..., None], positions[frame + 1], resampled)
     across_break = (step > max(BREAK_FACTOR * _median_step(times), 0.2)) & (fraction > 0) & (fraction < 1)
     resampled[across_break[:, 0]] = np.nan
-    predicted = (markers.predicted[before] & (fraction < 1)) | (markers.predicted[before + 1] & (fraction > 0))
+    predicted = (markers.predicted[frame] & (fraction < 1)) | (markers.predicted[frame + 1] & (fraction > 0))
     predicted &= finite_points(resampled)
     rotations = None
     if markers.rotations is not None:
-        rotations = rot.slerp(markers.rotations[before], markers.rotations[before + 1], fraction[..., None])
-        rotations = np.where((fraction == 0)[..., None], markers.rotations[before], rotations)
-        rotations = np.where((fraction == 1)[..., None], markers.rotations[before + 1], rotations)
+        rotations = rot.slerp(markers.rotations[frame], markers.rotations[frame + 1], fraction[..., None])
+        rotations = np.where((fraction == 0)[..., None], markers.rotations[frame], rotations)
+        rotations = np.where((fraction == 1)[..., None], markers.rotations[frame + 1], rotations)
         rotations[across_break[:, 0]] = np.nan
     return replace(markers, times=grid, positions=resampled, predicted=predicted, rotations=rotations, rate=rate_hz)
 

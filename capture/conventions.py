@@ -115,11 +115,11 @@ def guess_hand_unit(positions: Floats, on_hand: list[int]) -> str:
 
     positions: (F, M, 3). on_hand: columns of the markers of one hand.
     """
-    seen = np.all(np.isfinite(positions), axis=-1)
+    visible = np.all(np.isfinite(positions), axis=-1)
     if len(on_hand) < 3:
-        return guess_unit(positions, seen)
-    low, high = _bounds(positions[:, on_hand], seen[:, on_hand], np.inf)
+        return guess_unit(positions, visible)
+    low, high = _bounds(positions[:, on_hand], visible[:, on_hand], np.inf)
     size = float(np.median(np.linalg.norm(high - low, axis=1))) if len(low) else 0.0
     if not size > 0:
-        return guess_unit(positions, seen)
+        return guess_unit(positions, visible)
     return min(("m", "cm", "mm"), key=lambda unit: abs(np.log10(size * METRES[unit] / HAND_EXTENT_M)))

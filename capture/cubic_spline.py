@@ -30,10 +30,10 @@ def knot_slopes(times: Floats, values: Floats) -> Floats:
         right_hand_side[:, 0], right_hand_side[:, 2] = 2 * chords[:, 0], 2 * chords[:, 1]
         return np.asarray(np.linalg.solve(matrix, right_hand_side), np.float64)
     # The third derivative is continuous at the second knot and at the last but one.
-    for end, near, knot, neighbour in ((0, 1, 0, 1), (-1, -2, -1, -2)):
-        h, k = steps[:, end], steps[:, near]
+    for end, next_step, knot, neighbour in ((0, 1, 0, 1), (-1, -2, -1, -2)):
+        h, k = steps[:, end], steps[:, next_step]
         matrix[:, knot, knot], matrix[:, knot, neighbour] = k, h + k
-        weight = ((h + 2 * (h + k)) * k)[:, None] * chords[:, end] + (h**2)[:, None] * chords[:, near]
+        weight = ((h + 2 * (h + k)) * k)[:, None] * chords[:, end] + (h**2)[:, None] * chords[:, next_step]
         right_hand_side[:, knot] = weight / (h + k)[:, None]
     return np.asarray(np.linalg.solve(matrix, right_hand_side), np.float64)
 

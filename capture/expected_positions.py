@@ -87,8 +87,8 @@ class PathExpectations:
     def __init__(self, paths: Floats, reliable: Bools) -> None:
         self._paths = paths
         self._reliable = reliable & finite_points(paths)
-        self._known = [np.flatnonzero(self._reliable[:, column]) for column in range(paths.shape[1])]
-        self._filled = _fill_gaps(paths, self._known)
+        self._known_frames = [np.flatnonzero(self._reliable[:, column]) for column in range(paths.shape[1])]
+        self._filled = _fill_gaps(paths, self._known_frames)
         self._nearest = _sort_neighbours(paths, self._reliable)
         self._learnt: dict[tuple[int, Lags, tuple[int, ...]], Expectation | None] = {}
         self._spans: dict[tuple[int, int], tuple[float, float] | None] = {}
@@ -134,7 +134,7 @@ class PathExpectations:
 
     def _lags(self, column: int, frame: int) -> Lags | None:
         """Return the lags from a frame to the nearest known positions before and after it."""
-        known_frames = self._known[column]
+        known_frames = self._known_frames[column]
         after = int(np.searchsorted(known_frames, frame))
         lags = [int(known_frames[index]) - frame for index in (after - 1, after) if 0 <= index < len(known_frames)]
         return Lags(lags[0], lags[-1]) if lags else None
@@ -143,7 +143,7 @@ class PathExpectations:
         """Return the prediction for these lags and neighbours; None if there are too few frames to learn it."""
         key = (column, lags, neighbours)
         if key not in self._learnt:
-            frames = self._known[column]
+            frames = self._known_frames[column]
             frames = frames[(frames >= -lags.first) & (frames < len(self._reliable) - lags.second)]
             frames = frames[self._reliable[frames + lags.first, column] & self._reliable[frames + lags.second, column]]
             frames = frames[:: max(1, -(-len(frames) // MAX_FRAMES))]
@@ -196,13 +196,13 @@ def _size(neighbours: Floats) -> Floats:
     return np.asarray(np.sqrt((neighbours**2).sum(-1) / max(neighbours.shape[-1], 1)), np.float64)
 
 
-def _fill_gaps(paths: Floats, known: list[Ints]) -> Floats:
+def _fill_gaps(paths: Floats, known_frames: list[Ints]) -> Floats:
     """Return paths (F, C, 3) with gaps interpolated linearly; zero for a marker that is never known.
 
-    known: the frames in which each marker is known.
+    known_frames: the frames in which each marker is known.
     """
     filled, rows = np.zeros_like(paths), np.arange(len(paths))
-    for column, frames in enumerate(known):
+    for column, frames in enumerate(known_frames):
         for axis in range(3 if len(frames) else 0):
             filled[:, column, axis] = np.interp(rows, frames, paths[frames, column, axis])
     return filled
@@ -211,10 +211,10 @@ def _fill_gaps(paths: Floats, known: list[Ints]) -> Floats:
 def _sort_neighbours(paths: Floats, reliable: Bools) -> list[Ints]:
     """Return, for each marker, the other markers sorted by their mean distance."""
     sampled = slice(None, None, max(1, len(paths) // 200))
-    known = np.where(reliable[sampled, :, None], paths[sampled], np.nan)
+    known_positions = np.where(reliable[sampled, :, None], paths[sampled], np.nan)
     order = []
-    for column in range(known.shape[1]):
-        distances = np.linalg.norm(known - known[:, [column]], axis=-1)
+    for column in range(known_positions.shape[1]):
+        distances = np.linalg.norm(known_positions - known_positions[:, [column]], axis=-1)
         count = np.isfinite(distances).sum(0)
         mean = np.where(count > 0, np.nansum(distances, axis=0) / np.maximum(count, 1), np.inf)
         mean[column] = np.inf
@@ -224,7 +224,7 @@ def _sort_neighbours(paths: Floats, reliable: Bools) -> list[Ints]:
 
 def _noise(path: Floats, reliable: Bools) -> float:
     """Return the noise in m per axis of a path (F, 3), by the deviation of each position from its neighbours' mean."""
-    known = reliable[:-2] & reliable[1:-1] & reliable[2:]
-    bends = (path[1:-1] - (path[:-2] + path[2:]) / 2)[known]
+    is_known = reliable[:-2] & reliable[1:-1] & reliable[2:]
+    bends = (path[1:-1] - (path[:-2] + path[2:]) / 2)[is_known]
     measured = MAD_TO_SIGMA * float(np.median(np.abs(bends))) / np.sqrt(1.5) if len(bends) else 0.0
     return max(1e-5, measured)

@@ -47,7 +47,7 @@ class FileFormat:
     """Typical start of a text file of this format, for error messages."""
     max_size: int = 256 * 2**20
     """Maximum bytes of a file that is read into memory. An hour of 20 markers at 120 Hz has 250 MB as text."""
-    open_rows: Callable[[OpenFile, str], RowReader | None] = lambda _open_binary, _source: None
+    open_rows: Callable[[OpenFile, str], RowReader | None] = lambda _open_file, _source: None
     """Opens a file to read its frames a few at a time; returns None if the file must be read as a whole."""
 
 
@@ -199,5 +199,5 @@ def _format(head: bytes, path: Path, source: str) -> FileFormat:
         )
         raise CaptureError(f"{source}: the suffix is {suffix}, but the content does not start as {expected} does")
     names = [*(file_format.name for file_format in FORMATS), *(file_format.name for file_format in SCENE_FORMATS)]
-    known = ", ".join(dict.fromkeys(names))
-    raise CaptureError(f"{source}: the format is not known, expected {known}")
+    known_formats = ", ".join(dict.fromkeys(names))
+    raise CaptureError(f"{source}: the format is not known, expected {known_formats}")

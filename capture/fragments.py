@@ -17,6 +17,7 @@ from .expected_positions import PathExpectations
 from .markers import Bools, Floats, Markers
 
 MAX_FRAGMENT_FRAMES = 3
+"""Maximum number of frames of a fragment."""
 FRAGMENTS_PER_STEP = 100
 """Number of fragments tested between two reports of progress."""
 
@@ -88,23 +89,23 @@ class _FragmentTests:
         # A misplaced rigid marker would distort the frame in which it is tested.
         others = tuple(int(marker) for marker in self._rigid if marker != fragment.column)
         for rigid in (others, ()):
-            expectations = self._expected(rigid)
+            expectations = self._path_expectations(rigid)
             fits = [expectations.fits(fragment.column, frame) for frame in range(fragment.start, fragment.stop)]
             if None not in fits:
                 return all(fits)
-        world = self._expected(())
+        world = self._path_expectations(())
         return all(world.keeps_distance(fragment.column, frame) for frame in range(fragment.start, fragment.stop))
 
-    def _expected(self, rigid: tuple[int, ...]) -> PathExpectations:
+    def _path_expectations(self, rigid: tuple[int, ...]) -> PathExpectations:
         """Return the expected paths in the frame of rigid markers; in the world if there are none."""
         if rigid not in self._expectations:
-            paths = in_rigid_frame(self._paths, self._reliable, np.array(rigid)) if rigid else self._paths
+            paths = transform_to_rigid_frame(self._paths, self._reliable, np.array(rigid)) if rigid else self._paths
             self._expectations[rigid] = PathExpectations(paths, self._reliable)
         return self._expectations[rigid]
 
 
-def in_rigid_frame(paths: Floats, reliable: Bools, rigid: Ints) -> Floats:
-    """Return paths (F, C, 3) in a frame that moves with the rigid markers; NaN where fewer than three are reliable."""
+def transform_to_rigid_frame(paths: Floats, reliable: Bools, rigid: Ints) -> Floats:
+    """Transform paths (F, C, 3) to a frame that moves with the rigid markers; NaN where under three are reliable."""
     result = np.full_like(paths, np.nan)
     reference = int(reliable[:, rigid].sum(1).argmax())
     rigid = rigid[reliable[reference, rigid]]

@@ -29,7 +29,7 @@ class HandSample:
     position: Floats
     """(N,) position of the hand, or other features that distinguish hands, possibly not in the unit of the joints."""
     size: float
-    """The hand's size, in the unit of `position`."""
+    """The hand's size, about half its largest extent, in the unit of `position`."""
     hand_id: str = ""
     """The source's id of the hand; empty if it has none."""
     picture: Floats | None = None

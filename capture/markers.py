@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def _not_given() -> Bools:
+def _placeholder() -> Bools:
     """Return a placeholder for `predicted`, which __post_init__ replaces by (F, M) False."""
     return np.zeros((0, 0), bool)
 
@@ -40,7 +40,7 @@ class Markers:
     """The unit of length in the source: m, dm, cm, mm or inch."""
     format: str = ""
     """The format of the source: 'C3D', 'TRC', ..."""
-    predicted: Bools = field(default_factory=_not_given)
+    predicted: Bools = field(default_factory=_placeholder)
     """(F, M) True where a position was filled in rather than measured; all False by default."""
     rotations: Floats | None = None
     """(F, M, 4) unit quaternions wxyz, world rotation of each point's joint; NaN where unknown, None without any."""

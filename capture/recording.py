@@ -153,8 +153,8 @@ def _up(recording: Recording, positions: Floats, up: str) -> tuple[str, tuple[st
         return stated_up, (note,)
     if measured_up is None or measured_up == stated_up:
         return stated_up, ()
-    stated = (
+    statement = (
         f"the file says {recording.up.upper()}" if recording.up else f"the format's convention is {stated_up.upper()}"
     )
-    note = f"up is taken as {measured_up.upper()}, along which the recorded body stands, though {stated}"
+    note = f"up is taken as {measured_up.upper()}, along which the recorded body stands, though {statement}"
     return measured_up, (note,)

@@ -22,7 +22,7 @@ def summary(markers: Markers) -> dict[str, Any]:
     longest = np.zeros(len(markers.names), int)
     np.maximum.at(longest, column, lengths)
     seconds = _gap_seconds(markers, column, start, stop)
-    seen = markers.seen.mean(axis=0)
+    seen_fraction = markers.seen.mean(axis=0)
     return {
         "source": markers.source,
         "format": markers.format,
@@ -38,7 +38,7 @@ def summary(markers: Markers) -> dict[str, Any]:
                 "gaps": int(count[index]),
                 "longest_gap_frames": int(longest[index]),
                 "longest_gap_s": round(float(seconds[index]), 4),
-                "seen_percent": round(100 * float(seen[index]), 2),
+                "seen_percent": round(100 * float(seen_fraction[index]), 2),
             }
             for index, name in enumerate(markers.names)
         ],

@@ -133,20 +133,20 @@ def _remove_jumps(times: Floats, rate: float | None) -> tuple[Floats, tuple[str,
     if not len(jumps):
         return times, ()
     regular_steps = np.delete(steps, jumps)
-    usual = float(np.median(regular_steps)) if len(regular_steps) else 1.0 / (rate or DEFAULT_RATE_HZ)
+    usual_step = float(np.median(regular_steps)) if len(regular_steps) else 1.0 / (rate or DEFAULT_RATE_HZ)
     first = int(jumps[0])
     note = (
         f"the clock jumps {len(jumps)} times, first by {steps[first]:g} s after {times[first] - times[0]:g} s: "
-        f"the next frame is taken as {usual:g} s later"
+        f"the next frame is taken as {usual_step:g} s later"
     )
-    steps[jumps] = usual
+    steps[jumps] = usual_step
     return times[0] + np.concatenate([[0.0], np.cumsum(steps)]), (note,)
 
 
 def _measured_rate(times: Floats) -> float:
     """Return the frames per second, measured over the steps between consecutive frames, without lost frames."""
     steps = np.diff(times)
-    usual = float(np.median(steps))
-    regular_steps = steps[steps < 1.5 * usual]
+    usual_step = float(np.median(steps))
+    regular_steps = steps[steps < 1.5 * usual_step]
     rate = float(len(regular_steps) / regular_steps.sum())
     return float(round(rate, 6)) if rate > 1e-3 else rate

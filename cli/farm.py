@@ -21,6 +21,7 @@ from .terminal import TakeFailedError, exiting_on_signals, say
 PAGE_NAME = "summary.html"
 USUAL_OUTPUTS = ("joints", "evidence", "report", "html")
 MAX_WORKERS = 1000
+"""Maximum of --workers."""
 MIN_MEMORY_GB, MAX_MEMORY_GB = 0.3, 100_000.0
 """Bounds of --memory in GB; an idle worker takes 0.15 GB."""
 
@@ -58,11 +59,11 @@ def add_farm(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_cluster(parser: argparse.ArgumentParser) -> None:
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
+    machines = parser.add_mutually_exclusive_group()
+    machines.add_argument(
         "--workers", type=int, metavar="N", help="processes on this machine; by default one for each core"
     )
-    where.add_argument(
+    machines.add_argument(
         "--scheduler", metavar="ADDRESS", help="scheduler of a cluster to use instead, such as tcp://10.0.0.5:8786"
     )
     parser.add_argument(

@@ -21,7 +21,7 @@ class FarmProgress:
     def __init__(self, takes: int) -> None:
         self._take_count, self._is_terminal = takes, sys.stderr.isatty()
         self._start_time = self._last_report = time.monotonic()
-        self._done = self._frames = self._solved = self._failed = 0
+        self._finished = self._frames = self._solved = self._failed = 0
 
     @property
     def seconds(self) -> float:
@@ -34,7 +34,7 @@ class FarmProgress:
         workers: current number of workers. unmeasured: current number of performers to be measured.
         """
         for row in rows:
-            self._done += 1
+            self._finished += 1
             self._failed += row.state == "failed"
             if row.state == "solved":
                 self._solved += 1
@@ -56,17 +56,19 @@ class FarmProgress:
         if not self._is_terminal:
             self._print(line)
             return
-        fraction = self._done / self._take_count
+        fraction = self._finished / self._take_count
         bar = f"[{'=' * round(BAR_WIDTH * fraction):<{BAR_WIDTH}}] {100 * fraction:3.0f} %"
         print(f"\r\033[K{bar} {printable(line)}", end="", file=sys.stderr, flush=True)
 
     def _line(self, workers: int, unmeasured: int) -> str:
         minutes = max(self.seconds, 1e-9) / 60
-        parts = [f"{self._done} of {self._take_count} takes"]
+        parts = [f"{self._finished} of {self._take_count} takes"]
         if self._solved:
             parts += [f"{self._solved / minutes:.3g} takes/min", f"{self._frames / minutes:,.0f} frames/min"]
-            left = (self._take_count - self._done) * minutes / (self._solved + self._failed)
-            parts += [f"about {60 * left:.0f} s left" if left < 2 else f"about {left:.0f} min left"]
+            minutes_left = (self._take_count - self._finished) * minutes / (self._solved + self._failed)
+            parts += [
+                f"about {60 * minutes_left:.0f} s left" if minutes_left < 2 else f"about {minutes_left:.0f} min left"
+            ]
         if unmeasured:
             parts.append(f"{unmeasured} performer{'' if unmeasured == 1 else 's'} to measure")
         if self._failed:

@@ -103,6 +103,6 @@ def hands_text(facts: dict[str, Any]) -> str:
             origin = ", ".join(
                 f"{source['label']} ({source['first']}-{source['last']})" for source in entry["from"][:4]
             )
-            more = f" and {len(entry['from']) - 4} more" if len(entry["from"]) > 4 else ""
-            lines.append(f"    {name:<{width}}  {entry['confidence']:.2f}  {origin}{more}")
+            further_labels = f" and {len(entry['from']) - 4} more" if len(entry["from"]) > 4 else ""
+            lines.append(f"    {name:<{width}}  {entry['confidence']:.2f}  {origin}{further_labels}")
     return "\n".join(lines)

@@ -158,19 +158,19 @@ def _print_state(receiver: Receiver, points: bool) -> None:
 
 def _frame_lines(frame: Frame, points: bool) -> list[str]:
     """Return lines that describe a frame; `points` adds all positions."""
-    seen = np.all(np.isfinite(frame.positions), axis=1)
+    visible = np.all(np.isfinite(frame.positions), axis=1)
     hands = dict.fromkeys(name.rpartition(":")[0] for name in frame.names)
     lines = [f"  timecode {frame.timecode}"] if frame.timecode else []
     for hand in hands:
         rows = [row for row, name in enumerate(frame.names) if name.rpartition(":")[0] == hand]
         rotation_count = 0 if frame.rotations is None else int(np.isfinite(frame.rotations[rows]).all(axis=1).sum())
         lines.append(
-            f"  {hand or 'markers'}: {seen[rows].sum()} of {len(rows)} points seen, {rotation_count} rotations"
+            f"  {hand or 'markers'}: {visible[rows].sum()} of {len(rows)} points seen, {rotation_count} rotations"
         )
     if points:
         lines += [
             f"    {name}: {', '.join(f'{value:.4f}' for value in position)} m"
-            for name, position, is_seen in zip(frame.names, frame.positions, seen, strict=True)
+            for name, position, is_seen in zip(frame.names, frame.positions, visible, strict=True)
             if is_seen
         ]
     return lines

@@ -26,6 +26,7 @@ and 0.2 to 2.6; spread hands have more abduction."""
 END_WEIGHT = 100.0
 """Weight of the digit's end relative to its other points: its distance to the plane is about a tenth of theirs."""
 GAUSS_NEWTON_STEPS = 4
+"""Number of Gauss-Newton steps from the linear least-squares plane."""
 
 
 def fit_plane(

@@ -18,7 +18,7 @@ MIN_AGREEMENT = 0.8
 """Minimum length of the sum of the frames' axes, relative to the sum of their lengths: 1 if all axes agree."""
 
 
-def resting_back(upper: Floats, arm: Floats, side: Side) -> Floats | None:
+def back_at_rest(upper: Floats, arm: Floats, side: Side) -> Floats | None:
     """Return the normal (F, 3) of the back of a hand at rest on its forearm; None if the elbow does not determine it.
 
     If an arm is held to the side with the back of the hand up, its elbow bends to the front. The normal is therefore
@@ -50,12 +50,12 @@ def resting_back(upper: Floats, arm: Floats, side: Side) -> Floats | None:
 def wrist_at_rest(upper: Floats, arm: Floats, hand: Mapping[str, Floats], wrist: Floats, side: Side) -> Floats | None:
     """Return the rotation (F, 4) wxyz that a wrist would have if its hand rested on the forearm.
 
-    NaN where `resting_back` is; None if the elbow does not determine it, or if fewer than two fingers have an MCP.
+    NaN where `back_at_rest` is; None if the elbow does not determine it, or if fewer than two fingers have an MCP.
 
-    upper, arm: see resting_back. hand: joint -> position (F, 3) in the world. wrist: (F, 4) wxyz, its rotation.
+    upper, arm: see back_at_rest. hand: joint -> position (F, 3) in the world. wrist: (F, 4) wxyz, its rotation.
     """
     fingers = [hand[joint] for joint in KNUCKLES if joint in hand]
-    back = resting_back(upper, arm, side) if len(fingers) > 1 else None
+    back = back_at_rest(upper, arm, side) if len(fingers) > 1 else None
     if back is None:
         return None
     valid = np.isfinite(back).all(axis=-1)

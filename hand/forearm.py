@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 MIN_LENGTH = 1e-4
 """m, minimum distance between elbow and wrist; at less they count as one point."""
 MAX_LENGTH = 1.0
-"""m, maximum distance between elbow and wrist, with some tolerance for the unit and for large figures."""
+"""m, maximum distance between elbow and wrist, generous for large characters and inexact units."""
 MIN_TILT = 0.1
 """Minimum sine of the angle between a forearm and the normal of the back of the hand at rest on it, usually near 1."""
 MAX_ASYMMETRY = 0.08
@@ -33,7 +33,7 @@ class Forearm:
     wrist: Floats
     """(F, 3) m."""
     back: Floats | None = None
-    """(F, 3) direction of the back of a hand at rest on it; None if unknown."""
+    """(F, 3) direction out of the back of a hand at rest on the forearm; None if unknown."""
     trunk: Floats | None = None
     """(F, 3) m, the shoulder, or another point of the trunk on this side; None if unknown."""
     weight: Floats | None = None

@@ -60,19 +60,19 @@ def constant_offsets(device: Floats, solved: Floats) -> Floats:
     return result
 
 
-def observable_joints(hand: HandModel, joints: "NDArray[np.int64]", seen: Bools) -> Bools:
-    """Return whether each joint's rotation (J,) is observable: whether a target beyond it is seen.
+def observable_joints(hand: HandModel, joints: "NDArray[np.int64]", visible: Bools) -> Bools:
+    """Return whether each joint's rotation (J,) is observable: whether a target distal of the joint is visible.
 
     Args:
         hand: the hand model.
         joints: (T,) the joint of each target.
-        seen: (T,) whether the target is seen.
+        visible: (T,) whether the target is visible.
     """
-    beyond = np.zeros(len(hand.joints), bool)
-    for joint in joints[seen].tolist():
+    observable = np.zeros(len(hand.joints), bool)
+    for joint in joints[visible].tolist():
         while (joint := hand.parents[joint]) >= 0:
-            beyond[joint] = True
-    return beyond
+            observable[joint] = True
+    return observable
 
 
 def fill_from_parents(hand: HandModel, joints: "NDArray[np.int64]", offsets: Floats) -> Floats:

@@ -40,10 +40,10 @@ def split_label(label: str) -> list[str]:
     """Split a label into words: 'LeftHandIndex1_end' -> left, hand, index, 1, end. 'right:' counts as a word."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)", " ", label)
     words = [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
-    return [part for word in words for part in _without_side(word)]
+    return [part for word in words for part in _split_side(word)]
 
 
-def _without_side(word: str) -> tuple[str, ...]:
+def _split_side(word: str) -> tuple[str, ...]:
     """Split the side from a word such as rhand or lthumb."""
     has_side = word[0] in "lr" and (word[1:] in DIGIT_WORDS or word[1:] in WRIST_WORDS)
     return (word[0], word[1:]) if has_side else (word,)

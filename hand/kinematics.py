@@ -73,8 +73,8 @@ def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
     Returns:
         (F, J, 4) unit quaternions wxyz.
     """
-    half = angles.T / 2
-    quaternions = np.concatenate([np.cos(half)[None], np.sin(half) * hand.axes.T[..., None]])
+    half_angles = angles.T / 2
+    quaternions = np.concatenate([np.cos(half_angles)[None], np.sin(half_angles) * hand.axes.T[..., None]])
     result = np.zeros((4, len(hand.joints), len(angles)))
     result[0] = 1.0
     for dofs, joints in _dofs_by_order(tuple(hand.axis_joint.tolist())):

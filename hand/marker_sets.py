@@ -191,8 +191,8 @@ def normalise_label(label: str) -> str:
 
 def parse_label(label: str) -> tuple[Side | None, Spot] | None:
     """Return the side in a label, if any, and the joint that it names; None if it names no joint of a hand."""
-    named = joint_in_label(label)
-    return None if named is None else (named[0], Spot(named[1]))
+    side_and_joint = joint_in_label(label)
+    return None if side_and_joint is None else (side_and_joint[0], Spot(side_and_joint[1]))
 
 
 _THUMB_SPOTS = tuple(Spot(joint) for joint in CHAIN_JOINTS["thumb"][:3])
@@ -266,7 +266,7 @@ class _ParsedLabel:
 
 def _parse_for_sets(label: str, spelling: str) -> _ParsedLabel:
     subject, _, name = spelling.rpartition(":")
-    return _ParsedLabel(label, spelling, subject, side_in_name(subject), normalise_label(name), *_without_side(name))
+    return _ParsedLabel(label, spelling, subject, side_in_name(subject), normalise_label(name), *_split_side(name))
 
 
 def _matches(spellings: dict[str, str]) -> list[tuple[str, Groups]]:
@@ -333,10 +333,10 @@ def _match_set(marker_set: MarkerSet, labels: list[_ParsedLabel]) -> Groups:
             text, side = parsed_label.without_side, parsed_label.side or side
         if text in marker_set.labels:
             _add(result, _group_of_label(parsed_label, side), parsed_label.label, marker_set.labels[text])
-    return _without_duplicates(result)
+    return _choose_labels(result)
 
 
-def _without_side(name: str) -> tuple[str, Side | None]:
+def _split_side(name: str) -> tuple[str, Side | None]:
     """Return a label without the side at its beginning or end, normalised, and the side: 'L_IndexTip' -> 'indextip'."""
     words = split_label(name)
     for index, rest in ((0, words[1:]), (-1, words[:-1])):
@@ -364,7 +364,7 @@ def _match_words(labels: list[_ParsedLabel]) -> Groups:
     for group, spots in result.items():
         for joint, label in joints_of_thumb(_thumb(labels, group, spots)).items():
             spots[Spot(joint)] = [label]
-    return _without_duplicates(result)
+    return _choose_labels(result)
 
 
 def _thumb(labels: list[_ParsedLabel], group: str, spots: dict[Spot, list[str]]) -> list[tuple[str, str | None]]:
@@ -391,7 +391,7 @@ def _add(candidates: _Candidates, group: str, label: str, spot: Spot) -> None:
     candidates.setdefault(group, {}).setdefault(spot, []).append(label)
 
 
-def _without_duplicates(candidates: _Candidates) -> Groups:
+def _choose_labels(candidates: _Candidates) -> Groups:
     """Return groups with one label for each spot: the label whose beginning is most like those of the other spots.
 
     Next to right_hand_thumb_tip, for example, right_hand_wrist is preferred to a body's right_wrist.

@@ -25,8 +25,8 @@ MAX_LOST_RANGE_DEGREES = 1.0
 NO_RHO: Rho = (None,) * len(DIGITS)
 
 
-def _not_given() -> Floats:
-    """Return an empty array, which means 'not given'."""
+def _empty_array() -> Floats:
+    """Return an empty array, which stands for a value that is not given."""
     return np.zeros((0, 3))
 
 
@@ -44,14 +44,14 @@ class MeasuredHand:
     rho: Rho = NO_RHO
     """(5,) DIP flexion per PIP flexion of each digit, thesis (4.3). None: the usual ratio for a finger, no coupling for
     the thumb."""
-    radii: Floats = field(default_factory=_not_given)
+    radii: Floats = field(default_factory=_empty_array)
     """(5, 3) m, radii of each digit's MCP, PIP and DIP (thumb: CMC, MCP, IP), thesis (4.4); by default from the hand's
     size."""
     limits: AngleLimits = field(default_factory=dict)
     """Degrees, only those that differ from DEFAULT_LIMITS."""
     measurements: tuple[Measurement, ...] = ()
     """Methods and uncertainties of all measurements."""
-    motion: Floats = field(default_factory=_not_given)
+    motion: Floats = field(default_factory=_empty_array)
     """(N, D) rad, the model's angles in frames of free motion; empty if no such clip was solved."""
     uncoupled: frozenset[str] = frozenset()
     """Digits whose DIP does not follow the PIP."""
@@ -71,7 +71,7 @@ class MeasuredHand:
 
     @property
     def couplings(self) -> tuple[CouplingRow, ...]:
-        """A row θ_dip = ρ θ_pip for each coupled digit: thesis (4.2), which misprints it as θ_pip = ρ θ_dip."""
+        """A row θ_dip = ρ θ_pip for each coupled digit: thesis (4.2), misprinted as θ_pip = ρ θ_dip."""
         defaults = [None if digit == "thumb" else DIP_PER_PIP for digit in DIGITS]
         slopes = [default if rho is None else rho for rho, default in zip(self.rho, defaults, strict=True)]
         return tuple(
@@ -93,7 +93,7 @@ class MeasuredHand:
             row for row in self.couplings if _restricts_pip(row, self.all_limits, self.all_limits | rig_limits)
         )
         uncoupled = self.uncoupled | {digit for row in restricting_rows if (digit := digit_of(row.terms[0][0]))}
-        restricted = replace(self, limits=limits, uncoupled=uncoupled, motion=_not_given())
+        restricted = replace(self, limits=limits, uncoupled=uncoupled, motion=_empty_array())
         motion = np.clip(self.motion, *restricted.model.limits.T) if len(self.motion) else self.motion
         return replace(restricted, motion=motion)
 
@@ -163,7 +163,7 @@ def apply_skin_fit(measured: MeasuredHand, skin_fit: SkinFit) -> MeasuredHand:
         spots=skin_fit.spots(),
         limits=limits,
         measurements=measurements,
-        motion=_not_given(),
+        motion=_empty_array(),
         skin_fit=skin_fit,
     )
 

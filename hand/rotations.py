@@ -22,10 +22,10 @@ OPPOSITE = 1e-6
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
     """Return quaternions (..., 4) of rotations by angles (...) rad about unit axes (..., 3)."""
-    half = np.asarray(angle, float)[..., None] / 2
+    half_angle = np.asarray(angle, float)[..., None] / 2
     axis = np.asarray(axis, float)
-    sine = np.sin(half) * axis
-    return np.concatenate([np.broadcast_to(np.cos(half), (*sine.shape[:-1], 1)), sine], axis=-1)
+    sine = np.sin(half_angle) * axis
+    return np.concatenate([np.broadcast_to(np.cos(half_angle), (*sine.shape[:-1], 1)), sine], axis=-1)
 
 
 def multiply(a: Floats, b: Floats) -> Floats:
@@ -128,7 +128,7 @@ def from_matrix(matrices: Floats) -> Floats:
     return np.stack([w / signed_norm, x / signed_norm, y / signed_norm, z / signed_norm], -1)
 
 
-def continuous(q: Floats) -> Floats:
+def make_continuous(q: Floats) -> Floats:
     """Choose the signs of quaternions (F, ..., 4) so that each is nearest to the previous frame's.
 
     Blender interpolates keyed quaternions by component, so a change of sign would spin the bone.
@@ -196,10 +196,10 @@ def shortest_rotation(source: Floats, target: Floats) -> Floats:
         np.where(valid, direction, (0.0, 0.0, 1.0)) / np.where(valid, length, 1.0)
         for direction, length in ((source, source_length), (target, target_length))
     )
-    half = source + target
-    opposite = np.linalg.norm(half, axis=-1, keepdims=True) < OPPOSITE
-    half = unit_vectors(np.where(opposite, perpendicular(source), half))
-    return np.concatenate([(source * half).sum(-1, keepdims=True), cross(source, half)], axis=-1)
+    bisector = source + target
+    opposite = np.linalg.norm(bisector, axis=-1, keepdims=True) < OPPOSITE
+    bisector = unit_vectors(np.where(opposite, perpendicular(source), bisector))
+    return np.concatenate([(source * bisector).sum(-1, keepdims=True), cross(source, bisector)], axis=-1)
 
 
 def transform_frames(linear: Floats, rotations: Floats) -> Floats:

@@ -24,7 +24,7 @@ def joints_of_thumb(thumb: Sequence[tuple[str, str | None]]) -> dict[str, str]:
     thumb: each label with the joint that it names, None if it names none, from the palm outwards, without the tip.
     """
     chain = from_cmc(thumb)
-    named = [joint for _, joint in chain]
-    if named not in ([_CMC, _MCP, _IP], [None, _MCP, _IP]):
+    named_joints = [joint for _, joint in chain]
+    if named_joints not in ([_CMC, _MCP, _IP], [None, _MCP, _IP]):
         return {}
     return dict(zip((_CMC, _MCP, _IP), (label for label, _ in chain), strict=True))

@@ -116,7 +116,7 @@ def transfer(
     _, bases, static = bone_poses(binding, hand, pose, matrix_world, held_rests, hierarchy=hierarchy)
     return BoneMotion(
         locations=bases[..., :3, 3],
-        rotations=rot.continuous(rot.from_matrix(bases[..., :3, :3])),
+        rotations=rot.make_continuous(rot.from_matrix(bases[..., :3, :3])),
         static=static,
     )
 

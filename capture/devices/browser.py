@@ -50,15 +50,15 @@ END_S = 5.0
 """s, maximum time for a browser to exit before it is killed."""
 
 
-def find_browser(chosen: str = "") -> Path:
+def find_browser(browser: str = "") -> Path:
     """Return the browser with the given path or command, or, if empty, the first that is installed.
 
     Raises StreamError if there is none.
     """
-    if chosen:
-        program = shutil.which(chosen)
+    if browser:
+        program = shutil.which(browser)
         if program is None:
-            raise StreamError(f"{chosen}: no such program, expected the path of Chromium, Chrome or Edge")
+            raise StreamError(f"{browser}: no such program, expected the path of Chromium, Chrome or Edge")
         return Path(program)
     for candidate in _candidates():
         if candidate.is_file() and os.access(candidate, os.X_OK):

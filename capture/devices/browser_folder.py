@@ -50,7 +50,7 @@ def browser_folder(browser: Path, url: str) -> Iterator[BrowserFolder]:
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent, ignore_cleanup_errors=True) as name:
         folder = BrowserFolder(Path(name, "profile"), Path(name, "start.html"))
         folder.start.write_text(START.format(html.escape(url)), encoding="utf-8")
-        with _used(Path(name)):
+        with _hold_lock(Path(name)):
             yield folder
 
 
@@ -64,7 +64,7 @@ def _parent_folder(browser: Path) -> Path:
 
 
 @contextmanager
-def _used(folder: Path) -> Iterator[None]:
+def _hold_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder. On Windows an open file cannot be removed, which serves as a lock."""
     used = folder / USED
     if sys.platform == "win32":

@@ -23,6 +23,7 @@ MAGIC_1 = b"KNUCKLE RAW TAKE 1\n"
 SUFFIX = ".rawtake"
 RECORD = struct.Struct("<IdI")
 MAX_HEADER_SIZE = 65_536
+"""Maximum bytes of the header."""
 MAX_NAME_LENGTH = 1000
 """Maximum length of a take's name in its header, in characters."""
 _HEAD = struct.Struct("<Id")

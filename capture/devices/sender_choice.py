@@ -10,22 +10,22 @@ class SenderChoice:
     A sender is the IP address of a machine: its programs may use any number of ports.
     """
 
-    def __init__(self, chosen: str = "") -> None:
-        """chosen: the only sender to follow; empty for the first that sends."""
+    def __init__(self, only_sender: str = "") -> None:
+        """only_sender: the only sender to follow; empty for the first that sends."""
         self.followed = ""
         """The sender that is followed; empty before its first packet."""
         self.other = ""
         """The sender that was ignored last; empty if none was."""
         self.ignored = 0
         """Packets of other senders."""
-        self._chosen = chosen
+        self._only_sender = only_sender
         self._last_heard = 0.0
         """s on the clock of the arrivals."""
 
     def accepts(self, sender: str, arrival: float) -> bool:
         """Return whether to read a packet that arrived at `arrival` s. Other packets are counted."""
-        expected = self._chosen or self.followed
-        if not expected or sender == expected or (not self._chosen and arrival - self._last_heard > HANDOVER_S):
+        expected = self._only_sender or self.followed
+        if not expected or sender == expected or (not self._only_sender and arrival - self._last_heard > HANDOVER_S):
             return True
         self.other, self.ignored = sender, self.ignored + 1
         return False
@@ -40,4 +40,4 @@ class SenderChoice:
 
     def follow(self, sender: str) -> None:
         """Follow this sender only."""
-        self._chosen = sender
+        self._only_sender = sender

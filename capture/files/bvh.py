@@ -110,10 +110,10 @@ class _Hierarchy:
                 self.open_joints.pop()
             case ["OFFSET", x, y, z, *_] if self.open_joints:
                 numbers = [parse_number(word) for word in (x, y, z)]
-                known = [number for number in numbers if number is not None and abs(number) < MAX_NUMBER]
-                if len(known) < 3:
+                offset = [number for number in numbers if number is not None and abs(number) < MAX_NUMBER]
+                if len(offset) < 3:
                     raise CaptureError(f"{where}: an offset of {quoted(' '.join(words[1:]))}, expected three numbers")
-                self.joints[self.open_joints[-1]].offset = (known[0], known[1], known[2])
+                self.joints[self.open_joints[-1]].offset = (offset[0], offset[1], offset[2])
             case ["CHANNELS", count, *names] if self.open_joints:
                 self.joints[self.open_joints[-1]].channels += _channels(count, names, self.columns, where)
                 self.columns += len(names)
@@ -194,8 +194,8 @@ def _rate(frame_time: float | None) -> float | None:
     """Return the rate in Hz, a whole number if the frame time is its rounded inverse: 0.0333333 means 30 Hz."""
     if not frame_time or frame_time <= 0 or frame_time < 1e-6:
         return None
-    whole = round(1.0 / frame_time)
-    return float(whole) if whole and abs(whole * frame_time - 1.0) < 2e-5 else 1.0 / frame_time
+    whole_rate = round(1.0 / frame_time)
+    return float(whole_rate) if whole_rate and abs(whole_rate * frame_time - 1.0) < 2e-5 else 1.0 / frame_time
 
 
 def _motion(joints: list[_Joint], offsets: Floats, values: Floats, has_rotation: Bools) -> tuple[Floats, Floats]:

@@ -32,11 +32,15 @@ class _Header:
     analog: int
     """Number of analog values in a frame: channels times samples."""
     first: int
+    """Number of the first frame."""
     last: int
+    """Number of the last frame."""
     scale: float
     """Units per count if the points are integers; negative if they are floats."""
     data_block: int
+    """Block at which the points start, counted from 1."""
     rate: float
+    """Hz."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,9 @@ def read(data: bytes, source: str) -> Recording:
     return open_rows(partial(io.BytesIO, data), source).whole()
 
 
-def open_rows(opened: OpenFile, source: str) -> "C3dRows":
+def open_rows(open_file: OpenFile, source: str) -> "C3dRows":
     """Read the sections before the points. Raises CaptureError if they do not fit into the file."""
-    with opened() as file:
+    with open_file() as file:
         head = file.read(MAX_HEAD)
         size = file.seek(0, io.SEEK_END)
     if size < BLOCK:
@@ -80,7 +84,7 @@ def open_rows(opened: OpenFile, source: str) -> "C3dRows":
     rate, rate_notes = _rate(header, parameters)
     screen = parameters.string("POINT", "Y_SCREEN").lower().replace("+", "")
     names = unique(labels)
-    first = Recording(
+    recording = Recording(
         format="C3D",
         names=names,
         positions=np.empty((0, len(names), 3)),
@@ -91,21 +95,21 @@ def open_rows(opened: OpenFile, source: str) -> "C3dRows":
         up_is_defined=screen == "z",
         warnings=notes + label_notes + duplicate_warning(labels) + rate_notes,
     )
-    return C3dRows(source, first, frames, opened, layout, processor)
+    return C3dRows(source, recording, frames, open_file, layout, processor)
 
 
 @dataclass(frozen=True, eq=False)
 class C3dRows(RowReader):
     """The points of a C3D file."""
 
-    opened: OpenFile
+    open_file: OpenFile
     layout: _Layout
     processor: int
 
     def read(self, start: int, stop: int) -> Recording:
         """See RowReader."""
         stride = self.layout.words * self.layout.size
-        with self.opened() as file:
+        with self.open_file() as file:
             file.seek(self.layout.start + start * stride)
             raw = file.read((stop - start) * stride)
         if len(raw) < (stop - start) * stride:
@@ -165,12 +169,12 @@ def _frames(
     if not fitting:
         raise CaptureError(
             f"{source}: {min(counts)} frames of {layout.count} points need {min(counts) * stride} bytes, "
-            f"the file holds {size - layout.start} behind its header"
+            f"the file has {size - layout.start} after its header"
         )
     frames = max(fitting)
     if len(set(counts)) > 1 and max(counts) < MAX_HEADER_FRAME:
-        stated = ", ".join(str(number) for number in dict.fromkeys(counts))
-        return frames, (f"the file names different numbers of frames ({stated}): {frames} were read",)
+        counts_text = ", ".join(str(number) for number in dict.fromkeys(counts))
+        return frames, (f"the file names different numbers of frames ({counts_text}): {frames} were read",)
     return frames, ()
 
 
@@ -183,8 +187,8 @@ def _positions(raw: bytes, layout: _Layout, processor: int) -> Floats:
     points = values.reshape(-1, layout.words)[:, : 4 * layout.count].reshape(-1, layout.count, 4)
     # Some programs write a lost point as 0 0 0 without a negative residual; no measured point is exactly at the origin.
     x, y, z, residual = np.moveaxis(points, -1, 0)
-    seen = (residual >= 0) & ((x != 0) | (y != 0) | (z != 0))
-    scaled: Floats = np.where(seen[..., None], points[..., :3], np.nan) * layout.scale
+    is_seen = (residual >= 0) & ((x != 0) | (y != 0) | (z != 0))
+    scaled: Floats = np.where(is_seen[..., None], points[..., :3], np.nan) * layout.scale
     return scaled
 
 

@@ -13,7 +13,7 @@ Json = Any
 """A value of json.loads: dict, list, str, float, bool or None. Integers of any length are parsed as floats."""
 
 MAX_HANDS = 64
-"""Maximum number of hands read from a frame: above hand_tracks.MAX_TRACKS, for too many hands to be reported."""
+"""Maximum number of hands read from a frame. It is above hand_tracks.MAX_TRACKS, beyond which an error is reported."""
 MAX_DEPTH = 64
 """Maximum number of levels of nesting; the deepest known recorder has nine."""
 
@@ -117,14 +117,14 @@ def times_of(frames: list[Json], rate: float | None) -> Floats | None:
         time_and_unit = _time_and_unit(frame)
         if time_and_unit:
             raw[index], scale = time_and_unit
-    seen = np.flatnonzero(np.isfinite(raw))
-    if not len(seen):
+    frames_with_time = np.flatnonzero(np.isfinite(raw))
+    if not len(frames_with_time):
         return _times_by_number(frames, rate)
     if scale is None:
-        steps = np.abs(np.diff(raw[seen]))
+        steps = np.abs(np.diff(raw[frames_with_time]))
         step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
         scale = 1.0 if step < 0.75 else 1e-3 if step < 750 else 1e-6 if step < 750e3 else 1e-9
-    times: Floats = (raw - raw[seen[0]]) * scale
+    times: Floats = (raw - raw[frames_with_time[0]]) * scale
     return times
 
 

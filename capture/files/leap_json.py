@@ -80,9 +80,14 @@ def _unpack(row: Json, template: list[Json]) -> dict[str, Json]:
         if isinstance(spec, str):
             result[spec] = value
         elif isinstance(spec, dict):
-            for key, inner in spec.items():
-                if isinstance(inner, list) and inner and isinstance(inner[0], list) and isinstance(value, list):
-                    result[key] = [_unpack(item, inner[0]) for item in value]
+            for key, inner_template in spec.items():
+                if (
+                    isinstance(inner_template, list)
+                    and inner_template
+                    and isinstance(inner_template[0], list)
+                    and isinstance(value, list)
+                ):
+                    result[key] = [_unpack(item, inner_template[0]) for item in value]
     return result
 
 

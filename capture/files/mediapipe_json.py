@@ -69,7 +69,7 @@ def read(document: Json, source: str) -> Recording:
     is_from_camera_page = isinstance(document, dict) and document.get("format") == CAMERA_FORMAT
     if isinstance(document, dict) and is_from_camera_page:
         _expect_known_version(document, source)
-        hands = [unmirrored(detected) for detected in hands]
+        hands = [exchange_sides(detected) for detected in hands]
     if not any(hands) or _are_image_landmarks(hands):
         raise CaptureError(f"{source}: only image landmarks, expected 21 world landmarks per hand in metres")
     rate, size = rate_of(document), _picture_size(document)
@@ -102,11 +102,11 @@ def read(document: Json, source: str) -> Recording:
 def _expect_known_version(document: dict[str, Json], source: str) -> None:
     version = document.get("version")
     if version != CAMERA_VERSION:
-        known = f"expected {CAMERA_VERSION}: a newer Knuckle reads it"
-        raise CaptureError(f"{source}: camera landmarks of version {quoted(str(version))}, {known}")
+        expectation = f"expected {CAMERA_VERSION}: a newer Knuckle reads it"
+        raise CaptureError(f"{source}: camera landmarks of version {quoted(str(version))}, {expectation}")
 
 
-def unmirrored(hands: list[HandSample]) -> list[HandSample]:
+def exchange_sides(hands: list[HandSample]) -> list[HandSample]:
     """Exchange the claims left and right of hands in an unmirrored picture, since MediaPipe assumes a mirrored one."""
     opposite = {"left": "right", "right": "left"}
     return [replace(hand, claim=opposite.get(hand.claim, hand.claim)) for hand in hands]
@@ -122,7 +122,7 @@ def _picture_size(document: Json) -> PictureSize | None:
 def picture_frame(hands: list[HandSample], size: PictureSize, *, sides_are_known: bool) -> PictureFrame:
     """Return the hands with image landmarks as the detections in a picture of this size.
 
-    sides_are_known: whether the hands' claims are certainly not mirrored; otherwise they are dropped.
+    sides_are_known: whether the claimed sides are certainly not mirrored; otherwise they are dropped.
     """
     detections = []
     for hand in hands:

@@ -97,9 +97,9 @@ def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:
             label = _cell(names, column) or f"marker_{len(markers) + 1}"
             key = (column_type, label, _cell(identities, column))
             markers.setdefault(key, _Column(label, column_type == "marker")).axes.setdefault(title, column)
-    whole = [marker for marker in markers.values() if len(marker.axes) == 3]
-    measured = {marker.label for marker in whole if marker.is_measured}
-    return [marker for marker in whole if marker.is_measured or marker.label not in measured]
+    complete = [marker for marker in markers.values() if len(marker.axes) == 3]
+    measured = {marker.label for marker in complete if marker.is_measured}
+    return [marker for marker in complete if marker.is_measured or marker.label not in measured]
 
 
 def _row(rows: list[list[str]], words: set[str]) -> list[str]:

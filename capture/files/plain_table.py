@@ -92,14 +92,14 @@ def _trajectories(lines: list[str]) -> tuple[list[str], int]:
 
 def _check(head: TableHead, source: str) -> None:
     """Raise CaptureError if a column occurs twice, or if no marker has all three axes."""
-    where = f"{source}, line {(head.axes_row or 0) + 1}"
+    location = f"{source}, line {(head.axes_row or 0) + 1}"
     if head.duplicate_title:
-        raise CaptureError(f"{where}: the column {quoted(head.duplicate_title)} occurs twice, expected it once")
+        raise CaptureError(f"{location}: the column {quoted(head.duplicate_title)} occurs twice, expected it once")
     for label, axes in () if head.complete_markers else head.markers.items():
         missing = quoted(f"{label}.{next(axis for axis in 'xyz' if axis not in axes)}")
         is_flat = not any("z" in marker_axes for marker_axes in head.markers.values())
         raise CaptureError(
-            f"{where}: no column {missing}, expected x, y and z" + (f": {IN_PICTURE}" if is_flat else "")
+            f"{location}: no column {missing}, expected x, y and z" + (f": {IN_PICTURE}" if is_flat else "")
         )
 
 

@@ -106,15 +106,15 @@ def find_head(lines: Sequence[str], start: int = 0) -> TableHead | None:
     separator = _separator([lines[index] for index in head])
     rows = {index: cells(lines[index], separator) for index in head}
     first = next((index for index in head if _is_numbers(rows[index])), head[-1] + 1)
-    above = [index for index in head if index < first]
-    axes_row = next((i for i in reversed(above) if len(_positions(rows[i])) >= 2), None)
+    rows_above = [index for index in head if index < first]
+    axes_row = next((i for i in reversed(rows_above) if len(_positions(rows[i])) >= 2), None)
     if axes_row is None:
-        axes_row = next((i for i in above if rows[i] and _time(rows[i][0]) is not None), None)
+        axes_row = next((i for i in rows_above if rows[i] and _time(rows[i][0]) is not None), None)
     if axes_row is None:
-        return _head_without_titles(rows[first], first, separator) if not above and first in rows else None
+        return _head_without_titles(rows[first], first, separator) if not rows_above and first in rows else None
     # Rows before the first with positions may contain only the time, if no marker is seen yet.
     first = next((index for index in head if axes_row < index < first and _is_sparse(rows[index])), first)
-    return _head_with_titles(rows, [index for index in above if index < first], axes_row, first, separator)
+    return _head_with_titles(rows, [index for index in rows_above if index < first], axes_row, first, separator)
 
 
 def _separator(lines: list[str]) -> str:
@@ -190,12 +190,12 @@ def _unit_at_end(title: str) -> str:
 
 
 def _head_with_titles(
-    rows: dict[int, list[str]], above: list[int], axes_row: int, first: int, separator: str
+    rows: dict[int, list[str]], rows_above: list[int], axes_row: int, first: int, separator: str
 ) -> TableHead:
     titles = list(rows[axes_row])
     while titles and not titles[-1] and len(titles) > len(rows.get(first, ())):
         titles.pop()
-    names = _names_above(rows, above, axes_row)
+    names = _names_above(rows, rows_above, axes_row)
     markers, duplicate_title = _markers(titles, names)
     # If labels have a separate row, the title of the time may be in that row.
     title_rows = [titles, names[: len(titles)]]
@@ -203,7 +203,7 @@ def _head_with_titles(
         ((title, column) for row in title_rows for column, title in enumerate(row) if _time(title) is not None),
         ("", None),
     )
-    cells_below = [cell for index in above if index > axes_row for cell in rows[index]]
+    cells_below = [cell for index in rows_above if index > axes_row for cell in rows[index]]
     units = [unit for cell in (*cells_below, *map(_unit_at_end, titles)) if (unit := unit_from(cell))]
     return TableHead(
         first,
@@ -213,7 +213,7 @@ def _head_with_titles(
         duplicate_title,
         time_column,
         _time(time_title) or None,
-        _rate(rows, above),
+        _rate(rows, rows_above),
         units[0] if units else None,
         axes_row,
     )
@@ -229,7 +229,7 @@ def _markers(titles: list[str], names: list[str]) -> tuple[dict[str, dict[str, i
             if not label_above or len(markers.get(label_above, {})) == 3 or axis in markers.get(label_above, {}):
                 # A label is above the first of three columns, or in the middle.
                 title = next(filter(None, names[column : column + 3]), f"marker_{len(markers) + 1}")
-                label_above = _unused(title, markers)
+                label_above = _make_unique(title, markers)
             label = label_above
         elif label.isdecimal():
             label = f"marker_{label}"
@@ -239,24 +239,24 @@ def _markers(titles: list[str], names: list[str]) -> tuple[dict[str, dict[str, i
     return markers, duplicate_title
 
 
-def _names_above(rows: dict[int, list[str]], above: list[int], axes_row: int) -> list[str]:
+def _names_above(rows: dict[int, list[str]], rows_above: list[int], axes_row: int) -> list[str]:
     """Return the row of labels above the axes, which has one for every three columns; empty if there is none."""
     minimum = max(len(_positions(rows[axes_row])) // 3, 1)
-    return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= minimum), [])
+    return next((rows[i] for i in reversed(rows_above) if i < axes_row and sum(map(bool, rows[i])) >= minimum), [])
 
 
-def _unused(name: str, markers: dict[str, dict[str, int]]) -> str:
+def _make_unique(name: str, markers: dict[str, dict[str, int]]) -> str:
     """Return the name, with a number if a marker already has it."""
     number = 2
-    unused = name
-    while unused in markers:
-        unused, number = f"{name}#{number}", number + 1
-    return unused
+    unique_name = name
+    while unique_name in markers:
+        unique_name, number = f"{name}#{number}", number + 1
+    return unique_name
 
 
-def _rate(rows: dict[int, list[str]], above: list[int]) -> float | None:
+def _rate(rows: dict[int, list[str]], rows_above: list[int]) -> float | None:
     """Return the rate in the head: `Frame Rate,120`, `# fps: 120`, or the line below Vicon's Trajectories."""
-    for index in above:
+    for index in rows_above:
         words = [word for cell in rows[index] for word in re.split(r"[:=]", cell)]
         for word, next_word in zip(words, [*words[1:], ""], strict=True):
             if _RATE.search(word.strip()) and (rate := parse_number(next_word)):

@@ -161,8 +161,8 @@ class TextTable:
         try:
             return float(text)
         except ValueError:
-            where = f"{self.source}, line {self._line(index)}, column {column + 1}"
-            raise CaptureError(f"{where}: {quoted(text)}, expected a number or a blank") from None
+            location = f"{self.source}, line {self._line(index)}, column {column + 1}"
+            raise CaptureError(f"{location}: {quoted(text)}, expected a number or a blank") from None
 
 
 def parse_number(text: str) -> float | None:

@@ -93,12 +93,12 @@ def _head(lines: list[str], source: str) -> _Head:
     return _Head(source, labels, fields, first, extra)
 
 
-def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
+def open_rows(open_file: OpenFile, source: str) -> "TrcRows | None":
     """Find the rows of a TRC file; None if it must be read as a whole because its lines end with CR alone.
 
     Raises CaptureError, naming the line.
     """
-    with opened() as file:
+    with open_file() as file:
         start = file.read(HEAD_BYTES)
     if b"\n" not in start:
         return None
@@ -107,10 +107,10 @@ def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
     if len(lines) != start.count(b"\n") + 1:
         return None
     head = _head(lines, source)
-    with opened() as file:
+    with open_file() as file:
         rows_in_file = _find_rows(file, head)
     notes: tuple[str, ...] = ()
-    rows = TrcRows(source, head.recording(0, ()), len(rows_in_file.starts), opened, head, rows_in_file)
+    rows = TrcRows(source, head.recording(0, ()), len(rows_in_file.starts), open_file, head, rows_in_file)
     if rows.frames > 1:
         # Parsing the last rows as the end of a file shows whether the last one is cut off.
         _, notes = rows.table(rows.frames - 2, rows.frames, at_file_end=True).numbers()
@@ -168,7 +168,7 @@ def _time(line: bytes) -> float:
 class TrcRows(RowReader):
     """The rows of a TRC file."""
 
-    opened: OpenFile
+    open_file: OpenFile
     layout: _Head
     rows: _Rows
 
@@ -176,7 +176,7 @@ class TrcRows(RowReader):
         """Return the table of some rows. at_file_end: whether they are the last ones, which may be truncated."""
         end = self.rows.end if stop >= len(self.rows.starts) else int(self.rows.starts[stop])
         first_byte = int(self.rows.starts[start])
-        with self.opened() as file:
+        with self.open_file() as file:
             file.seek(first_byte)
             lines = text_lines(file.read(end - first_byte), self.source)
         return self.layout.table(lines if at_file_end else [*lines, ""], 0, int(self.rows.numbers[start]))

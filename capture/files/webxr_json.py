@@ -104,8 +104,8 @@ def _joints(value: Json) -> Floats | None:
         if points is not None and not _has_names(value):
             # OpenXR's 26 joints are a palm, then WebXR's 25.
             palm = np.full((len(OPENXR_JOINTS) - len(points), 3), np.nan)
-            whole: Floats = np.concatenate([palm, points])
-            return whole
+            with_palm: Floats = np.concatenate([palm, points])
+            return with_palm
         value = {name: item for item in value[:64] if isinstance(item, dict) and (name := _name(item))}
     if not isinstance(value, dict):
         return None

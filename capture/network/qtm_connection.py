@@ -50,7 +50,7 @@ def command(text: bytes) -> bytes:
     return message(COMMAND, text + b"\0")
 
 
-def _messages(sock: socket.socket, where: str) -> Iterator[bytes | None]:
+def _messages(sock: socket.socket, peer: str) -> Iterator[bytes | None]:
     """Yield the packets of a connection, None after a TICK without one.
 
     Raises StreamError if it ends or is not QTM's.
@@ -65,14 +65,14 @@ def _messages(sock: socket.socket, where: str) -> Iterator[bytes | None]:
         except OSError:
             data = b""
         if not data:
-            raise StreamError(f"{where} closed the connection")
+            raise StreamError(f"{peer} closed the connection")
         buffer += data
         # The reader must not be blocked by a packet that arrives in small pieces.
         yield None
         while len(buffer) >= HEADER.size:
             size, kind = HEADER.unpack_from(buffer)
             if not HEADER.size <= size <= MAX_SIZE or kind >= KINDS:
-                raise StreamError(f"what answers at {where} is not QTM: is it the port of QTM's real-time output?")
+                raise StreamError(f"what answers at {peer} is not QTM: is it the port of QTM's real-time output?")
             if len(buffer) < size:
                 break
             packet = bytes(buffer[:size])
@@ -99,23 +99,23 @@ class QtmClient:
 class _QtmSession:
     """A session with QTM."""
 
-    def __init__(self, sock: socket.socket, where: str) -> None:
-        self._socket, self._where = sock, where
-        self._messages = _messages(sock, where)
+    def __init__(self, sock: socket.socket, peer: str) -> None:
+        self._socket, self._peer = sock, peer
+        self._messages = _messages(sock, peer)
 
     def packets(self) -> Packets:
         greeting = yield from self._answer()
         if not greeting.startswith(GREETING):
-            raise StreamError(f"{self._where} does not send QTM's greeting: is it the right port?")
+            raise StreamError(f"{self._peer} does not send QTM's greeting: is it the right port?")
         yield from self._set_version()
         self._request_parameters()
         self._send(STREAM)
         last_request = last_received = time.monotonic()
-        streaming, error_text = False, ""
+        is_streaming, error_text = False, ""
         for packet in self._messages:
             now, kind = time.monotonic(), -1 if packet is None else HEADER.unpack_from(packet)[1]
             last_received = last_received if packet is None else now
-            streaming = streaming or kind in (FRAME, NO_FRAMES)
+            is_streaming = is_streaming or kind in (FRAME, NO_FRAMES)
             if packet is not None and kind == ERROR:
                 error_text = _error_text(packet)
             yield Incoming(packet) if packet is not None and kind in (XML, FRAME, NO_FRAMES, EVENT) else None
@@ -124,9 +124,9 @@ class _QtmSession:
                 self._request_parameters()
                 last_request = now
             if now - last_received > SILENCE_TIMEOUT_S:
-                raise StreamError(f"{self._where} has sent nothing for {SILENCE_TIMEOUT_S:.0f} s")
-            if error_text and not streaming and now - last_request > ANSWER_TIMEOUT_S:
-                raise StreamError(f"{self._where} sends no frames: {error_text}")
+                raise StreamError(f"{self._peer} has sent nothing for {SILENCE_TIMEOUT_S:.0f} s")
+            if error_text and not is_streaming and now - last_request > ANSWER_TIMEOUT_S:
+                raise StreamError(f"{self._peer} sends no frames: {error_text}")
 
     def _set_version(self) -> Packets:
         """Set the protocol's version to the newest that QTM supports."""
@@ -136,7 +136,7 @@ class _QtmSession:
             if answer.startswith(b"Version set to"):
                 return
         raise StreamError(
-            f"{self._where} is too old, expected a QTM that supports version {VERSIONS[-1]} of its protocol"
+            f"{self._peer} is too old, expected a QTM that supports version {VERSIONS[-1]} of its protocol"
         )
 
     def _answer(self) -> Generator[None, None, bytes]:
@@ -148,7 +148,7 @@ class _QtmSession:
             if time.monotonic() > end:
                 break
             yield None
-        raise StreamError(f"{self._where} does not answer")
+        raise StreamError(f"{self._peer} does not answer")
 
     def _request_parameters(self) -> None:
         for request in PARAMETERS:
@@ -158,7 +158,7 @@ class _QtmSession:
         try:
             self._socket.sendall(command(text))
         except OSError:
-            raise StreamError(f"{self._where} closed the connection") from None
+            raise StreamError(f"{self._peer} closed the connection") from None
 
 
 def _error_text(packet: bytes) -> str:
@@ -200,11 +200,11 @@ class QtmServer(ABC):
 
     def send(self, outgoing: OutgoingFrame) -> None:
         """See Sender."""
-        first, self._last_outgoing = self._last_outgoing is None, outgoing
+        is_first, self._last_outgoing = self._last_outgoing is None, outgoing
         frame = self.frame(outgoing)
         for client in list(self._streaming):
             # The parameters can be requested from the first frame on.
-            self._send(client, message(EVENT, bytes([_STARTED])) + frame if first else frame)
+            self._send(client, message(EVENT, bytes([_STARTED])) + frame if is_first else frame)
 
     def _accept(self) -> None:
         while not self._stop.is_set():

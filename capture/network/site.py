@@ -8,6 +8,7 @@ from pathlib import Path
 MAX_ANSWER_SIZE = 16 * 2**20
 """Maximum bytes of an answer; larger files must be requested in ranges."""
 _RANGE = re.compile(r"bytes=(\d{1,15})-(\d{1,15})", re.ASCII)
+"""A Range header with the first and last byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class ServedSite:
 
     files: Mapping[str, SiteFile]
     """File name -> file; the page itself has an empty name."""
-    opened: str
+    location_phrase: str
     """Where to open the page, as a phrase for the status line: "in the headset's browser"."""
     policy: str = ""
     """Content-Security-Policy of all files; empty if there is none."""

@@ -12,7 +12,7 @@ from ...errors import StreamError
 from ..marker_labels import quoted
 
 TICK = 0.1
-"""s without a packet after which a transport yields None, so that its reader can stop."""
+"""s without a packet after which a transport yields None, to let its reader stop."""
 MAX_PACKET_SIZE = 65_536
 """Maximum bytes of a packet that is read."""
 RECEIVE_BUFFER_SIZE = 1 << 20
@@ -21,6 +21,7 @@ LOCAL = "127.0.0.1"
 ANY = "0.0.0.0"
 """All interfaces of this computer."""
 MAX_HOST_LENGTH = 253
+"""Maximum number of characters in a host name."""
 _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
 
@@ -42,7 +43,7 @@ class Incoming:
     hang_up: Callable[[], None] = _do_nothing
     """Closes the connection that delivered the packet, if Knuckle accepted it."""
     keep: Callable[[], None] = _do_nothing
-    """Marks the packet as useful, so that its connection remains among those that Knuckle accepts."""
+    """Marks the packet as useful, which keeps its connection open when others compete for it (ConnectionSlots)."""
     answer: Callable[[str], None] = _ignore_answer
     """Sends text to the page that sent the packet."""
 
@@ -55,14 +56,14 @@ class Address:
     """An address to listen on or connect to. Raises StreamError if host, port or a name is not valid."""
 
     host: str = LOCAL
-    """Local by default; 0.0.0.0 listens on all interfaces, so that other machines can connect."""
+    """This computer by default; 0.0.0.0 listens on all interfaces, also for other machines."""
     port: int = 0
     """0 for any free port."""
     page_names: tuple[str, ...] = ()
     """Host names by which browsers may request a page, such as a tunnel's, besides addresses and localhost."""
 
     def __post_init__(self) -> None:
-        # An empty host would listen on all interfaces, and malformed names raise errors of many kinds.
+        # An empty host would listen on all interfaces, and malformed names raise various exceptions.
         for name in (self.host, *self.page_names):
             if len(name) > MAX_HOST_LENGTH or not _HOST.fullmatch(name):
                 raise StreamError(f"{quoted(name)} is not an address, expected one such as {LOCAL} or a host's name")

@@ -149,7 +149,7 @@ class WebSocketListener:
 
     def status(self) -> str:
         """See Transport."""
-        return f"open {self.url()} {self.site.opened}"
+        return f"open {self.url()} {self.site.location_phrase}"
 
     def url(self) -> str:
         """Return the address of the page."""

@@ -22,7 +22,7 @@ from pathlib import PurePath
 from ...errors import PacketError
 from ...hand.camera.picture_landmarks import PictureSize
 from ..files.hand_json import Json, time_of
-from ..files.mediapipe_json import hands_in, picture_frame, unmirrored
+from ..files.mediapipe_json import exchange_sides, hands_in, picture_frame
 from ..frame import Frame
 from ..network.sender import OutgoingFrame
 from ..network.websocket_sender import WebSocketClientSender
@@ -34,6 +34,7 @@ from .parser import Parser
 UNFOLLOWED = json.dumps({"kind": "unfollowed"})
 """Answer to a page that is not followed."""
 MAX_PAGE_LENGTH = 64
+"""Maximum number of characters in the name of a page."""
 MAX_VIDEOS = 4
 """Maximum number of videos that are buffered."""
 
@@ -98,7 +99,7 @@ class CameraParser(Parser):
 
     def _frame(self, message: Json, size: PictureSize) -> list[Frame]:
         frame = {"hands": camera_hands(message)}
-        hands = unmirrored(hands_in(frame))
+        hands = exchange_sides(hands_in(frame))
         landmarks = self._landmarks.frame_of(hands, time_of(message))
         return [replace(landmarks, picture=picture_frame(hands, size, sides_are_known=True))]
 

@@ -26,7 +26,9 @@ MAX_FRAMES = 30_000
 MAX_SIDE = 16_384
 """Maximum width and height of a picture in pixels."""
 MAX_HANDS = 2
+"""Maximum number of hands in a frame."""
 MAX_PROBLEM_LENGTH = 500
+"""Maximum number of characters in a message about a problem."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def _distance(tracked: HandSample, hand: HandSample) -> float:
     )
 
 
-def _free_name(claim: str, taken: set[str]) -> str:
+def _free_name(claim: str, used_names: set[str]) -> str:
     """Return a free name for a new hand: its claim, the other side if that is taken, or the claim with a number."""
     opposite = {"left": "right", "right": "left"}.get(claim, claim)
-    return next(name for name in chain((claim, opposite), (f"{claim}#{n}" for n in count(2))) if name not in taken)
+    return next(name for name in chain((claim, opposite), (f"{claim}#{n}" for n in count(2))) if name not in used_names)

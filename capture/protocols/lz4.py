@@ -16,6 +16,7 @@ MAGIC = b"\x04\x22\x4d\x18"
 
 _VERSION, _BLOCK_INDEPENDENT, _BLOCK_CHECKSUM, _LENGTH, _CHECKSUM, _DICTIONARY = 0xC0, 0x20, 0x10, 0x08, 0x04, 0x01
 _SHORTEST_MATCH = 4
+"""Bytes of the shortest match, which its stored length omits."""
 _CONTINUED = 15
 """Value of a 4-bit length that continues in further bytes, up to one below 255."""
 

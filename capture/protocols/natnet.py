@@ -40,9 +40,11 @@ TRACKED = 1
 ALL_MARKERS = "all"
 """The marker set that repeats the markers of all others."""
 MAX_POINTS = 4096
+"""Maximum number of points in a frame; a frame with more is dropped."""
 NAME_SIZE = 256
 """Bytes reserved for the server's name."""
 END_SIZE_3, END_SIZE_4 = struct.calcsize("<IId3QhI"), struct.calcsize("<IId3QIIhI")
+"""Bytes at the end of a frame from the timecode on, in versions 3 and 4."""
 SENDER_MARKER_SET, SENDER_SKELETON = "Markers", "Hands"
 """The sender's names for its marker set and its skeleton."""
 MIN_HAND_BONES = 4

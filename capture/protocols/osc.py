@@ -61,12 +61,12 @@ def encode_message(address: bytes, *arguments: Argument) -> bytes:
     tags, data = b",", b""
     for argument in arguments:
         if isinstance(argument, str):
-            tags, data = tags + b"s", data + _padded(argument.encode())
+            tags, data = tags + b"s", data + _pad(argument.encode())
         elif isinstance(argument, int):
             tags, data = tags + b"i", data + struct.pack(">i", argument)
         else:
             tags, data = tags + b"f", data + struct.pack(">f", argument)
-    return _padded(address) + _padded(tags) + data
+    return _pad(address) + _pad(tags) + data
 
 
 def encode_bundle(*elements: bytes) -> bytes:
@@ -74,7 +74,7 @@ def encode_bundle(*elements: bytes) -> bytes:
     return BUNDLE + IMMEDIATELY + b"".join(_SIZE.pack(len(element)) + element for element in elements)
 
 
-def _padded(text: bytes) -> bytes:
+def _pad(text: bytes) -> bytes:
     return text + bytes(4 - len(text) % 4)
 
 

@@ -25,6 +25,7 @@ MAX_ITEMS = 4096
 MAX_DEPTH = 64
 """Maximum number of levels of nested elements; a finger's last segment is about 15 deep."""
 MAX_NAME_LENGTH = 256
+"""Maximum number of characters of a name; the rest is dropped."""
 PIECE = 16_384
 """Number of bytes parsed at a time."""
 MAX_TAG_SIZE = 65_536

@@ -39,6 +39,7 @@ MARKERS, UNLABELLED, TIMECODES, SKELETONS = (1, 9), (2, 10), 17, 18
 SEGMENT = np.dtype([("id", "<i4"), ("position", "<f4", 3), ("rotation", "<f4", 4)])
 M_PER_MM = 0.001
 MAX_POINTS = 4096
+"""Maximum number of unlabelled markers in a frame; with more, they are not read."""
 MAX_COMPONENTS = 64
 """Maximum number of components of a frame; QTM has about 25 kinds."""
 MAX_BONE_LENGTH_M = 0.2
@@ -169,7 +170,7 @@ class QualisysParser(Parser):
                 return self._labels, self._markers(components[kind], kind), None
         for kind in UNLABELLED:
             if kind in components:
-                return self._unlabelled(components[kind], kind)
+                return self._unlabelled_markers(components[kind], kind)
         return None
 
     def _joints(self, reader: PacketReader) -> tuple[Floats, Floats]:
@@ -196,7 +197,7 @@ class QualisysParser(Parser):
         reader.take(4)
         return self._to_metres(reader.floats(count, width)[:, :3])
 
-    def _unlabelled(self, reader: PacketReader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
+    def _unlabelled_markers(self, reader: PacketReader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
         """Return the names, by ids, and positions of the unlabelled markers; None if there are none."""
         width = 16 if kind == UNLABELLED[0] else 20
         count = reader.count(width)

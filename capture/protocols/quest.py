@@ -32,6 +32,7 @@ JOINT_INDICES = [JOINT_INDEX[joint] for joint in LANDMARKS]
 MAX_PACKET_SIZE = 8192
 """Maximum bytes of a datagram; the four lines of a frame have about 2600 with all digits."""
 MAX_LINES = 16
+"""Maximum number of lines in a packet."""
 
 DEVICE_FROM_WRIST = rot.from_matrix(np.array([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]))
 """Rotation from HandModel's wrist frame, whose +Y points to the fingers, to the device's, whose Unity Z, Blender's −Y,

@@ -33,7 +33,9 @@ Floats = NDArray[np.float64]
 MAX_JSON_SIZE = 1 << 18
 """Maximum bytes of JSON in a packet, since decoding blocks other threads. An actor with fingers and face has 20 000."""
 MAX_ACTORS = 8
+"""Maximum number of actors that are read."""
 MAX_NAME_LENGTH = 40
+"""Maximum number of characters of an actor's name; the rest is dropped."""
 
 BONES = (
     "Hand",
@@ -157,12 +159,12 @@ def _hand_at_rest(bone: Any) -> Floats:
     return rot.multiply(unity_rotations(xyzw), BONE_FROM_JOINT)
 
 
-def _numbers(bone: Any, what: str, axes: str) -> list[float]:
-    vector = bone.get(what) if isinstance(bone, dict) else None
+def _numbers(bone: Any, name: str, axes: str) -> list[float]:
+    vector = bone.get(name) if isinstance(bone, dict) else None
     values = [vector.get(axis) for axis in axes] if isinstance(vector, dict) else []
     numbers = [value for value in values if isinstance(value, float)]
     if len(numbers) != len(axes):
-        raise PacketError(f"a bone's {what} is {str(vector)[:40]!r}, expected the numbers {', '.join(axes)}")
+        raise PacketError(f"a bone's {name} is {str(vector)[:40]!r}, expected the numbers {', '.join(axes)}")
     return numbers
 
 

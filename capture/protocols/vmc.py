@@ -153,8 +153,8 @@ def _first_key(cycle: Mapping[str, bool]) -> str:
         return next((key for key in reversed(after_time) if cycle[key]), TIME)
     ranks = {bone: rank for rank, bone in enumerate(PARENTS)}
     first = min(packet_starts or order, key=lambda key: ranks.get(key, len(ranks)))
-    before = order[order.index(first) - 1]
-    return ROOT if before == ROOT and cycle[ROOT] else first
+    previous_key = order[order.index(first) - 1]
+    return ROOT if previous_key == ROOT and cycle[ROOT] else first
 
 
 def _lifetime(bone: str) -> int:
@@ -209,7 +209,7 @@ class VmcSender(UdpSender):
         for side, joints in outgoing.hands.items():
             bones = dict(zip(HAND_BONES[side], _bone_frames(side, joints), strict=True))
             if side in outgoing.forearms:
-                bones = {f"{side.capitalize()}{ARM[-2]}": _resting_bone(side, outgoing.forearms[side])} | bones
+                bones = {f"{side.capitalize()}{ARM[-2]}": _forearm_bone_frame(side, outgoing.forearms[side])} | bones
             for bone, frame in bones.items():
                 local = np.linalg.inv(bones.get(PARENTS[bone], np.eye(4))) @ frame
                 messages.append(osc.encode_message(BONE, bone, *_numbers_of(local)))
@@ -225,7 +225,7 @@ def _bone_frames(side: Side, joints: Floats) -> Floats:
     return frames
 
 
-def _resting_bone(side: Side, wrist: Floats) -> Floats:
+def _forearm_bone_frame(side: Side, wrist: Floats) -> Floats:
     """Return T_world_bone (4, 4) of a forearm's bone from the frame `wrist` (4, 4) of a wrist at rest on it."""
     frame = wrist.copy()
     frame[:3, :3] = frame[:3, :3] @ vrm_t_pose.T_POSE_FRAMES[side][0].T

@@ -37,6 +37,7 @@ def _t_pose_frames(side: Side) -> Floats:
 
 
 T_POSE_FRAMES: dict[Side, Floats] = {side: _t_pose_frames(side) for side in SIDES}
+"""(16, 3, 3) HandModel's joint frames of each hand in the T-pose, in Blender's axes."""
 
 
 def _adult_hand_offsets(side: Side) -> Floats:

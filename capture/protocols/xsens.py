@@ -36,12 +36,15 @@ HEADER = struct.Struct(">6sIBBIBBBB2xH")
 ITEM = np.dtype([("id", ">i4"), ("position", ">f4", 3), ("rotation", ">f4", 4)])
 LAST_DATAGRAM = 0x80
 BODY_SEGMENTS, FINGER_SEGMENTS = 23, 40
+"""Number of segments of a body, and of both hands."""
 ARMS: dict[Side, tuple[int, int]] = {"left": (12, 13), "right": (8, 9)}
 """Side -> indices of the upper arm and the forearm among the 23 segments of a body."""
 MAX_SEGMENTS = 255
+"""Maximum number of segments of a character."""
 SEGMENTS_PER_DATAGRAM = 62
 """Maximum number of segments in a datagram, which then has at most 2040 bytes."""
 MAX_CHARACTERS = 8
+"""Maximum number of characters."""
 MAX_HAND_SIZE_M = 1.0
 """m, maximum size of a hand in metres; the numbers of a larger one are in cm."""
 SEGMENTS = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[:-1]))

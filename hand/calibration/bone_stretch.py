@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 RANGE = (2.0, 98.0)
 """Percentiles between which a length's range is measured, to exclude swaps."""
 MIN_FRAMES = 30
+"""Minimum number of frames in which both markers of a bone are seen."""
 NOISE_RATIO = 8.0
 """Minimum ratio of a length's range to its median change between frames. The ratio of white noise is 4.3."""
 

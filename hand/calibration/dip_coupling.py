@@ -8,6 +8,7 @@ from ..measurements import Measurement, inlier_mask, jackknife
 Floats = NDArray[np.float64]
 
 MIN_FRAMES = 30
+"""Minimum number of frames in which both joints are seen."""
 MIN_PIP_RANGE = np.deg2rad(20)
 """rad, minimum range through which a PIP must flex; smaller ranges are lost in noise and skin movement."""
 MIN_NOISE = np.deg2rad(1)
@@ -30,7 +31,7 @@ LINE_POINTS = 200
 def rho_slope(pip: Floats, dip: Floats) -> float:
     """Return the slope ρ of the least-squares line through angles (N,) of PIP and DIP, thesis (4.3).
 
-    The thesis prints (4.2) the wrong way round: its later equations have θ_dip = ρ θ_pip.
+    In print, (4.2) has the two angles exchanged: the later equations have θ_dip = ρ θ_pip.
     """
     n = len(pip)
     return float((n * (pip * dip).sum() - pip.sum() * dip.sum()) / (n * (pip**2).sum() - pip.sum() ** 2))
@@ -77,8 +78,8 @@ def measure_rho(digit: str, pip: Floats, dip: Floats, smoothing: int = SMOOTHING
     if spread > MAX_SPREAD:
         return without_value(f"parts of the clip disagree ({value:.2f} ± {spread:.2f})", len(pip))
     residuals = dip - dip.mean() - value * (pip - pip.mean())
-    how = f"slope of DIP on PIP by (4.3), correlation {correlation:.2f}"
-    return Measurement("rho", digit, how, value, spread, float(np.rad2deg(np.sqrt((residuals**2).mean()))), len(pip))
+    method = f"slope of DIP on PIP by (4.3), correlation {correlation:.2f}"
+    return Measurement("rho", digit, method, value, spread, float(np.rad2deg(np.sqrt((residuals**2).mean()))), len(pip))
 
 
 def _line_inliers(pip: Floats, dip: Floats) -> NDArray[np.bool_]:

@@ -27,6 +27,7 @@ Numbers = NDArray[Any]
 MAX_FRAMES = 200
 """Maximum number of frames to which the radii are fitted; more do not improve them."""
 MIN_FRAMES = 30
+"""Minimum number of frames in which all of a digit's markers are seen."""
 JACKKNIFE_PARTS = 5
 """Parts of a clip for the jackknife estimate of the radii's uncertainty."""
 PLAUSIBLE_RANGE = (0.6, 1.7)
@@ -47,12 +48,12 @@ def radii_of_size(size: float) -> Floats:
 
     size: m, from the wrist to the middle finger's tip.
     """
-    half = np.empty((len(DIGITS), 3))
+    radii_mm = np.empty((len(DIGITS), 3))
     for row, thickness in enumerate(DIGIT_THICKNESS):
         stations = FINGER_PROFILE if row else THUMB_PROFILE
         back, front = (np.interp([0.0, 1.0, 2.0], stations[:, 0], stations[:, column]) for column in (2, 3))
-        half[row] = thickness * (back + front) / 2
-    radii: Floats = half / 1000 * size / adult("right").size
+        radii_mm[row] = thickness * (back + front) / 2
+    radii: Floats = radii_mm / 1000 * size / adult("right").size
     return radii
 
 
@@ -95,9 +96,9 @@ def _measurement(fitted: "_RadiiFit", bone: int, joint: str, usual: float) -> Me
         return _usual_radius(joint, usual, f"the markers would make it {1000 * value:.1f} mm")
     if not spread <= MAX_RELATIVE_SPREAD * usual:
         return _usual_radius(joint, usual, f"parts of the clip disagree by {1000 * spread:.1f} mm")
-    how = "how the markers' distances change with the bend (4.4)"
+    method = "how the markers' distances change with the bend (4.4)"
     figures = (1000 * value, 1000 * spread, 1000 * fitted.residual)
-    return Measurement("radius", joint, how, *figures, frames=len(fitted.angles))
+    return Measurement("radius", joint, method, *figures, frames=len(fitted.angles))
 
 
 def _usual_radius(joint: str, radius: float, reason: str) -> Measurement:
@@ -211,6 +212,7 @@ def _hidden_link(radius: float, bend: Numbers, heading: Numbers) -> Numbers:
 
 
 MAX_ITERATIONS = 30
+"""Maximum number of Levenberg-Marquardt steps."""
 COMPLEX_STEP = 1e-30
 """Imaginary step for derivatives that are exact to rounding (Squire & Trapp 1998)."""
 

@@ -43,17 +43,17 @@ def project_to_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, 
     first = hand.first_joints[row]
     points = (local[:, columns] - first) @ rot.to_matrix(hand.digit_rotations[row]) * mirror
     # All planes go through the first joint, so a marker at that joint does not determine a plane.
-    outer = [s for s, spot in enumerate(digit_spots) if spot.joint != joints[0] or any(spot.offset)]
-    if not outer:
+    outer_markers = [s for s, spot in enumerate(digit_spots) if spot.joint != joints[0] or any(spot.offset)]
+    if not outer_markers:
         return PlanarMarkers(digit_spots, np.full((len(local), len(columns), 2), np.nan))
-    is_visible = np.all(np.isfinite(points[:, outer]), axis=-1)
-    distances_along = np.array([joints.index(digit_spots[s].joint) + digit_spots[s].offset[1] for s in outer])
+    is_visible = np.all(np.isfinite(points[:, outer_markers]), axis=-1)
+    distances_along = np.array([joints.index(digit_spots[s].joint) + digit_spots[s].offset[1] for s in outer_markers])
     abduction, twist = np.zeros(len(local)), np.zeros(len(local))
     last = np.where(is_visible, distances_along, -np.inf).argmax(axis=1)
-    for end in range(len(outer)):
+    for end in range(len(outer_markers)):
         rows = (last == end) & is_visible[:, end]
-        visible = np.where(is_visible[rows, :, None], points[np.ix_(rows, outer)], 0.0)
-        end_first = [end, *(other for other in range(len(outer)) if other != end)]
+        visible = np.where(is_visible[rows, :, None], points[np.ix_(rows, outer_markers)], 0.0)
+        end_first = [end, *(other for other in range(len(outer_markers)) if other != end)]
         abduction[rows], twist[rows] = fit_planes(
             visible[:, end_first], is_visible[rows][:, end_first].astype(float), (WIDE_BOUNDS, WIDE_BOUNDS)
         )

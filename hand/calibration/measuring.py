@@ -163,12 +163,12 @@ def bone_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats,
         for bone in np.flatnonzero(~np.isfinite(lengths[row])):
             bone_start, bone_end, value = ends[bone], ends[bone + 1], 1000 * float(hand.phalanges[row, bone])
             if bone_start is None or bone_end is None:
-                how = "by how far the fingertip reaches" if has_tip else "by the hand's size"
-                result.append(Measurement("bone", joints[bone], how, value))
+                method = "by how far the fingertip reaches" if has_tip else "by the hand's size"
+                result.append(Measurement("bone", joints[bone], method, value))
                 continue
             mean, spread, frames = mean_and_spread(1000 * np.linalg.norm(bone_end - bone_start, axis=-1))
-            how = f"over all frames, {100 * (value / mean - 1):+.1f} % for the fingertip to reach its markers"
-            result.append(Measurement("bone", joints[bone], how, value, spread, frames=frames))
+            method = f"over all frames, {100 * (value / mean - 1):+.1f} % for the fingertip to reach its markers"
+            result.append(Measurement("bone", joints[bone], method, value, spread, frames=frames))
     return result
 
 

@@ -194,7 +194,10 @@ def apply_motion_fit(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Sp
         hand,
         proportions=fitted.proportions,
         spots=spots,
-        rho=tuple(before if after is None else after for before, after in zip(hand.rho, fitted.rho, strict=True)),
+        rho=tuple(
+            measured_rho if fitted_rho is None else fitted_rho
+            for measured_rho, fitted_rho in zip(hand.rho, fitted.rho, strict=True)
+        ),
         radii=np.where(is_by_size, radii_after, hand.radii),
         measurements=(*measurements, *fitted.measurements),
         motion=np.zeros((0, 3)),
@@ -216,8 +219,8 @@ def _validation_problem(
     problem: FitProblem, start: Proportions, measured_spots: tuple[Spot, ...], positions: Floats
 ) -> tuple[FitProblem, FitState]:
     """Return the problem for positions (F, M, 3) m in held-out frames, and the previous hand as its state."""
-    seen = np.all(np.isfinite(positions), axis=-1)
-    validation = replace(problem, positions=np.where(seen[..., None], positions, 0.0), seen=seen)
+    visible = np.all(np.isfinite(positions), axis=-1)
+    validation = replace(problem, positions=np.where(visible[..., None], positions, 0.0), seen=visible)
     return validation, _initial_state(validation, start, measured_spots, np.full(len(DIGITS), DIP_PER_PIP), positions)
 
 
@@ -247,9 +250,9 @@ def prepare_fit(
     markers = FitMarkers.from_spots(spots)
     rho = np.full(len(DIGITS), DIP_PER_PIP)
     prior = FitPrior.build(mean, markers, rho, np.full(len(DIGITS), RHO_SPREAD))
-    seen = np.all(np.isfinite(positions), axis=-1)
+    visible = np.all(np.isfinite(positions), axis=-1)
     problem = FitProblem(
-        mean, reference, markers, prior, np.where(seen[..., None], positions, 0.0), seen, INITIAL_NOISE
+        mean, reference, markers, prior, np.where(visible[..., None], positions, 0.0), visible, INITIAL_NOISE
     )
     return MotionFit(problem, _initial_state(problem, start, measured_spots, rho, positions))
 
@@ -286,9 +289,9 @@ def _fitted_hand(
         else None
         for row, (value, uncertainty) in enumerate(zip(parameters.rho, spread[RHO], strict=True))
     ]
-    how = "fitted to free motion, with all bones and markers"
+    method = "fitted to free motion, with all bones and markers"
     measurements += [
-        Measurement("rho", digit, how, value, float(uncertainty), frames=len(distances))
+        Measurement("rho", digit, method, value, float(uncertainty), frames=len(distances))
         for digit, value, uncertainty in zip(DIGITS, rho, spread[RHO], strict=True)
         if value is not None
     ]
@@ -301,18 +304,18 @@ def _fitted_hand(
 
 
 def _bone_measurements(parameters: SharedParameters, spread: Floats, frames: int) -> list[Measurement]:
-    how = "fitted to free motion, together with the markers' offsets"
+    method = "fitted to free motion, together with the markers' offsets"
     joints = [joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3]]
     rows = zip(joints, 1000 * parameters.lengths.ravel(), 1000 * spread[LENGTHS], strict=True)
     return [
-        Measurement("bone", joint, how, float(value), float(uncertainty), frames=frames)
+        Measurement("bone", joint, method, float(value), float(uncertainty), frames=frames)
         for joint, value, uncertainty in rows
     ]
 
 
 def _knuckle_measurements(parameters: SharedParameters, spread: Floats, frames: int) -> list[Measurement]:
     """Return the distance of each digit's first joint from the wrist, with the standard deviation along that line."""
-    how = "fitted to free motion: the centre about which its digit's markers move"
+    method = "fitted to free motion: the centre about which its digit's markers move"
     measurements = []
     for digit, position, uncertainty in zip(
         DIGITS, parameters.first_joints, spread[FIRST_JOINTS].reshape(-1, 3), strict=True
@@ -320,7 +323,7 @@ def _knuckle_measurements(parameters: SharedParameters, spread: Floats, frames: 
         distance = float(np.linalg.norm(position))
         radial_spread = float(np.linalg.norm(uncertainty * position) / distance)
         measurements.append(
-            Measurement("palm", CHAIN_JOINTS[digit][0], how, 1000 * distance, 1000 * radial_spread, frames=frames)
+            Measurement("palm", CHAIN_JOINTS[digit][0], method, 1000 * distance, 1000 * radial_spread, frames=frames)
         )
     return measurements
 
@@ -339,9 +342,9 @@ def _marker_measurements(
         parts = ", ".join(
             f"{o:.1f} ± {s:.1f} {axis_name}" for o, s, axis_name in zip(offset, uncertainty, axis_names, strict=True)
         )
-        how = f"fitted to free motion, mm in the frame of {spot.joint}: {parts}" if len(visible) else "never seen"
+        method = f"fitted to free motion, mm in the frame of {spot.joint}: {parts}" if len(visible) else "never seen"
         distance = max(float(np.linalg.norm(offset)), 1e-9)
         residual = 1000 * float(np.sqrt((visible**2).mean())) if len(visible) else None
         radial_spread = float(np.linalg.norm(uncertainty * offset) / distance)
-        measurements.append(Measurement("marker", name, how, distance, radial_spread, residual, frames=len(visible)))
+        measurements.append(Measurement("marker", name, method, distance, radial_spread, residual, frames=len(visible)))
     return measurements

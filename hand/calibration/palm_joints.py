@@ -154,10 +154,10 @@ def palm_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats)
         if marker is None and proximal is None:
             result.append(Measurement("palm", joint, "by the hand's size", value))
             continue
-        how = "under its marker" if marker is not None else "where its finger's marker circles about it"
+        method = "under its marker" if marker is not None else "where its finger's marker circles about it"
         distances = np.linalg.norm((marker if marker is not None else proximal) - position, axis=-1)
         deviations = distances if marker is not None else distances - np.nanmedian(distances)
         inliers = inlier_mask(deviations)
         spread = 1000 * float(np.sqrt((deviations[inliers] ** 2).mean())) if inliers.sum() > 1 else None
-        result.append(Measurement("palm", joint, how, value, spread, frames=int(inliers.sum())))
+        result.append(Measurement("palm", joint, method, value, spread, frames=int(inliers.sum())))
     return result

@@ -58,13 +58,13 @@ def movement(positions: Floats) -> float:
     return max(movements)
 
 
-def bone_lengths(spots: tuple[Spot, ...], positions: Floats, where: str) -> tuple[Floats, list[Measurement]]:
+def bone_lengths(spots: tuple[Spot, ...], positions: Floats, clip_name: str) -> tuple[Floats, list[Measurement]]:
     """Return the mean lengths (5, 3) m of the digits' bones in a still clip, and their measurements.
 
     Args:
         spots: where the M markers sit.
         positions: (F, M, 3) m, NaN where not seen.
-        where: name of the clip for the measurements' `how`.
+        clip_name: the clip's name for the measurements' `how`.
 
     Returns:
         Lengths, NaN for a bone without markers at both ends; measurements with standard deviations over the frames.
@@ -81,5 +81,7 @@ def bone_lengths(spots: tuple[Spot, ...], positions: Floats, where: str) -> tupl
             mean, spread, count = mean_and_spread(1000 * np.linalg.norm(bone_end - bone_start, axis=-1))
             if count:
                 result[row, bone] = mean / 1000
-                measurements.append(Measurement("bone", joints[bone], f"mean over {where}", mean, spread, frames=count))
+                measurements.append(
+                    Measurement("bone", joints[bone], f"mean over {clip_name}", mean, spread, frames=count)
+                )
     return result, measurements

@@ -13,7 +13,7 @@ from ..marker_sets import Spot
 from .hungarian import AssignmentCosts
 from .palm_candidates import TrajectorySample, pair_costs
 from .shape_model import PALM_ONLY, distance_statistics, mean_shape, mutual_distances
-from .trajectories import evenly_spaced
+from .trajectories import select_evenly
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -88,7 +88,7 @@ def _sample_frames(positions: Floats) -> Floats:
     """Select frames (N, M, 3) evenly from those that show most of the markers."""
     visible_markers = np.all(np.isfinite(positions), axis=-1).sum(axis=1)
     rows = np.flatnonzero(visible_markers == visible_markers.max(initial=0))
-    sampled: Floats = positions[evenly_spaced(rows, MAX_FRAMES)]
+    sampled: Floats = positions[select_evenly(rows, MAX_FRAMES)]
     return sampled
 
 
@@ -101,9 +101,9 @@ def _identify(positions: Floats, labels: list[str]) -> FewMarkers | None:
     is_rigid = bool(np.sqrt(sample.distance_variances.max()) < MAX_PALM_SD_M)
     if is_rigid and len(labels) == 3:
         wrist = _identify_wrist(sample)
-        which = f"the wrist's is '{labels[wrist]}', " if wrist is not None else ""
+        words = f"the wrist's is '{labels[wrist]}', " if wrist is not None else ""
         return FewMarkers(
-            f"three markers keep their distances, as on a palm: {which}but a palm alone looks alike from both sides, "
+            f"three markers keep their distances, as on a palm: {words}but a palm alone looks alike from both sides, "
             "so neither left or right nor which knuckle is the index finger's can be determined, and no finger can be "
             "solved: add markers on the fingertips",
             {},
@@ -114,9 +114,9 @@ def _identify(positions: Floats, labels: list[str]) -> FewMarkers | None:
     tip_words = [
         f"'{labels[marker]}' is the {digit_label(DIGITS[TIPS.index(tip)])}'s" for marker, (tip, _) in tips.items()
     ]
-    which = ", ".join(tip_words) if tip_words else "which is which is unknown"
+    words = ", ".join(tip_words) if tip_words else "which is which is unknown"
     return FewMarkers(
-        f"{'three' if len(labels) == 3 else 'five'} markers move like fingertips ({which}): without a palm neither "
+        f"{'three' if len(labels) == 3 else 'five'} markers move like fingertips ({words}): without a palm neither "
         f"left or right nor how the fingers bend can be determined, {MISSING_MARKERS}",
         {labels[marker]: tip_and_confidence for marker, tip_and_confidence in tips.items()},
     )

@@ -13,8 +13,8 @@ from .hungarian import exchange_costs
 from .label_confidence import marker_confidence, side_confidence
 from .model_fit import FITTED_FRAMES, fit_model, shape_of_spots
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, fit_shape, propose_palms
-from .shape_model import HandShape, MarkerLayout, mirrored
-from .trajectories import evenly_spaced
+from .shape_model import HandShape, MarkerLayout, mirror_shape
+from .trajectories import select_evenly
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -96,7 +96,7 @@ def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandSha
     fit = min(fits, key=_ranking_cost)
     layout = next(layout for layout, shape in shapes if shape is fit.shape)
     window = next(window for window, sample in samples if sample is fit.sample)
-    mirrored_fit = fit_shape(fit.sample, mirrored(fit.shape))
+    mirrored_fit = fit_shape(fit.sample, mirror_shape(fit.shape))
     other = mirrored_fit if mirrored_fit is not None and is_hand(mirrored_fit) else None
     return MatchedHand(layout, fit, window, confidence_of_side(fit), marker_confidence(marker_margins(fit)), other)
 
@@ -105,23 +105,23 @@ def fits_a_hand(match: MatchedHand) -> bool:
     """Return whether an articulated hand reaches the markers of a fit without assigning them differently."""
     fit = match.fit
     model = fit_model(shape_of_spots(fit.shape.spots), fit.shape.side, fitted_frames(fit.sample), fit.labels)
-    same = np.mean(model.labels == fit.labels)
+    same_fraction = np.mean(model.labels == fit.labels)
     spots = zip(fit.shape.spots, fit.shape.palm, strict=True)
     may_lack_tips = all(is_palm or spot.joint in TIPS for spot, is_palm in spots)
     filled = np.count_nonzero(model.labels < len(fit.sample.mean_distances))
     cost = model.filled_cost if may_lack_tips else model.cost / max(int(filled), 1)
-    return bool(cost <= MAX_CHECKED_COST and same >= MIN_SAME_LABELS)
+    return bool(cost <= MAX_CHECKED_COST and same_fraction >= MIN_SAME_LABELS)
 
 
 def fitted_frames(sample: TrajectorySample) -> Floats:
     """Return positions (N, T, 3) m in the frames to which an articulated hand is fitted."""
-    return sample.positions[evenly_spaced(np.arange(len(sample.positions)), FITTED_FRAMES)]
+    return sample.positions[select_evenly(np.arange(len(sample.positions)), FITTED_FRAMES)]
 
 
 def confidence_of_side(fit: ShapeFit) -> float:
     """Return the confidence 0.5..1 of the side, by how much worse the other hand fits the same markers."""
     assigned = np.sort(fit.labels[fit.labels < len(fit.sample.mean_distances)])
-    mirrored_fit = fit_shape(fit.sample.only(assigned), mirrored(fit.shape))
+    mirrored_fit = fit_shape(fit.sample.only(assigned), mirror_shape(fit.shape))
     # A mirrored hand must not win by leaving out the markers that do not fit it.
     mirrored_cost = 0.0 if mirrored_fit is None else min(_ranking_cost(mirrored_fit), 0.0)
     margin = (mirrored_cost / _filled_share(fit) - fit.cost) / len(fit.labels)

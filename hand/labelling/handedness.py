@@ -51,7 +51,7 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
 
 def _is_flat(positions: Floats) -> bool:
     """Return whether markers (F, M, 3) are in one plane in every frame; NaN where not seen."""
-    seen = np.where(finite_points(positions)[..., None], positions, np.nan)
-    centred = np.nan_to_num(seen - np.nanmean(seen, axis=1, keepdims=True))
+    visible_positions = np.where(finite_points(positions)[..., None], positions, np.nan)
+    centred = np.nan_to_num(visible_positions - np.nanmean(visible_positions, axis=1, keepdims=True))
     squares = np.linalg.eigvalsh(centred.swapaxes(1, 2) @ centred)
     return bool((squares[:, 0] < MAX_FLATNESS**2 * squares[:, 2]).all())

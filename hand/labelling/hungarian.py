@@ -32,8 +32,8 @@ def minimum_cost_assignment(costs: Floats) -> Ints:
             used[column] = True
             current_row = owner[column]
             reduced = padded[current_row] - row_potentials[current_row] - column_potentials
-            better = ~used & (reduced < nearest)
-            nearest[better], previous[better] = reduced[better], column
+            is_nearer = ~used & (reduced < nearest)
+            nearest[is_nearer], previous[is_nearer] = reduced[is_nearer], column
             unused_distance = np.where(used, np.inf, nearest)
             unused_distance[0] = np.inf
             next_column = int(unused_distance.argmin())
@@ -46,8 +46,8 @@ def minimum_cost_assignment(costs: Floats) -> Ints:
             owner[column] = owner[previous[column]]
             column = int(previous[column])
     result = np.zeros(rows, int)
-    taken = np.flatnonzero(owner[1:])
-    result[owner[1:][taken] - 1] = taken
+    assigned_columns = np.flatnonzero(owner[1:])
+    result[owner[1:][assigned_columns] - 1] = assigned_columns
     return result
 
 

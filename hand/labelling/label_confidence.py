@@ -40,10 +40,10 @@ def lone_tip_factors(spots: tuple[Spot, ...], visible: Bools) -> Floats:
 
     visible: (C,) whether each spot has a marker.
     """
-    outer = [c for c, spot in enumerate(spots) if visible[c] and spot.joint in OUTER_JOINTS]
+    outer_spots = [c for c, spot in enumerate(spots) if visible[c] and spot.joint in OUTER_JOINTS]
     factors = np.ones(len(spots))
-    if len(outer) == 1:
-        factors[outer] = LONE_TIP_FACTOR
+    if len(outer_spots) == 1:
+        factors[outer_spots] = LONE_TIP_FACTOR
     return factors
 
 

@@ -32,7 +32,7 @@ from .palm_candidates import ShapeFit, TrajectorySample, fit_shape
 from .performer_shapes import performer_shapes
 from .region_growing import TrackLabels, label_fragments
 from .shape_model import LAYOUTS, SKIN_LAYOUTS, HandShape, MarkerLayout, mean_shape, shape_of, update_shape
-from .trajectories import MAX_GAP_S, Trajectories, evenly_spaced, find_trajectories
+from .trajectories import MAX_GAP_S, Trajectories, find_trajectories, select_evenly
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -127,7 +127,7 @@ def label_hands_stepwise(
                 # The remaining trajectories fit worse, and searching with the articulated hand takes seconds.
                 break
             match = replace(requested, side_confidence=MIN_SIDE_CONFIDENCE)
-        shape = match.fit.shape if match.fit.shape.measured else _measured_shape(tracks, match)
+        shape = match.fit.shape if match.fit.shape.is_measured else _measured_shape(tracks, match)
         labels = _labels_of_hand(tracks, match)
         if match.hand is None:
             labels = yield from _extend_to_all_frames(tracks, shape, labels, free)
@@ -174,12 +174,12 @@ def _is_within(match: MatchedHand, tracks: Trajectories, hand: LabelledHand) -> 
     frames = match.window.frames
     columns = hand.columns[frames]
     labelled = tracks.positions_at(frames, columns)
-    seen = (columns >= 0).any(axis=1)
+    both_seen = (columns >= 0).any(axis=1)
     new = tracks.positions_in(frames, match.track_ids)
-    seen &= np.isfinite(new[..., 0]).any(axis=1)
-    if not seen.any():
+    both_seen &= np.isfinite(new[..., 0]).any(axis=1)
+    if not both_seen.any():
         return False
-    distances = np.linalg.norm(np.nanmean(labelled[seen], axis=1) - np.nanmean(new[seen], axis=1), axis=-1)
+    distances = np.linalg.norm(np.nanmean(labelled[both_seen], axis=1) - np.nanmean(new[both_seen], axis=1), axis=-1)
     return float(np.median(distances)) < MIN_HANDS_APART_M
 
 
@@ -192,7 +192,7 @@ def _best_window(tracks: Trajectories, free: Bools, frames: Bools) -> Window:
     track_ids = track_ids[free[track_ids]]
     track_ids = np.sort(track_ids[np.argsort(-tracks.count[track_ids], kind="stable")[:MAX_TRACKS]])
     rows = np.flatnonzero(np.isin(tracks.ids, track_ids).sum(1) >= 0.7 * len(track_ids))
-    return Window(track_ids, evenly_spaced(rows, SEARCH_FRAMES))
+    return Window(track_ids, select_evenly(rows, SEARCH_FRAMES))
 
 
 def _windows(tracks: Trajectories, free: Bools) -> list[Window]:
@@ -222,7 +222,7 @@ def _measured_shape(tracks: Trajectories, match: MatchedHand) -> HandShape:
         layout_spots: list[Spot] = list(fit.shape.spots)
         for i, spot in zip(spots, measured_spots, strict=True):
             layout_spots[i] = spot
-        shape = shape_of(build(proportions), tuple(layout_spots), measured=True)
+        shape = shape_of(build(proportions), tuple(layout_spots), is_measured=True)
     except HandError:
         shape = fit.shape
     return update_shape(replace(shape, palm=fit.shape.palm, pair_weights=fit.shape.pair_weights), spots, positions)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .palm_candidates import TrajectorySample
-from .trajectories import Trajectories, evenly_spaced, find_trajectories
+from .trajectories import Trajectories, find_trajectories, select_evenly
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,7 +53,7 @@ def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
     unswapped[row[column != usual_columns[owner]]] = False
     # Usual distances come from frames without a swap, if there are enough.
     usable = np.flatnonzero(unswapped) if unswapped.sum() >= MIN_UNSWAPPED_FRAMES else np.arange(len(times))
-    sample = TrajectorySample.of(positions[evenly_spaced(usable, MAX_FRAMES)])
+    sample = TrajectorySample.of(positions[select_evenly(usable, MAX_FRAMES)])
     swaps = []
     for first, second in combinations(column_of_track, 2):
         pair = (int(usual_columns[first]), int(usual_columns[second]))
@@ -61,8 +61,8 @@ def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
             (column_of_track[first] == pair[1]) & (column_of_track[second] == pair[0]) & (pair[0] != pair[1])
         )
         for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
-            clear = _confirmed_by_distances(positions, sample, pair, run)
-            swaps.append(Swap(pair, int(run[0]), int(run[-1]), clear))
+            is_clear = _confirmed_by_distances(positions, sample, pair, run)
+            swaps.append(Swap(pair, int(run[0]), int(run[-1]), is_clear))
     return tuple(sorted(swaps, key=lambda swap: (swap.first, swap.columns)))
 
 
@@ -78,13 +78,13 @@ def _usual_columns(tracks: Trajectories) -> Ints:
     counts = np.zeros((len(tracks.first), tracks.ids.shape[1]), int)
     row, column = np.nonzero(tracks.ids >= 0)
     np.add.at(counts, (tracks.ids[row, column], column), 1)
-    usual: Ints = counts.argmax(1) if counts.size else np.zeros(0, int)
-    return usual
+    columns: Ints = counts.argmax(1) if counts.size else np.zeros(0, int)
+    return columns
 
 
 def _confirmed_by_distances(positions: Floats, sample: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
     """Return whether the distances to other markers fit much better if the pair is exchanged in the frames `run`."""
-    rows = evenly_spaced(run, MAX_FRAMES)
+    rows = select_evenly(run, MAX_FRAMES)
     others = np.setdiff1d(np.arange(positions.shape[1]), pair)
     errors = []
     for a, b in (pair, pair[::-1]):

@@ -30,6 +30,6 @@ def predict_markers(shape: ShapeParameters, side: Side, positions: Floats) -> Fl
     rows = np.flatnonzero(np.isfinite(positions[..., 0]).sum(axis=1) >= MIN_SEEN)
     if not len(rows):
         return predicted
-    seen = VisibleMarkers.from_positions(positions[rows] * signs)
-    predicted[rows] = markers_of(first_poses(shape, MARKER_SPREAD_M, seen, POSE_PASSES)) * signs
+    visible = VisibleMarkers.from_positions(positions[rows] * signs)
+    predicted[rows] = markers_of(first_poses(shape, MARKER_SPREAD_M, visible, POSE_PASSES)) * signs
     return predicted

@@ -128,14 +128,14 @@ def fit_model(
     if side == "left":
         positions = positions * POINT_SIGNS
     prior = _shape_prior(shape)
-    seen = _visible(positions, labels)
-    state = first_poses(shape, 2 * MARKER_SPREAD_M, seen)
+    visible = _visible(positions, labels)
+    state = first_poses(shape, 2 * MARKER_SPREAD_M, visible)
     fitted = _all_but_slides(labels)
     tried: set[bytes] = set()
     for round_number in range(ROUNDS):
         is_filling = round_number < FIRST_ROUNDS
-        state = fit_shape(state, seen, prior, 3, 1e-2, fitted=fitted)
-        state = _with_spread(state, MARKER_SPREAD_M, seen)
+        state = fit_shape(state, visible, prior, 3, 1e-2, fitted=fitted)
+        state = _refit_poses(state, MARKER_SPREAD_M, visible)
         costs = _spot_costs(state, positions)
         empty = np.full(len(labels), FIRST_EMPTY_COST if is_filling else EMPTY_COST)
         assigned = assign_without_pairs(np.c_[costs, empty])
@@ -145,7 +145,7 @@ def fit_model(
         if labels.tobytes() in known or (not is_filling and (is_repeated or fit.cost > limit)):
             break
         tried.add(labels.tobytes())
-        seen = _visible(positions, labels)
+        visible = _visible(positions, labels)
     return fit
 
 
@@ -166,14 +166,14 @@ def posterior_cost(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> 
     """
     if fit.side == "left":
         positions = positions * POINT_SIGNS
-    prior, seen = _shape_prior(shape), _visible(positions, fit.labels)
-    state = first_poses(fit.hand, MARKER_SPREAD_M, seen)
+    prior, visible = _shape_prior(shape), _visible(positions, fit.labels)
+    state = first_poses(fit.hand, MARKER_SPREAD_M, visible)
     for _ in range(POSTERIOR_ROUNDS):
-        state = _with_spread(state, POSTERIOR_SPREAD_M, seen)
-        state = fit_shape(state, seen, prior, 4, 1e-3, fitted=_all_but_slides(fit.labels))
+        state = _refit_poses(state, POSTERIOR_SPREAD_M, visible)
+        state = fit_shape(state, visible, prior, 4, 1e-3, fitted=_all_but_slides(fit.labels))
     residuals = prior.residuals(state.pose_model.shape)
     empty = np.count_nonzero(fit.labels == positions.shape[1])
-    deviations = costs_of_frames(state.pose_model, state.poses, seen).mean() + residuals @ residuals
+    deviations = costs_of_frames(state.pose_model, state.poses, visible).mean() + residuals @ residuals
     return float(deviations) / 2 + EMPTY_COST * empty
 
 
@@ -210,7 +210,7 @@ def first_poses(shape: ShapeParameters, spread: float, seen: VisibleMarkers, pas
     return FittedShape(model, fit_poses(model, start, seen, passes, POSE_TOLERANCE)[0])
 
 
-def _with_spread(state: FittedShape, spread: float, seen: VisibleMarkers) -> FittedShape:
+def _refit_poses(state: FittedShape, spread: float, seen: VisibleMarkers) -> FittedShape:
     """Fit the poses of the same hand with another standard deviation of the markers, in m."""
     model = _pose_model(state.pose_model.shape, spread)
     return FittedShape(model, fit_poses(model, state.poses, seen, POSE_PASSES, POSE_TOLERANCE)[0])

@@ -15,7 +15,7 @@ from .label_confidence import SIDE_CURVE, articulated_marker_confidence, side_ma
 from .model_fit import EMPTY_COST, ModelFit, fit_model, posterior_cost, shape_of_spots
 from .model_search import MAX_TRIALS, MIN_MARKERS, MIN_TRIALS, SearchedFit, exchange_mirrored_fingers, improve_fit
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, propose_palms
-from .shape_model import MarkerLayout, mean_shape, mirrored
+from .shape_model import MarkerLayout, mean_shape, mirror_shape
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,11 +64,11 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
         return None
     return MatchedHand(
         layout,
-        _with_labels(start, best.fit),
+        _relabel_fit(start, best.fit),
         next(window for window, sample in samples if sample is start.sample),
         SIDE_CURVE.probability(side_margin(cost, other_cost)),
         articulated_marker_confidence(best.fit.cost, best.margins),
-        _with_labels(start, other) if _is_plausible(other, start.sample) else None,
+        _relabel_fit(start, other) if _is_plausible(other, start.sample) else None,
         best.fit.hand,
         other.hand,
     )
@@ -103,10 +103,10 @@ def search_sides(
             improved.append(improve_fit(shape, positions, fit, max(remaining, MIN_TRIALS)))
         pool += rivals
         searched += improved
-        better = min([best, *improved], key=lambda search: search.fit.cost)
-        if better is best:
+        new_best = min([best, *improved], key=lambda search: search.fit.cost)
+        if new_best is best:
             break
-        best = better
+        best = new_best
     return searched, [*pool, *(search.fit for search in searched)]
 
 
@@ -142,11 +142,11 @@ def _unexplained_count(assigned: Ints, sample: TrajectorySample) -> int:
     distances = np.where(np.isnan(sample.mean_distances), np.inf, sample.mean_distances)
     is_near = distances[:, assigned].min(axis=1, initial=np.inf) < NEAR_HAND_M
     is_near[assigned] = False
-    seen = np.isfinite(sample.positions[..., 0]).mean(axis=0)
-    return int(np.count_nonzero(is_near & (seen > 0.5)))
+    seen_fraction = np.isfinite(sample.positions[..., 0]).mean(axis=0)
+    return int(np.count_nonzero(is_near & (seen_fraction > 0.5)))
 
 
-def _with_labels(fit: ShapeFit, model: ModelFit) -> ShapeFit:
+def _relabel_fit(fit: ShapeFit, model: ModelFit) -> ShapeFit:
     """Return a fit with the labels and side of an articulated hand."""
-    shape = fit.shape if fit.shape.side == model.side else mirrored(fit.shape)
+    shape = fit.shape if fit.shape.side == model.side else mirror_shape(fit.shape)
     return replace(fit, shape=shape, labels=model.labels)

@@ -73,11 +73,11 @@ class TrajectorySample:
             # Without the largest and smallest tenth of each pair's distances, which may be swaps and spikes.
             row = np.arange(len(ordered))[:, None]
             cut = counts // 10
-            inner = (row >= cut) & (row < counts - cut)
-            total = np.maximum(inner.sum(0), 1)
-            mean = np.where(inner, ordered, 0).sum(0) / total
+            is_inner = (row >= cut) & (row < counts - cut)
+            total = np.maximum(is_inner.sum(0), 1)
+            mean = np.where(is_inner, ordered, 0).sum(0) / total
             mean_distances[index, comparable] = mean
-            distance_variances[index, comparable] = (np.where(inner, ordered - mean, 0) ** 2).sum(0) / total
+            distance_variances[index, comparable] = (np.where(is_inner, ordered - mean, 0) ** 2).sum(0) / total
         return cls(positions, mean_distances, distance_variances, _rigid_sd(mean_distances, distance_variances))
 
     def only(self, track_ids: Ints) -> "TrajectorySample":
@@ -184,7 +184,7 @@ def _similar_triples(sample: TrajectorySample, shape: HandShape, anchors: Ints) 
     """Return triples (H, 3) of trajectories whose distances are like those of three spots, the most similar first."""
     spot_distances = shape.mean_distances[np.ix_(anchors, anchors)]
     edges = ((0, 1), (0, 2), (1, 2))
-    max_log_ratio = 0.3 if shape.measured else 0.6
+    max_log_ratio = 0.3 if shape.is_measured else 0.6
     with np.errstate(invalid="ignore", divide="ignore"):
         log_ratio = [np.log(sample.mean_distances / spot_distances[a, b]) for a, b in edges]
         relative_sd = np.sqrt(sample.distance_variances) / (2 * sample.rigid_sd + 0.02 * sample.mean_distances)
@@ -258,7 +258,7 @@ class SpotDistributions:
 @lru_cache(maxsize=32)
 def spot_distributions(shape: HandShape) -> SpotDistributions:
     """Return the distributions at a shape's spots: of means, between people, and of positions, by motion."""
-    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2
+    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.is_measured else 1.0)) ** 2
     eye = np.eye(3)
     of_mean = shape.covariances * 0.5 + person_variance * 2 * eye
     of_motion: Floats = shape.covariances + SKIN_SD_M**2 * eye
@@ -289,7 +289,7 @@ def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floa
     """Return the weighted cost (C, C, T + 1, T + 1) of the distance between two trajectories at two spots; zero if one
     of them is 'none'."""
     person_variance = (
-        PERSON_DISTANCE_SD * shape.mean_distances * (MEASURED_SD_FACTOR if shape.measured else 1.0) + SKIN_SD_M
+        PERSON_DISTANCE_SD * shape.mean_distances * (MEASURED_SD_FACTOR if shape.is_measured else 1.0) + SKIN_SD_M
     ) ** 2
     noise_variance = (sample.rigid_sd + 0.01 * shape.mean_distances) ** 2
     mean_variance = shape.distance_variances + person_variance
@@ -316,8 +316,8 @@ def _tip_order(shape: HandShape) -> list[tuple[int, int]]:
 
     The ring finger's marker is omitted before the middle finger's, and the middle finger's before the index finger's.
     """
-    only_tips = all(inside or spot.joint in TIPS for spot, inside in zip(shape.spots, shape.palm, strict=True))
-    if shape.measured or not only_tips:
+    only_tips = all(is_palm or spot.joint in TIPS for spot, is_palm in zip(shape.spots, shape.palm, strict=True))
+    if shape.is_measured or not only_tips:
         return []
     spot_at = {spot.joint: index for index, spot in enumerate(shape.spots)}
     return [
@@ -370,7 +370,7 @@ def _realign(
     size_ratio = float(
         np.sqrt((normalised @ (target_centred**2).sum(1)) / max(normalised @ (source_centred**2).sum(1), 1e-12))
     )
-    size_ratio = 1.0 if shape.measured else float(np.clip(size_ratio, 0.8, 1.25))
+    size_ratio = 1.0 if shape.is_measured else float(np.clip(size_ratio, 0.8, 1.25))
     rotation = transform[:3, :3]
     realigned = size_ratio * (means - normalised @ source) @ rotation.T + normalised @ target
     return realigned, size_ratio**2 * rotation @ covariances @ rotation.T, scale / size_ratio

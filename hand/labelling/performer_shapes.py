@@ -63,5 +63,5 @@ def _performer_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot
 
 def _performer_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> HandShape:
     """Return the shape of a performer's hand: its bones are known, its poses are sampled as for an unknown hand."""
-    shape = shape_of(hand.model, tuple(spots.values()), measured=True)
+    shape = shape_of(hand.model, tuple(spots.values()), is_measured=True)
     return replace(shape, covariances=shape.covariances + PERFORMER_MARKER_SD_M**2 * np.eye(3))

@@ -14,7 +14,7 @@ from ..generators import Progress, Steps
 from .label_confidence import fragment_confidence, marker_confidence
 from .palm_candidates import MARKER_PLACEMENT_SD_M, MEASURED_SD_FACTOR, SKIN_SD_M
 from .shape_model import HandShape
-from .trajectories import Trajectories, evenly_spaced
+from .trajectories import Trajectories, select_evenly
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -124,7 +124,7 @@ def label_fragments(
 
 def _spot_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPositions, shape: HandShape) -> Floats:
     """Return the cost (C,) of each spot for positions (N, 3) in frames (N,); infinite without a pose or palm."""
-    compared = evenly_spaced(np.arange(len(rows)), COMPARED_FRAMES)
+    compared = select_evenly(np.arange(len(rows)), COMPARED_FRAMES)
     predicted = state.predicted
     if predicted is None:
         usable = (state.known[rows[compared]] & shape.palm).sum(1) >= 3
@@ -156,7 +156,7 @@ def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape)
     palm_weights = (known & shape.palm).astype(float)
     transform = rot.fit_rigid(np.broadcast_to(shape.mean, spots.shape), spots, palm_weights)
     local = np.einsum("nji,nj->ni", transform[:, :3, :3], observed - transform[:, :3, 3])
-    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2 + SKIN_SD_M**2
+    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.is_measured else 1.0)) ** 2 + SKIN_SD_M**2
     covariances = shape.covariances + person_variance * np.eye(3)
     difference = local[:, None] - shape.mean
     cost = (np.einsum("nci,cij,ncj->c", difference, np.linalg.inv(covariances), difference) / len(observed)) / 2
@@ -183,11 +183,11 @@ def _continuity_costs(times: Floats, positions: Floats, rows: Ints, state: _Know
         span = np.arange(limit, row) if direction < 0 else np.arange(row + 1, min(limit, len(times)))
         if not len(span):
             continue
-        known = state.known[span]
-        nearest = (len(span) - 1 - known[::-1].argmax(0)) if direction < 0 else known.argmax(0)
+        known_in_span = state.known[span]
+        nearest = (len(span) - 1 - known_in_span[::-1].argmax(0)) if direction < 0 else known_in_span.argmax(0)
         frames = span[nearest]
         gap = np.abs(times[row] - times[frames])
         distance = np.linalg.norm(state.positions[frames, np.arange(len(total))] - position, axis=-1)
         cost = np.minimum((distance / (0.006 + GAP_SPEED * gap)) ** 2, 4.0) / 2 - 1.0
-        total += np.where(known.any(0), cost, 0.0)
+        total += np.where(known_in_span.any(0), cost, 0.0)
     return total

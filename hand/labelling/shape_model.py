@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 SAMPLED_POSES = 300
-"""Number of sampled poses."""
+"""Number of poses from which statistics are computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +100,22 @@ class HandShape:
     side: Side
     spots: tuple[Spot, ...]
     mean: Floats
-    """(C, 3)"""
+    """(C, 3) m, mean positions."""
     covariances: Floats
-    """(C, 3, 3) m²"""
+    """(C, 3, 3) m², covariances of the positions."""
     mean_distances: Floats
-    """(C, C) m"""
+    """(C, C) m, mean distances between two markers."""
     distance_variances: Floats
-    """(C, C) m²"""
+    """(C, C) m², variances of these distances."""
     palm: Bools
     """(C,) whether each marker is on the palm."""
     pair_weights: Floats
     """(C, C) weight of each pair's distance: highest for neighbours on a digit and on the palm."""
-    measured: bool
-    """Whether it is a performer's measured hand, not the mean one."""
+    is_measured: bool
+    """Whether the hand is a performer's measured hand, not the mean hand."""
 
 
-def shape_of(model: HandModel, spots: tuple[Spot, ...], measured: bool = False) -> HandShape:
+def shape_of(model: HandModel, spots: tuple[Spot, ...], is_measured: bool = False) -> HandShape:
     """Compute a hand's shape over poses in which each digit is separately between open and closed."""
     positions = _sampled_positions(model, spots)
     mean = positions.mean(0)
@@ -131,12 +131,12 @@ def shape_of(model: HandModel, spots: tuple[Spot, ...], measured: bool = False) 
         distances.var(0),
         palm,
         _pair_weights(spots, palm),
-        measured,
+        is_measured,
     )
 
 
-def mirrored(shape: HandShape) -> HandShape:
-    """Return the shape of the other hand."""
+def mirror_shape(shape: HandShape) -> HandShape:
+    """Return the shape of the other side's hand."""
     return replace(
         shape,
         side=other_side(shape.side),
@@ -189,7 +189,7 @@ def update_shape(shape: HandShape, spots: Ints, positions: Floats) -> HandShape:
         covariances=covariances,
         mean_distances=mean_distances,
         distance_variances=distance_variances,
-        measured=True,
+        is_measured=True,
     )
 
 
@@ -217,7 +217,7 @@ def distance_statistics(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
 
 
 def _sampled_positions(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
-    """Return spot positions (N, C, 3) m in sampled poses; the same poses each time."""
+    """Return the positions (N, C, 3) m of spots in N = SAMPLED_POSES random poses, always the same ones."""
     rng = np.random.default_rng(0)
     labels = {str(index): spot for index, spot in enumerate(spots)}
     hand, targets = assign(model, labels, np.zeros(1), np.zeros((1, len(spots), 3)))

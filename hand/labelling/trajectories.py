@@ -82,7 +82,7 @@ class Trajectories:
         return list(zip(np.split(row[order], cuts), np.split(column[order], cuts), strict=True))
 
 
-def evenly_spaced(rows: Ints, maximum: int) -> Ints:
+def select_evenly(rows: Ints, maximum: int) -> Ints:
     """Select at most `maximum` of some rows (N,), evenly spaced, with the first and the last."""
     if not len(rows):
         return rows
@@ -113,7 +113,7 @@ def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
 
 
 def jumps(times: Floats, positions: Floats) -> Bools:
-    """Mask (F, M) of jumps: columns that contain another marker than in the frame before.
+    """Return whether each column (F, M) jumps, that is, contains another marker than in the previous frame.
 
     A step is a jump if it differs from both neighbouring steps by more than a hand can accelerate, or by an unusual
     amount while another column is at most half as far from the predicted position. An acceleration that nearby columns
@@ -127,18 +127,18 @@ def jumps(times: Floats, positions: Floats) -> Bools:
         spans = np.maximum(np.diff(times), 1e-6)
         changes = np.diff(steps / spans[:, None, None], axis=0)
         change = lengths(changes)
-        fast = _step_changes(change, spans) > NOISE_STEP_M
-        row, column = np.nonzero(fast[:-1] | fast[1:])
+        is_unsteady = _step_changes(change, spans) > NOISE_STEP_M
+        row, column = np.nonzero(is_unsteady[:-1] | is_unsteady[1:])
         change[row, column] = np.fmin(change[row, column], _relative_changes(positions[1:-1], changes, row, column))
         step_change = _step_changes(change, spans)
         finite_changes = np.where(np.isfinite(step_change), step_change, np.inf)
-        typical = np.sort(finite_changes, axis=0)[
+        typical_change = np.sort(finite_changes, axis=0)[
             np.maximum(np.isfinite(step_change).sum(0) // 2, 0), np.arange(finite_changes.shape[1])
         ]
-    limit = (2 * NOISE_STEP_M + MAX_ACCELERATION * np.minimum(spans, 0.1) ** 2)[:, None]
-    unusual = np.maximum(NOISE_STEP_M, JUMP_RATIO * typical)
-    jumped = step_change > limit
-    frame, column = np.nonzero(step_change > unusual)
+    max_change = (2 * NOISE_STEP_M + MAX_ACCELERATION * np.minimum(spans, 0.1) ** 2)[:, None]
+    unusual_change = np.maximum(NOISE_STEP_M, JUMP_RATIO * typical_change)
+    is_jump = step_change > max_change
+    frame, column = np.nonzero(step_change > unusual_change)
     previous_step = np.where(
         np.isfinite(steps[np.maximum(frame - 1, 0), column]), steps[np.maximum(frame - 1, 0), column], 0
     )
@@ -154,8 +154,8 @@ def jumps(times: Floats, positions: Floats) -> Bools:
         other_is_closer = (
             np.nanmin(np.where(np.isnan(distances), np.inf, distances), axis=1, initial=np.inf) < own_distance / 2
         )
-        jumped[frame[chunk[other_is_closer]], column[chunk[other_is_closer]]] = True
-    result[1:] = jumped
+        is_jump[frame[chunk[other_is_closer]], column[chunk[other_is_closer]]] = True
+    result[1:] = is_jump
     return result
 
 
@@ -217,7 +217,7 @@ class _Ends:
     velocities: Floats
     """(P, 3) m/s over up to three steps, zero for a single position."""
     has_velocity: Ints
-    """(P,) 1 if a piece has several positions, 0 for a single one."""
+    """(P,) 1 if a piece has several positions, 0 if it has only one."""
 
 
 def _ends(pieces: _Pieces, times: Floats, positions: Floats, *, last: bool) -> _Ends:
@@ -255,9 +255,9 @@ def _join_pieces(pieces: _Pieces, times: Floats, positions: Floats) -> tuple[Int
     best_of_earlier, rival_of_earlier = _two_best(earlier, error, count)
     best_of_later, rival_of_later = _two_best(later, error, count)
     pairs = np.arange(len(error))
-    mutual = (best_of_earlier[earlier] == pairs) & (best_of_later[later] == pairs)
+    is_mutual = (best_of_earlier[earlier] == pairs) & (best_of_later[later] == pairs)
     rival = np.minimum(rival_of_earlier[earlier], rival_of_later[later])
-    is_clear = mutual & (rival > MIN_ERROR_RATIO * error + NOISE_STEP_M / 4)
+    is_clear = is_mutual & (rival > MIN_ERROR_RATIO * error + NOISE_STEP_M / 4)
     for a, b in sorted(
         zip(earlier[is_clear], later[is_clear], strict=True), key=lambda pair: int(pieces.first[pair[1]])
     ):

@@ -105,17 +105,17 @@ def _palm_lines(flesh: FleshVolume) -> list[CreaseLine]:
     bases = [joint_mm[DIGIT_JOINTS[digit][0]] for digit in DIGITS[1:]]
     lines: list[tuple[list[Floats], float, float, float]] = []
     for knuckle, base in zip(knuckles, bases, strict=True):
-        lines.append(([_shifted(knuckle, 0, -3), base * [0.55, 1, 1]], 0.7, 3.0, 1))
-        lines.append(([_shifted(knuckle, 0, -1), _shifted(knuckle, 0, 1)], 0.9, 6.0, 1))
+        lines.append(([_shift(knuckle, 0, -3), base * [0.55, 1, 1]], 0.7, 3.0, 1))
+        lines.append(([_shift(knuckle, 0, -1), _shift(knuckle, 0, 1)], 0.9, 6.0, 1))
     for a, b in pairwise(knuckles):
-        lines.append(([_shifted((a + b) / 2, 0, 3), _shifted((a + b) / 2, 0, -12)], -1.2, 4.5, 1))
+        lines.append(([_shift((a + b) / 2, 0, 3), _shift((a + b) / 2, 0, -12)], -1.2, 4.5, 1))
     middle = (bases[1] + knuckles[1]) / 2
-    lines.append(([_shifted(middle, 4, -14), _shifted(middle, -3, 12)], -1.2, 14.0, -1))
+    lines.append(([_shift(middle, 4, -14), _shift(middle, -3, 12)], -1.2, 14.0, -1))
     lines += _palm_creases(knuckles, bases)
     return [CreaseLine(np.array(line) * mm, height * mm, radius * mm, facing) for line, height, radius, facing in lines]
 
 
-def _shifted(point: Floats, x: float, y: float) -> Floats:
+def _shift(point: Floats, x: float, y: float) -> Floats:
     """Return a point (3,) moved in the palm's plane."""
     return np.asarray(point + np.array([x, y, 0.0]))
 
@@ -127,22 +127,22 @@ def _palm_creases(knuckles: list[Floats], bases: list[Floats]) -> list[tuple[lis
     """
     index, middle, ring, little = knuckles
     thumb_crease = [
-        _shifted(index, -11, -20),
-        _shifted((index + middle) / 2, -1, -28),
-        _shifted((middle + bases[1]) / 2, 0, -4),
-        _shifted(bases[2], -7, 4),
-        _shifted(bases[2], -8, -12),
+        _shift(index, -11, -20),
+        _shift((index + middle) / 2, -1, -28),
+        _shift((middle + bases[1]) / 2, 0, -4),
+        _shift(bases[2], -7, 4),
+        _shift(bases[2], -8, -12),
     ]
     proximal_crease = [
-        _shifted(index, -11, -18),
-        _shifted((index + middle) / 2, 0, -20),
-        _shifted((middle + ring) / 2, 0, -27),
-        _shifted(ring, 8, -34),
+        _shift(index, -11, -18),
+        _shift((index + middle) / 2, 0, -20),
+        _shift((middle + ring) / 2, 0, -27),
+        _shift(ring, 8, -34),
     ]
     distal_crease = [
-        _shifted(little, 10, -9),
-        _shifted(ring, 2, -9),
-        _shifted(middle, 2, -7),
-        _shifted((index + middle) / 2, 0, 4),
+        _shift(little, 10, -9),
+        _shift(ring, 2, -9),
+        _shift(middle, 2, -7),
+        _shift((index + middle) / 2, 0, 4),
     ]
     return [(thumb_crease, -1.0, 2.8, -1), (proximal_crease, -0.8, 2.4, -1), (distal_crease, -0.8, 2.4, -1)]

@@ -33,8 +33,8 @@ def smooth_curve(knots: ArrayLike, values: Floats, positions: ArrayLike) -> Floa
     w1, w2 = 2 * width[1:] + width[:-1], width[1:] + 2 * width[:-1]
     is_monotone = left_slope * right_slope > 0
     safe_left, safe_right = np.where(is_monotone, left_slope, 1.0), np.where(is_monotone, right_slope, 1.0)
-    inner = np.where(is_monotone, (w1 + w2) / (w1 / safe_left + w2 / safe_right), 0.0)
-    tangent = np.concatenate([slope[:1], inner, slope[-1:]])
+    inner_tangents = np.where(is_monotone, (w1 + w2) / (w1 / safe_left + w2 / safe_right), 0.0)
+    tangent = np.concatenate([slope[:1], inner_tangents, slope[-1:]])
     i = np.clip(np.searchsorted(x, clamped, side="right") - 1, 0, len(x) - 2)
     h = width[i]
     t = ((clamped - x[i]) / step[i]).reshape(h.shape)

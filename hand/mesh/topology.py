@@ -119,17 +119,17 @@ class _MeshBuilder:
 
     def add_tube(self, loop: Ints, rings: int, middle: int, sides: tuple[int, int]) -> DigitTube:
         """Extrude a window's rim `loop` into a tube, closed by a grid whose first side is centred on the back."""
-        ids, around = [loop], len(loop)
+        ids, loop_length = [loop], len(loop)
         half = sides[0] // 2
         first, last = (rings - FINGER_RINGS + ring for ring in NAIL_RINGS)
         for k in range(rings):
-            ids.append(self.add_vertices(around))
-            for n in range(around):
-                m = (n + 1) % around
-                is_below_nail = first <= k < last and (n - middle + half) % around < sides[0]
+            ids.append(self.add_vertices(loop_length))
+            for n in range(loop_length):
+                m = (n + 1) % loop_length
+                is_below_nail = first <= k < last and (n - middle + half) % loop_length < sides[0]
                 if not is_below_nail:
                     self.add_quad(ids[k][n], ids[k][m], ids[k + 1][m], ids[k + 1][n])
-        start = (middle - half) % around
+        start = (middle - half) % loop_length
         table = np.array(ids)
         nail = self.add_nail(np.roll(table, -start, axis=1)[first : last + 1, : sides[0] + 1].T)
         return DigitTube(table, self.add_grid(np.roll(ids[-1], -start), sides), start, middle, nail)
@@ -182,17 +182,17 @@ def grid_outline(grid: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def _add_sleeve(builder: _MeshBuilder) -> Ints:
-    around = 2 * COLUMNS + 2 * LAYERS
+    loop_length = 2 * COLUMNS + 2 * LAYERS
     first, last = THUMB_ROWS
     side = rim_index(0, LAYERS)
-    sleeve = np.full((ROWS + 1, around), -1, np.int64)
+    sleeve = np.full((ROWS + 1, loop_length), -1, np.int64)
     for row in range(ROWS + 1):
-        vertices_in_row = around - (LAYERS - 1 if first < row < last else 0)
+        vertices_in_row = loop_length - (LAYERS - 1 if first < row < last else 0)
         sleeve[row, :vertices_in_row] = builder.add_vertices(vertices_in_row)
     for row in range(ROWS):
-        for j in range(around):
+        for j in range(loop_length):
             if not (first <= row < last and j >= side):
-                k = (j + 1) % around
+                k = (j + 1) % loop_length
                 builder.add_quad(sleeve[row, j], sleeve[row, k], sleeve[row + 1, k], sleeve[row + 1, j])
     return sleeve
 

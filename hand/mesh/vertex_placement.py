@@ -93,9 +93,9 @@ def _nail_shift(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
     return np.asarray(corner_offset_mm(np.clip(along, 0, 1))[:, None] * strength[:, None] * fraction * mm)
 
 
-def ring_angles(digit: int, around: int) -> Floats:
+def ring_angles(digit: int, count: int) -> Floats:
     """Return angles (N,) rad of a ring's vertices in the digit's section."""
-    return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(around) * (2 * np.pi / around))
+    return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(count) * (2 * np.pi / count))
 
 
 def _rim_slant(digit: int, angles: Floats) -> Floats:
@@ -113,8 +113,8 @@ def _place_cap(points: Floats, limb: Limb, tube: DigitTube, ring_y: float) -> No
     x, z = u * np.sqrt(1 - v * v / 2), v * np.sqrt(1 - u * u / 2)
     radius = np.clip(np.hypot(x, z), 0, 1) * limb.taper(np.array([ring_y]))
     y = limb.end - limb.tip_length * (1 - (1 - radius**TIP_POWER) ** (1 / TIP_POWER))
-    inner = limb.surface_points(y.ravel(), np.arctan2(z, x).ravel()).reshape(a, b, 3)
-    points[tube.cap[1:-1, 1:-1]] = inner[1:-1, 1:-1]
+    inner_points = limb.surface_points(y.ravel(), np.arctan2(z, x).ravel()).reshape(a, b, 3)
+    points[tube.cap[1:-1, 1:-1]] = inner_points[1:-1, 1:-1]
 
 
 def _place_sleeve(points: Floats, flesh: FleshVolume, top: Topology) -> None:
@@ -211,5 +211,5 @@ def _close_wrist(points: Floats, flesh: FleshVolume, top: Topology) -> None:
     for column in range(1, COLUMNS):
         back, palm = points[top.wrist[column, 0]], points[top.wrist[column, LAYERS]]
         points[top.wrist[column, 1:-1]] = back + t * (palm - back)
-    inner = np.setdiff1d(top.wrist[1:-1, 1:-1], top.sleeve[0])
-    points[inner, 1] -= 0.002 * flesh.scale
+    inner_vertices = np.setdiff1d(top.wrist[1:-1, 1:-1], top.sleeve[0])
+    points[inner_vertices, 1] -= 0.002 * flesh.scale

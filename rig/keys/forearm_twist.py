@@ -127,7 +127,7 @@ def twist_forearm(
             bases[leaf] = _with_rotation(np.eye(4), leaf_twist)
         parent_fraction = fraction
     moved = _carried_by(forearm, rest, carried, bases) @ np.linalg.inv(carried[forearm.chain[-1]])
-    rotations = {name: rot.continuous(rot.from_matrix(bases[name][..., :3, :3])) for name in forearm.shares}
+    rotations = {name: rot.make_continuous(rot.from_matrix(bases[name][..., :3, :3])) for name in forearm.shares}
     return ForearmMotion(rotations, moved, beyond)
 
 
