@@ -239,14 +239,14 @@ def _expected_positions(windows: _Windows) -> tuple[Floats, Floats]:
     The line is Siegel's repeated-median regression, which up to three outliers of seven do not affect. The scale is a
     standard deviation, estimated from the median.
     """
-    window, relative = windows.positions, windows.times
+    window, times = windows.positions, windows.times
     others = np.array([[second for second in range(WINDOW) if second != first] for first in range(WINDOW)])
-    steps = relative[:, others] - relative[:, :, None]
+    steps = times[:, others] - times[:, :, None]
     slopes = (window[:, others] - window[:, :, None]) / steps[..., None]
     slope = np.median(np.median(slopes, axis=2), axis=1)
-    level = window - slope[:, None] * relative[..., None]
-    expected = np.median(level, axis=1)
-    residuals = np.linalg.norm(level - expected[:, None], axis=2)
+    detrended = window - slope[:, None] * times[..., None]
+    expected = np.median(detrended, axis=1)
+    residuals = np.linalg.norm(detrended - expected[:, None], axis=2)
     return expected, MAD_TO_SIGMA * np.median(residuals, axis=1)
 
 

@@ -146,8 +146,9 @@ def _print_state(receiver: Receiver, points: bool) -> None:
     problem_counts = ", ".join(f"{count} {name}" for name, count in problems.items() if count)
     figures = ", ".join(filter(None, [counts, problem_counts, f"jitter {1000 * stats.jitter():.1f} ms"]))
     say(f"{receiver.state()} ({figures})")
-    if receiver.senders.other:
-        say(f"  {receiver.senders.other} sends, too: {receiver.senders.ignored} packets were ignored (see --sender)")
+    senders = receiver.senders
+    if senders.ignored_sender:
+        say(f"  {senders.ignored_sender} sends, too: {senders.ignored_packets} packets were ignored (see --sender)")
     if stats.malformed:
         say(f"  not understood: {stats.problem}")
     if receiver.recording is not None and receiver.recording.problem:

@@ -66,7 +66,7 @@ class Receiver:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failure = ""
-        self._open = False
+        self._is_open = False
         self._failed_attempts = 0
         """Failed attempts to connect since the last packet."""
         self._last_packet = time.perf_counter()
@@ -128,7 +128,7 @@ class Receiver:
     @property
     def is_open(self) -> bool:
         """Whether the socket is open: packets that are sent now are received."""
-        return self._open
+        return self._is_open
 
     @property
     def failed(self) -> bool:
@@ -140,14 +140,14 @@ class Receiver:
         if self._failure:
             return self._failure
         now, stats = time.perf_counter(), self.stats
-        silent = now - self._last_packet
-        if silent > SILENCE_S:
+        silence = now - self._last_packet
+        if silence > SILENCE_S:
             advice = ". Is the sender on, does it send to this address and port, and does a firewall let it through?"
-            return f"{self._transport.status()}: nothing received for {silent:.0f} s{'' if stats.frames else advice}"
+            return f"{self._transport.status()}: nothing received for {silence:.0f} s{'' if stats.frames else advice}"
         if stats.frames or self._parser.note():
-            rate = f"{stats.rate(now):.0f} frames a second"
-            followed = f"{rate} from {self.senders.followed}" if self.senders.other else rate
-            return self._parser.note() or followed
+            rate_text = f"{stats.rate(now):.0f} frames a second"
+            text = f"{rate_text} from {self.senders.followed}" if self.senders.ignored_sender else rate_text
+            return self._parser.note() or text
         if stats.malformed:
             return f"the packets are not those of {self._device.name}: {stats.problem}"
         if stats.packets:
@@ -172,7 +172,7 @@ class Receiver:
         self.stats.reset()
         try:
             for incoming in packets:
-                self._failure, self._open = "", True
+                self._failure, self._is_open = "", True
                 if self._stop.is_set():
                     return
                 now = time.perf_counter()
@@ -183,7 +183,7 @@ class Receiver:
                     self.stats.packets += 1
                     self.stats.bytes_received += len(incoming.content)
         finally:
-            self._open = False
+            self._is_open = False
             packets.close()
 
     def _handle(self, incoming: Incoming, arrival: float) -> None:
@@ -202,7 +202,7 @@ class Receiver:
                 return
             self._record(incoming.content, arrival)
             incoming.keep()
-            if self.senders.heard(incoming.sender, arrival):
+            if self.senders.note_packet(incoming.sender, arrival):
                 # Another device has other frame numbers.
                 self.stats.reset()
             for frame in frames:

@@ -14,10 +14,10 @@ class SenderChoice:
         """only_sender: the only sender to follow; empty for the first that sends."""
         self.followed = ""
         """The sender that is followed; empty before its first packet."""
-        self.other = ""
-        """The sender that was ignored last; empty if none was."""
-        self.ignored = 0
-        """Packets of other senders."""
+        self.ignored_sender = ""
+        """The last sender that was ignored; empty if there is none."""
+        self.ignored_packets = 0
+        """Number of packets of other senders."""
         self._only_sender = only_sender
         self._last_heard = 0.0
         """s on the clock of the arrivals."""
@@ -27,14 +27,14 @@ class SenderChoice:
         expected = self._only_sender or self.followed
         if not expected or sender == expected or (not self._only_sender and arrival - self._last_heard > HANDOVER_S):
             return True
-        self.other, self.ignored = sender, self.ignored + 1
+        self.ignored_sender, self.ignored_packets = sender, self.ignored_packets + 1
         return False
 
-    def heard(self, sender: str, arrival: float) -> bool:
-        """Follow the sender of a packet that was understood. Return whether another one was followed before."""
+    def note_packet(self, sender: str, arrival: float) -> bool:
+        """Follow the sender of a valid packet. Return whether another sender was followed before."""
         changed = self.followed not in ("", sender)
-        if sender == self.other:
-            self.other = ""
+        if sender == self.ignored_sender:
+            self.ignored_sender = ""
         self.followed, self._last_heard = sender, arrival
         return changed
 

@@ -140,8 +140,8 @@ def _set_bone_lengths(hand: Proportions, spots: tuple[Spot, ...], local: Floats,
             stretch = max(
                 (_reach(first, spots, local, digit) - phalanges[row].sum() + unknown_length) / unknown_length, 1.0
             )
-            all_seen = all(joint is not None for joint in chain)
-            phalanges[row, unknown] *= min(stretch, MAX_STRETCH) if all_seen else stretch
+            all_have_markers = all(joint is not None for joint in chain)
+            phalanges[row, unknown] *= min(stretch, MAX_STRETCH) if all_have_markers else stretch
     return replace(hand, phalanges=phalanges)
 
 
@@ -183,7 +183,7 @@ def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) ->
     to frame, and a digit that is too short visibly misses its target, while one that is slightly too long bends by a
     degree more. If the knuckle was estimated, the largest distances are unreliable, and a lower quantile is used.
     """
-    measured = marker_at(spots, local, CHAIN_JOINTS[digit][0]) is not None
+    is_measured = marker_at(spots, local, CHAIN_JOINTS[digit][0]) is not None
     tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
     if not tips:
         return 0.0
@@ -193,7 +193,7 @@ def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) ->
         return 0.0
     # On a straight finger, the marker is y beyond the last bone's end and (x, z) beside it.
     x, y, z = spots[tips[0]].offset
-    return float(np.sqrt(max(np.quantile(distances, 0.99 if measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
+    return float(np.sqrt(max(np.quantile(distances, 0.99 if is_measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
 
 
 def _set_digit_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
