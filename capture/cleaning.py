@@ -89,14 +89,14 @@ def fill_gaps(markers: Markers, limit_s: float) -> Markers:
     if not len(column):
         return markers
     positions, predicted = markers.positions.copy(), markers.predicted.copy()
-    left, right = _slopes_around(markers, column, start)
+    left_slopes, right_slopes = _slopes_around(markers, column, start)
     gap = np.repeat(np.arange(len(column)), stop - start)
     frame = np.arange(len(gap)) - np.repeat(np.cumsum(stop - start) - (stop - start), stop - start) + start[gap]
     ends = (times[start - 1], times[stop])
     step = (ends[1] - ends[0])[gap]
     fraction = (times[frame] - ends[0][gap]) / step
     values = (positions[start - 1, column][gap], positions[stop, column][gap])
-    positions[frame, column[gap]] = hermite(fraction, step, values, (left[gap], right[gap]))
+    positions[frame, column[gap]] = hermite(fraction, step, values, (left_slopes[gap], right_slopes[gap]))
     predicted[frame, column[gap]] = True
     return replace(markers, positions=positions, predicted=predicted)
 
@@ -112,15 +112,15 @@ def _slopes_around(markers: Markers, column: Ints, start: Ints) -> tuple[Floats,
         np.minimum(SPLINE_NEIGHBOURS, next_index - first),
         np.minimum(SPLINE_NEIGHBOURS, last - next_index),
     )
-    left, right = np.zeros((len(column), 3)), np.zeros((len(column), 3))
+    left_slopes, right_slopes = np.zeros((len(column), 3)), np.zeros((len(column), 3))
     for left_knots in range(1, SPLINE_NEIGHBOURS + 1):
         for right_knots in range(1, SPLINE_NEIGHBOURS + 1):
             group = np.flatnonzero((knots_before == left_knots) & (knots_after == right_knots))
             if len(group):
                 knots = frames[next_index[group, None] + np.arange(-left_knots, right_knots)]
                 slopes = knot_slopes(markers.times[knots], markers.positions[knots, column[group, None]])
-                left[group], right[group] = slopes[:, left_knots - 1], slopes[:, left_knots]
-    return left, right
+                left_slopes[group], right_slopes[group] = slopes[:, left_knots - 1], slopes[:, left_knots]
+    return left_slopes, right_slopes
 
 
 def remove_spikes(
@@ -363,10 +363,10 @@ def _slopes(markers: Markers) -> Floats:
     steps = np.diff(markers.times)[:, None, None]
     chords = np.diff(markers.positions, axis=0) / steps
     padding = np.full_like(chords[:1], np.nan)
-    left, right = np.concatenate([padding, chords]), np.concatenate([chords, padding])
+    left_chords, right_chords = np.concatenate([padding, chords]), np.concatenate([chords, padding])
     h = np.concatenate([steps[:1], steps])
     k = np.concatenate([steps, steps[-1:]])
-    slopes = (k * left + h * right) / (h + k)
-    slopes = np.where(np.isnan(slopes), left, slopes)
-    slopes = np.where(np.isnan(slopes), right, slopes)
+    slopes = (k * left_chords + h * right_chords) / (h + k)
+    slopes = np.where(np.isnan(slopes), left_chords, slopes)
+    slopes = np.where(np.isnan(slopes), right_chords, slopes)
     return np.where(np.isnan(slopes), 0.0, slopes)

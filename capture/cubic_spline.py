@@ -18,11 +18,11 @@ def knot_slopes(times: Floats, values: Floats) -> Floats:
     matrix = np.zeros((len(times), count, count))
     right_hand_side = np.zeros((len(times), count, 3))
     # The second derivative is continuous at the inner knots.
-    inner = np.arange(1, count - 1)
+    knots = np.arange(1, count - 1)
     left_step, right_step = steps[:, :-1], steps[:, 1:]
-    matrix[:, inner, inner - 1] = right_step
-    matrix[:, inner, inner] = 2 * (left_step + right_step)
-    matrix[:, inner, inner + 1] = left_step
+    matrix[:, knots, knots - 1] = right_step
+    matrix[:, knots, knots] = 2 * (left_step + right_step)
+    matrix[:, knots, knots + 1] = left_step
     right_hand_side[:, 1:-1] = 3 * (right_step[..., None] * chords[:, :-1] + left_step[..., None] * chords[:, 1:])
     if count == 3:
         # The second derivative is constant.

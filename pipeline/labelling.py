@@ -63,7 +63,7 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
         found = find_swaps(markers.times, markers.positions[:, columns])
         if not found:
             continue
-        clear = sum(swap.clear for swap in found)
+        clear = sum(swap.is_confirmed for swap in found)
         counts["mended"] += clear
         counts["doubtful"] += len(found) - clear
         order = corrected_columns(len(markers.times), len(columns), found)
@@ -75,8 +75,8 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
             rotations[:, columns] = np.take_along_axis(markers.rotations[:, columns], order[..., None], axis=1)
         for swap in found:
             rows, pair = slice(swap.first, swap.last + 1), [columns[column] for column in swap.columns]
-            swapped[rows, pair] |= swap.clear
-            doubt[rows, pair] = np.maximum(doubt[rows, pair], 0.0 if swap.clear else SWAP_DOUBT)
+            swapped[rows, pair] |= swap.is_confirmed
+            doubt[rows, pair] = np.maximum(doubt[rows, pair], 0.0 if swap.is_confirmed else SWAP_DOUBT)
         warnings += _swap_warnings(group, [markers.names[column] for column in columns], found)
     if warnings:
         mended = replace(markers, positions=positions, predicted=predicted, rotations=rotations)
@@ -88,7 +88,7 @@ def _swap_warnings(group: str, labels: list[str], found: tuple[Swap, ...]) -> li
     """Return one sentence about the clear swaps of a hand, and one about the doubtful ones."""
     warnings = []
     for kind, result in SWAP_RESULTS.items():
-        swaps_of_kind = [swap for swap in found if swap.clear == (kind == "mended")]
+        swaps_of_kind = [swap for swap in found if swap.is_confirmed == (kind == "mended")]
         if swaps_of_kind:
             named = [
                 f"{labels[swap.columns[0]]} and {labels[swap.columns[1]]} in frames {swap.first + 1}-{swap.last + 1}"

@@ -180,7 +180,7 @@ def count_warnings(counts: dict[str, tuple[float | None, int]]) -> tuple[str, ..
     counts: what is counted -> number in the header, None if not stated; and number in the data.
     """
     return tuple(
-        f"the header says {stated:g} {things}, the data holds {actual}"
-        for things, (stated, actual) in counts.items()
-        if stated is not None and stated != actual
+        f"the header says {header_count:g} {things}, the data holds {actual}"
+        for things, (header_count, actual) in counts.items()
+        if header_count is not None and header_count != actual
     )

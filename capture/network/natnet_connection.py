@@ -81,11 +81,11 @@ class _NatnetSession:
         self._local_host, self._server_host = route(address)
         self._command_socket = udp_socket(Address(self._local_host, 0))
         self._sockets: list[socket.socket] = []
-        self._ready = selectors.DefaultSelector()
+        self._selector = selectors.DefaultSelector()
         self._add_socket(self._command_socket)
 
     def close(self) -> None:
-        self._ready.close()
+        self._selector.close()
         for sock in self._sockets:
             sock.close()
 
@@ -125,12 +125,12 @@ class _NatnetSession:
 
     def _receive(self) -> Iterator[bytes | None]:
         """Yield the packets received; None for a packet of another host, and after a TICK without packets."""
-        ready = self._ready.select(TICK)
-        for key, _ in ready:
+        events = self._selector.select(TICK)
+        for key, _ in events:
             if isinstance(key.fileobj, socket.socket):
                 packet, sender = receive_from(key.fileobj)
                 yield packet if sender == self._server_host else None
-        if not ready:
+        if not events:
             yield None
 
     def _join_group(self, info: bytes) -> None:
@@ -146,7 +146,7 @@ class _NatnetSession:
     def _add_socket(self, sock: socket.socket) -> None:
         sock.settimeout(TICK)
         self._sockets.append(sock)
-        self._ready.register(sock, selectors.EVENT_READ)
+        self._selector.register(sock, selectors.EVENT_READ)
 
 
 class NatnetServer(ABC):

@@ -89,8 +89,8 @@ class _LineClients:
         self._listener = listener
         self._connected: list[_Client] = []
         self.slots = ConnectionSlots[_Client]()
-        self._ready = selectors.DefaultSelector()
-        self._ready.register(listener, selectors.EVENT_READ)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(listener, selectors.EVENT_READ)
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +98,7 @@ class _LineClients:
     def __exit__(self, *_: object) -> None:
         for client in list(self._connected):
             self._disconnect(client)
-        self._ready.close()
+        self._selector.close()
         self._listener.close()
 
     def read_lines(self) -> list[tuple[_Client, bytes]]:
@@ -106,7 +106,7 @@ class _LineClients:
         for client in [client for client in self._connected if client.is_rejected]:
             self._disconnect(client)
         lines: list[tuple[_Client, bytes]] = []
-        for key, _ in self._ready.select(TICK):
+        for key, _ in self._selector.select(TICK):
             if key.data is None:
                 self._accept()
             elif key.data in self._connected:
@@ -129,7 +129,7 @@ class _LineClients:
             self._disconnect(disconnected)
         connection.setblocking(False)
         self._connected.append(client)
-        self._ready.register(connection, selectors.EVENT_READ, client)
+        self._selector.register(connection, selectors.EVENT_READ, client)
 
     def _read(self, client: _Client) -> list[bytes]:
         """Return the lines completed by a client's next data.
@@ -150,7 +150,7 @@ class _LineClients:
     def _disconnect(self, client: _Client) -> None:
         self.slots.release(client)
         self._connected.remove(client)
-        self._ready.unregister(client.socket)
+        self._selector.unregister(client.socket)
         client.socket.close()
 
 

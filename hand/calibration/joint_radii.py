@@ -73,29 +73,30 @@ def measure_radii(
         Flexions (N, 3) rad in the frames that were used, which account for skin markers sliding over a bent joint; None
         if the radii of PIP and DIP were not determined.
     """
-    usual = radii_by_size(hand)[DIGITS.index(digit)]
+    usual_radii = radii_by_size(hand)[DIGITS.index(digit)]
     joints = CHAIN_JOINTS[digit]
     fitted = _fit(hand, spots, local, digit)
     if isinstance(fitted, str):
-        return [_usual_radius(joint, size, fitted) for joint, size in zip(joints, usual, strict=False)], None
+        return [_usual_radius(joint, size, fitted) for joint, size in zip(joints, usual_radii, strict=False)], None
     measurements = [
-        _measurement(fitted, bone, joint, size) for bone, (joint, size) in enumerate(zip(joints, usual, strict=False))
+        _measurement(fitted, bone, joint, size)
+        for bone, (joint, size) in enumerate(zip(joints, usual_radii, strict=False))
     ]
     determined = all(measure.spread is not None for measure in measurements[1:])
     return measurements, fitted.angles if determined else None
 
 
-def _is_plausible(radius: float, usual: float) -> bool:
-    return PLAUSIBLE_RANGE[0] * usual <= radius <= PLAUSIBLE_RANGE[1] * usual
+def _is_plausible(radius: float, usual_radius: float) -> bool:
+    return PLAUSIBLE_RANGE[0] * usual_radius <= radius <= PLAUSIBLE_RANGE[1] * usual_radius
 
 
-def _measurement(fitted: "_RadiiFit", bone: int, joint: str, usual: float) -> Measurement:
+def _measurement(fitted: "_RadiiFit", bone: int, joint: str, usual_radius: float) -> Measurement:
     """Return the fitted radius of one joint, or the usual one if the fit is too uncertain or implausible."""
     value, spread = float(fitted.radii[bone]), float(fitted.spreads[bone])
-    if not _is_plausible(value, usual):
-        return _usual_radius(joint, usual, f"the markers would make it {1000 * value:.1f} mm")
-    if not spread <= MAX_RELATIVE_SPREAD * usual:
-        return _usual_radius(joint, usual, f"parts of the clip disagree by {1000 * spread:.1f} mm")
+    if not _is_plausible(value, usual_radius):
+        return _usual_radius(joint, usual_radius, f"the markers would make it {1000 * value:.1f} mm")
+    if not spread <= MAX_RELATIVE_SPREAD * usual_radius:
+        return _usual_radius(joint, usual_radius, f"parts of the clip disagree by {1000 * spread:.1f} mm")
     method = "how the markers' distances change with the bend (4.4)"
     figures = (1000 * value, 1000 * spread, 1000 * fitted.residual)
     return Measurement("radius", joint, method, *figures, frames=len(fitted.angles))
@@ -134,14 +135,14 @@ def _fit(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) 
     rows = rows[np.unique(np.linspace(0, len(rows) - 1, MAX_FRAMES).astype(int))]
     chain = _CircularJointChain(PlanarMarkers(tuple(markers.spots[i] for i in skin_markers), positions[rows]), joints)
     row = DIGITS.index(digit)
-    usual = radii_by_size(hand)[row]
-    start = np.concatenate([hand.phalanges[row], usual, [0.0], chain.along])
+    usual_radii = radii_by_size(hand)[row]
+    start = np.concatenate([hand.phalanges[row], usual_radii, [0.0], chain.along])
     angles = np.where(np.isfinite(bends[rows]), bends[rows], 0.3)
     all_rows = np.arange(len(rows))
     parameters, angles = _solve(chain, start, angles, all_rows)
     inliers = np.flatnonzero(inlier_mask(chain.distances(parameters, angles, all_rows).max(axis=1)))
     parameters, angles = _solve(chain, parameters, angles[inliers], inliers)
-    if any(not _is_plausible(parameters[3 + bone], usual[bone]) for bone in (1, 2)):
+    if any(not _is_plausible(parameters[3 + bone], usual_radii[bone]) for bone in (1, 2)):
         return "its markers do not move as on the skin over circular joints"
     remaining = [
         np.delete(np.arange(len(inliers)), part) for part in np.array_split(np.arange(len(inliers)), JACKKNIFE_PARTS)

@@ -67,7 +67,7 @@ SIDE_HINT = "choose the hand, left or right, or give a marker map or a performer
 def label_hands(
     times: Floats,
     positions: Floats,
-    known: Mapping[Side, MeasuredHand] | None = None,
+    measured_hands: Mapping[Side, MeasuredHand] | None = None,
     requested_side: Side | None = None,
     layouts: Sequence[SidedLayout] = (),
 ) -> Labelling:
@@ -76,19 +76,19 @@ def label_hands(
     Args:
         times: (F,) s.
         positions: (F, M, 3) m, NaN where not seen.
-        known: measured hands with their markers' labels and spots. If given, only these are sought. Otherwise, mean
-            hands with the markers of `shape_model.LAYOUTS` are, and each is measured before its other markers are
-            identified.
+        measured_hands: performers' hands with their markers' labels and spots. If given, only these are sought.
+            Otherwise, mean hands with the markers of `shape_model.LAYOUTS` are, and each is measured before its other
+            markers are identified.
         requested_side: the side to assume for a hand whose side cannot be determined.
         layouts: marker sets, and the sides of the hands that may wear them. If given, only these are sought.
     """
-    return run_to_end(label_hands_stepwise(times, positions, known, requested_side, layouts))
+    return run_to_end(label_hands_stepwise(times, positions, measured_hands, requested_side, layouts))
 
 
 def label_hands_stepwise(
     times: Floats,
     positions: Floats,
-    known: Mapping[Side, MeasuredHand] | None = None,
+    measured_hands: Mapping[Side, MeasuredHand] | None = None,
     requested_side: Side | None = None,
     layouts: Sequence[SidedLayout] = (),
 ) -> Steps[Labelling]:
@@ -108,7 +108,7 @@ def label_hands_stepwise(
     for _ in range(MAX_SEARCHES):
         if len(hands) == MAX_HANDS:
             break
-        match = yield from _best_hand(tracks, free, known or {}, layouts, notes)
+        match = yield from _best_hand(tracks, free, measured_hands or {}, layouts, notes)
         if match is None:
             break
         free[match.track_ids] = False
@@ -141,15 +141,15 @@ def label_hands_stepwise(
 def _best_hand(
     tracks: Trajectories,
     free: Bools,
-    known: Mapping[Side, MeasuredHand],
+    measured_hands: Mapping[Side, MeasuredHand],
     layouts: Sequence[SidedLayout],
     notes: list[str],
 ) -> Steps[MatchedHand | None]:
     """Find the next hand among the free trajectories: a performer's, one with a given layout, or any known one."""
     windows = _windows(tracks, free)
     samples = samples_of(windows, [tracks.positions_in(window.frames, window.track_ids) for window in windows])
-    if known:
-        shapes = [shape for hand in known.values() for shape in performer_shapes(hand)]
+    if measured_hands:
+        shapes = [shape for hand in measured_hands.values() for shape in performer_shapes(hand)]
         return (yield from find_by_shape(samples, shapes))
     rejected: tuple[str, ...] = ()
     if not layouts:

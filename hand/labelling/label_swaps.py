@@ -29,7 +29,7 @@ class Swap:
     columns: tuple[int, int]
     first: int
     last: int
-    clear: bool
+    is_confirmed: bool
     """Whether the distances to the hand's other markers confirm it."""
 
 
@@ -61,8 +61,8 @@ def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
             (column_of_track[first] == pair[1]) & (column_of_track[second] == pair[0]) & (pair[0] != pair[1])
         )
         for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
-            is_clear = _confirmed_by_distances(positions, sample, pair, run)
-            swaps.append(Swap(pair, int(run[0]), int(run[-1]), is_clear))
+            is_confirmed = _confirmed_by_distances(positions, sample, pair, run)
+            swaps.append(Swap(pair, int(run[0]), int(run[-1]), is_confirmed))
     return tuple(sorted(swaps, key=lambda swap: (swap.first, swap.columns)))
 
 
@@ -105,7 +105,7 @@ def corrected_columns(frames: int, count: int, swaps: tuple[Swap, ...]) -> Ints:
     """Return the column (F, M) that contains the data of each column, with clear swaps corrected."""
     order = np.tile(np.arange(count), (frames, 1))
     for swap in swaps:
-        if swap.clear:
+        if swap.is_confirmed:
             rows, pair = slice(swap.first, swap.last + 1), list(swap.columns)
             order[rows, pair] = order[rows, pair[::-1]]
     return order

@@ -57,16 +57,16 @@ class _KnownPositions:
 
     positions: Floats
     """(F, C, 3) m, NaN where unknown."""
-    known: Bools
+    is_known: Bools
     """(F, C)"""
     predicted: Floats | None
     """(F, C, 3) m, positions by the hand's pose, NaN where unknown; None without poses."""
 
     def add(self, rows: Ints, spot: int, positions: Floats) -> None:
         """Add a trajectory's positions (N, 3) in frames (N,) where the spot's position is not known yet."""
-        new = ~self.known[rows, spot]
-        self.positions[rows[new], spot] = positions[new]
-        self.known[rows[new], spot] = True
+        is_new = ~self.is_known[rows, spot]
+        self.positions[rows[is_new], spot] = positions[is_new]
+        self.is_known[rows[is_new], spot] = True
 
 
 def label_fragments(
@@ -108,7 +108,7 @@ def label_fragments(
                 yield Progress(0.0, f"Identifying the other markers of the {shape.side} hand")
                 rows, column = rows_of[track]
                 costs = _spot_costs(times, positions[rows, column], rows, state, shape)
-                open_costs = np.where(state.known[rows].mean(0) > MAX_OVERLAP, np.inf, costs)
+                open_costs = np.where(state.is_known[rows].mean(0) > MAX_OVERLAP, np.inf, costs)
                 best = int(open_costs.argmin())
                 # Poses are fitted to the labels, so a wrong label makes its spot fit: occupied spots compete, too.
                 rivals = np.delete(open_costs if predicted is None else costs, best)
@@ -127,19 +127,19 @@ def _spot_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPosit
     compared = select_evenly(np.arange(len(rows)), COMPARED_FRAMES)
     predicted = state.predicted
     if predicted is None:
-        usable = (state.known[rows[compared]] & shape.palm).sum(1) >= 3
+        usable = (state.is_known[rows[compared]] & shape.palm).sum(1) >= 3
     else:
         usable = np.isfinite(predicted[rows[compared], 0, 0])
     if not usable.any():
         return np.full(len(shape.spots), np.inf)
     compared = compared[usable]
-    observed, known = positions[compared], state.known[rows[compared]]
-    spots = np.where(known[..., None], state.positions[rows[compared]], 0.0)
+    observed, is_known = positions[compared], state.is_known[rows[compared]]
+    spots = np.where(is_known[..., None], state.positions[rows[compared]], 0.0)
     if predicted is None:
-        cost = _palm_costs(observed, spots, known, shape)
+        cost = _palm_costs(observed, spots, is_known, shape)
     else:
         cost = _prediction_costs(observed, predicted[rows[compared]])
-    cost += _neighbour_costs(np.linalg.norm(observed[:, None] - spots, axis=-1), known, shape)
+    cost += _neighbour_costs(np.linalg.norm(observed[:, None] - spots, axis=-1), is_known, shape)
     cost += _continuity_costs(times, positions, rows, state)
     return cost
 
@@ -151,9 +151,9 @@ def _prediction_costs(observed: Floats, predicted: Floats) -> Floats:
     return cost
 
 
-def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape) -> Floats:
+def _palm_costs(observed: Floats, spots: Floats, is_known: Bools, shape: HandShape) -> Floats:
     """Return the cost (C,) of each spot for positions (N, 3), from the mean shape aligned with spots (N, C, 3)."""
-    palm_weights = (known & shape.palm).astype(float)
+    palm_weights = (is_known & shape.palm).astype(float)
     transform = rot.fit_rigid(np.broadcast_to(shape.mean, spots.shape), spots, palm_weights)
     local = np.einsum("nji,nj->ni", transform[:, :3, :3], observed - transform[:, :3, 3])
     person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.is_measured else 1.0)) ** 2 + SKIN_SD_M**2
@@ -165,25 +165,27 @@ def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape)
     return result
 
 
-def _neighbour_costs(distances: Floats, known: Bools, shape: HandShape) -> Floats:
+def _neighbour_costs(distances: Floats, is_known: Bools, shape: HandShape) -> Floats:
     """Return the cost (C,) of each spot, averaged over the distances (N, C) to spots whose position is known (N, C)."""
     variance = shape.distance_variances + (0.03 * shape.mean_distances + SKIN_SD_M) ** 2
     error = (distances[:, None] - shape.mean_distances) ** 2 / variance / 2
     pair_cost = np.minimum(error + np.log(variance / SKIN_SD_M**2) / 4, 12.0)
-    pair_cost = np.where(known[:, None], pair_cost, 0.0).sum(0) / np.maximum(known.sum(0), 1)
-    cost: Floats = (pair_cost * shape.pair_weights).sum(1) / np.maximum((shape.pair_weights * known.any(0)).sum(1), 0.5)
+    pair_cost = np.where(is_known[:, None], pair_cost, 0.0).sum(0) / np.maximum(is_known.sum(0), 1)
+    cost: Floats = (pair_cost * shape.pair_weights).sum(1) / np.maximum(
+        (shape.pair_weights * is_known.any(0)).sum(1), 0.5
+    )
     return cost
 
 
 def _continuity_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPositions) -> Floats:
     """Return the cost (C,) of the jumps from each spot's last position to the trajectory, and from it to the next."""
-    total = np.zeros(state.known.shape[1])
+    total = np.zeros(state.is_known.shape[1])
     for row, position, direction in ((rows[0], positions[0], -1), (rows[-1], positions[-1], 1)):
         limit = int(np.searchsorted(times, times[row] + direction * MAX_LINK_S))
         span = np.arange(limit, row) if direction < 0 else np.arange(row + 1, min(limit, len(times)))
         if not len(span):
             continue
-        known_in_span = state.known[span]
+        known_in_span = state.is_known[span]
         nearest = (len(span) - 1 - known_in_span[::-1].argmax(0)) if direction < 0 else known_in_span.argmax(0)
         frames = span[nearest]
         gap = np.abs(times[row] - times[frames])
