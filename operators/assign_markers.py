@@ -122,7 +122,9 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
         state = SESSION.assigning_markers
         assert state is not None
         step = state.hand.step
-        instruction = f"{step.words} ({state.hand.at + 1} of {len(STEPS)})" if step else "all are assigned, press Enter"
+        instruction = (
+            f"{step.words} ({state.hand.step_index + 1} of {len(STEPS)})" if step else "all are assigned, press Enter"
+        )
         context.workspace.status_text_set(f"{state.side.capitalize()} hand: {instruction}    {KEYS}")
         redraw_views(context)
 

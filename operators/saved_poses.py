@@ -70,7 +70,11 @@ class KNUCKLE_OT_save_hand_pose(PosingOperator, bpy.types.Operator):
     keys_pose = False
 
     name: StringProperty(
-        name="Name", description="Name of the pose", default="Pose", maxlen=poses.MAX_LABEL, options={"SKIP_SAVE"}
+        name="Name",
+        description="Name of the pose",
+        default="Pose",
+        maxlen=poses.MAX_LABEL_LENGTH,
+        options={"SKIP_SAVE"},
     )
     replace: BoolProperty(
         name="Replace", description="Replace a saved pose of this name", default=False, options={"SKIP_SAVE"}

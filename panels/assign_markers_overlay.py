@@ -90,7 +90,7 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
     _rectangle(corner - margin, corner + [width + margin, size + margin + 44 * scale], BOARD)
     _triangles(triangles.reshape(-1, 2) * size + corner, SKIN)
     for index, dot in enumerate(dots * size + corner):
-        is_current, is_done = index == state.hand.at, index in state.hand.chosen
+        is_current, is_done = index == state.hand.step_index, index in state.hand.assigned
         _disc(dot, (8 if is_current else 4) * scale, CURRENT if is_current else DONE if is_done else OPEN)
     top = corner + [0.0, size + 12 * scale]
     _text(top + [0.0, 20 * scale], f"{state.side.capitalize()} Hand, seen from its back", OPEN, 12 * scale)
@@ -100,7 +100,7 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
 def _draw_names(context: "Context", state: AssigningMarkers, markers: "Object", scale: float) -> None:
     """Mark the markers of the view: assigned ones by their spot, the one of this step, and the one under the mouse."""
     labels = list(markers[markers_object.CAPTURE_PROPERTY]["names"])
-    words = {label: STEPS[step].words.removeprefix("the ") for step, (label, _) in state.hand.chosen.items()}
+    words = {label: STEPS[step].words.removeprefix("the ") for step, (label, _) in state.hand.assigned.items()}
     positions = markers_object.positions_at(markers, context.scene.frame_current_final)
     for label, position in zip(labels, positions, strict=True):
         if label not in words and label != state.hovered:

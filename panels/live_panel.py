@@ -104,9 +104,16 @@ def _draw_state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
         url = page_url(run.setup.address)
         layout.operator("wm.url_open", text=f"Open {url}", icon="URL").url = url
     senders = run.receiver.senders
-    if senders.other:
-        paragraph(layout, context, f"{senders.other} sends as well: {senders.ignored} packets were ignored", "ERROR")
-        layout.operator("knuckle.live_follow_sender", text=f"Follow {senders.other}").sender = senders.other
+    if senders.ignored_sender:
+        paragraph(
+            layout,
+            context,
+            f"{senders.ignored_sender} sends as well: {senders.ignored_packets} packets were ignored",
+            "ERROR",
+        )
+        layout.operator(
+            "knuckle.live_follow_sender", text=f"Follow {senders.ignored_sender}"
+        ).sender = senders.ignored_sender
     for problem in [*run.rigs.problems.values(), *run.session.problems.values(), *run.rigs.strain_warnings()]:
         paragraph(layout, context, sentence(problem), "ERROR")
     if not run.receiver.stats.frames:

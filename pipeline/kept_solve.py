@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..capture.markers import Markers
-from ..capture.scene_files import is_alone
+from ..capture.scene_files import is_self_contained
 from .assignment import Assignment
 from .corrections.resolving import Resolved
 from .labelling import LabelledMarkers
@@ -65,7 +65,7 @@ def finding_key(recipe: Recipe) -> str:
 
     Empty for a capture that is not a single file: an armature, or other files of the capture, may have changed.
     """
-    if not is_alone(recipe.capture):
+    if not is_self_contained(recipe.capture):
         return ""
     try:
         state = Path(recipe.capture).stat()

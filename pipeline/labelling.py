@@ -66,9 +66,9 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
         swaps = find_swaps(markers.times, markers.positions[:, columns])
         if not swaps:
             continue
-        clear = sum(swap.clear for swap in swaps)
-        counts["mended"] += clear
-        counts["doubtful"] += len(swaps) - clear
+        confirmed = sum(swap.is_confirmed for swap in swaps)
+        counts["mended"] += confirmed
+        counts["doubtful"] += len(swaps) - confirmed
         order = corrected_columns(len(markers.times), len(columns), swaps)
         positions, predicted = positions.copy(), predicted.copy()
         positions[:, columns] = np.take_along_axis(markers.positions[:, columns], order[..., None], axis=1)
@@ -78,8 +78,8 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
             rotations[:, columns] = np.take_along_axis(markers.rotations[:, columns], order[..., None], axis=1)
         for swap in swaps:
             rows, pair = slice(swap.first, swap.last + 1), [columns[column] for column in swap.columns]
-            swapped[rows, pair] |= swap.clear
-            doubt[rows, pair] = np.maximum(doubt[rows, pair], 0.0 if swap.clear else SWAP_DOUBT)
+            swapped[rows, pair] |= swap.is_confirmed
+            doubt[rows, pair] = np.maximum(doubt[rows, pair], 0.0 if swap.is_confirmed else SWAP_DOUBT)
         warnings += _swap_warnings(group, [markers.names[column] for column in columns], swaps)
     if warnings:
         corrected = replace(markers, positions=positions, predicted=predicted, rotations=rotations)
@@ -98,7 +98,7 @@ def _swap_warnings(group: str, labels: list[str], swaps: tuple[Swap, ...]) -> li
     """Return one sentence about the clear swaps of a hand, and one about the doubtful ones."""
     warnings = []
     for kind in SWAP_RESULTS:
-        swaps_of_kind = [swap for swap in swaps if swap.clear == (kind == "mended")]
+        swaps_of_kind = [swap for swap in swaps if swap.is_confirmed == (kind == "mended")]
         if swaps_of_kind:
             named = [
                 f"{labels[swap.columns[0]]} and {labels[swap.columns[1]]} in frames {swap.first + 1}-{swap.last + 1}"

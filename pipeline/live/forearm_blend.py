@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...hand.forearm import WristForearm, blended, median_forearm
+from ...hand.forearm import WristForearm, blend_forearms, median_forearm
 from ...hand.smoothstep import smoothstep
 from .dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS
 
@@ -63,7 +63,7 @@ class ForearmBlend:
         if self._blend_start is None or fraction >= 1.0:
             self._blend_start = None
         else:
-            goal = blended(self._blend_start, goal, smoothstep(np.array([fraction])))
+            goal = blend_forearms(self._blend_start, goal, smoothstep(np.array([fraction])))
         weight = self._remaining_weight(time) * goal.weight
         displayed = self._displayed
         if weight[0] != goal.weight[0]:

@@ -11,7 +11,7 @@ from ...capture.frame import NAMES_CACHE_SIZE, Frame
 from ...capture.marker_labels import elbow_label, wrist_and_elbow
 from ...hand import joint_rotations
 from ...hand import rotations as rot
-from ...hand.forearm import WristForearm, seen_from_wrist
+from ...hand.forearm import WristForearm, forearm_from_elbow
 from ...hand.kinematics import Pose
 from ...hand.limits import RigLimits
 from ...hand.mesh.surface import Surface
@@ -85,7 +85,7 @@ class LiveHand:
         if not (np.isfinite(positions).all() and np.isfinite(rotations).all()):
             return None
         wrist, resting = rot.to_matrix(rot.multiply(rotations, self._wrist_offset))
-        return seen_from_wrist(wrist.T @ (positions[1] - positions[0]), wrist.T @ resting[:, 2])
+        return forearm_from_elbow(wrist.T @ (positions[1] - positions[0]), wrist.T @ resting[:, 2])
 
     def _follow(self, tracker: SkinTracker, time: float, positions: Floats) -> Pose:
         """Solve one frame by tracking all markers on the skin."""
