@@ -38,14 +38,14 @@ class CorrectionOperator(RangeOperator):
         try:
             self.fill_range(context)
             take = required_take(context)
-            made, before = self.made(context, take), BeforeMend.of(context)
-            notes = take.write((*take.corrections, *made), posed_at=take.frame if self.takes_pose else None)
+            new_corrections, before_mend = self.made(context, take), BeforeMend.of(context)
+            notes = take.write((*take.corrections, *new_corrections), posed_at=take.frame if self.takes_pose else None)
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
-        context.scene.knuckle_correction.selected = made[-1].id
+        context.scene.knuckle_correction.selected = new_corrections[-1].id
         operator: Any = self
-        before.report_remains(operator, context)
+        before_mend.report_remains(operator, context)
         if notes:
             report_message(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}
@@ -58,8 +58,8 @@ class CorrectionOperator(RangeOperator):
         """Return corrections with unique ids."""
         result = list[Correction]()
         for correction in corrections:
-            taken = ShownTake(take.armature, take.base, take.clock, (*take.corrections, *result), take.scene)
-            result.append(replace(correction, id=taken.new_id()))
+            numbered_take = ShownTake(take.armature, take.base, take.clock, (*take.corrections, *result), take.scene)
+            result.append(replace(correction, id=numbered_take.new_id()))
         return result
 
 
@@ -71,9 +71,9 @@ class DigitCorrectionOperator(CorrectionOperator):
         """Set the frames and the digits that were not given."""
         super().fill_range(context)
         operator: Any = self
-        problem, given = problem_here(context), operator.properties.is_property_set
-        digits = {part for part in problem.parts if part in DIGITS} if problem else set()
-        if problem and digits and not given("digits") and not given("side"):
+        problem, given_digits = problem_here(context), operator.properties.is_property_set
+        digits = {problem_part for problem_part in problem.parts if problem_part in DIGITS} if problem else set()
+        if problem and digits and not given_digits("digits") and not given_digits("side"):
             operator.side, operator.digits = problem.hand, digits
 
 

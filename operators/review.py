@@ -72,15 +72,17 @@ class BeforeMend:
         armature = result_armature(context)
         if self.displayed is None or armature is None:
             return
-        left = remaining_problems(context, armature)
-        still = next((problem for problem in remains_of(self.displayed, self.problems, left)), None)
-        if still is not None:
-            report_message(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
+        remaining = remaining_problems(context, armature)
+        remainder = next((problem for problem in remains_of(self.displayed, self.problems, remaining)), None)
+        if remainder is not None:
+            report_message(operator, "INFO", f"What is left here: {remainder.hand} {remainder.reason}")
             return
-        new = sum(not any(left_problem.is_beside(old) for old in self.problems) for left_problem in left)
-        message = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
-        caused = "which the mend has caused" if len(left) == 1 else f"{new} of them caused by the mend"
-        report_message(operator, "INFO", f"{message}, {caused}" if new else message)
+        new_problems = sum(
+            not any(problem.is_beside(old_problem) for old_problem in self.problems) for problem in remaining
+        )
+        message = f"Mended, {len(remaining) or 'no'} problem{'s are' if len(remaining) != 1 else ' is'} left"
+        cause = "which the mend has caused" if len(remaining) == 1 else f"{new_problems} of them caused by the mend"
+        report_message(operator, "INFO", f"{message}, {cause}" if new_problems else message)
 
 
 def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) -> None:
@@ -205,14 +207,14 @@ class KNUCKLE_OT_next_problem(_GoToOperator, bpy.types.Operator):
 
     def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the problem visited after the current one, else the worst that was not visited, else the worst."""
-        again = state.first_of(visits.later(state.displayed, state.problems))
-        if again is not None:
-            return again, visits
+        revisited = state.first_of(visits.later(state.displayed, state.problems))
+        if revisited is not None:
+            return revisited, visits
         unvisited = visits.unvisited(state.problems)
-        found = next((problem for problem in state.left if problem in unvisited), None)
-        if found is None:
-            visits, found = visits.next_round(), next(iter(state.left), None)
-        return found, visits if found is None else visits.with_visit(found)
+        target = next((problem for problem in state.left if problem in unvisited), None)
+        if target is None:
+            visits, target = visits.next_round(), next(iter(state.left), None)
+        return target, visits if target is None else visits.with_visit(target)
 
 
 class KNUCKLE_OT_previous_problem(_GoToOperator, bpy.types.Operator):
@@ -238,9 +240,9 @@ class KNUCKLE_OT_show_problem(_GoToOperator, bpy.types.Operator):
 
     def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the clicked problem."""
-        found = next((problem for problem in state.problems if problem.key == self.problem), None)
-        is_new = found is not None and found in visits.unvisited(state.problems)
-        return found, visits.with_visit(found) if found is not None and is_new else visits
+        target = next((problem for problem in state.problems if problem.key == self.problem), None)
+        is_new = target is not None and target in visits.unvisited(state.problems)
+        return target, visits.with_visit(target) if target is not None and is_new else visits
 
 
 class KNUCKLE_OT_mark_seen(_ReviewOperator, bpy.types.Operator):
@@ -269,12 +271,12 @@ class KNUCKLE_OT_mark_seen(_ReviewOperator, bpy.types.Operator):
 def _select(context: "Context", armature: "Object", problem: TakeProblem) -> bool:
     """Select the bones of a problem's parts in Pose Mode. Return False if they are hidden or not known."""
     for candidate in playing_with(armature, context.scene):
-        found = detection_cache.detected(candidate).hands.get(problem.hand)
-        if found is not None and candidate.visible_get():
+        hand = detection_cache.detected(candidate).hands.get(problem.hand)
+        if hand is not None and candidate.visible_get():
             # The palm moves with its wrist.
             select_in_pose_mode(
                 candidate,
-                {name for joint, name in found.bones.items() if (digit_of(joint) or "palm") in problem.parts},
+                {name for joint, name in hand.bones.items() if (digit_of(joint) or "palm") in problem.parts},
             )
             return True
     return False

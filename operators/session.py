@@ -74,8 +74,8 @@ class PickedTip:
 
     def next(self, mouse: tuple[int, int], tips: tuple[tuple[str, str, str], ...]) -> "PickedTip":
         """Return the one after this, or the first one if the mouse has moved, or the fingertips have."""
-        still = max(abs(after - before) for after, before in zip(mouse, self.mouse, strict=True)) <= MOUSE_JITTER
-        if not still or set(tips) != set(self.tips):
+        is_same_spot = max(abs(new - old) for new, old in zip(mouse, self.mouse, strict=True)) <= MOUSE_JITTER
+        if not is_same_spot or set(tips) != set(self.tips):
             return PickedTip(mouse, tips, 0)
         return PickedTip(self.mouse, self.tips, (self.picked + 1) % len(self.tips))
 

@@ -58,11 +58,12 @@ class TakeEdits:
         recipe = recipe_of_take(take.base, ())
         if recipe.hold_contacts or recipe.keep_apart:
             return cls(frames, ((-np.inf, np.inf),))
-        solved = [
+        solve_corrections = [
             correction for correction in (*take.corrections, *solved_with(take.base)) if correction.is_before_solving
         ]
         frame_ranges = [
-            take.clock.frames([correction.range.start, correction.range.end]).tolist() for correction in solved
+            take.clock.frames([correction.range.start, correction.range.end]).tolist()
+            for correction in solve_corrections
         ]
         return cls(frames, tuple((first, last) for first, last in frame_ranges))
 
@@ -99,16 +100,16 @@ class _SolveAgainJob(ConfirmedJob):
         take, scene = self._job.take, context.scene
         SESSION.solved = self._job.cached
         armatures = [
-            found for reference in self._armatures if (found := reference.find_in(bpy.data.objects)) is not None
+            armature for reference in self._armatures if (armature := reference.find_in(bpy.data.objects)) is not None
         ]
         if take is None or len(armatures) < len(self._armatures):
             raise RigError(f"armature '{self._armatures[0].name}' is gone: nothing was changed")
-        before = BeforeMend.of(context)
+        before_mend = BeforeMend.of(context)
         notes = write_ranges(take, armatures, self._corrections, scene)
-        keep_current_problem(context, before.problems)
+        keep_current_problem(context, before_mend.problems)
         scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
         operator: Any = self
-        before.report_remains(operator, context)
+        before_mend.report_remains(operator, context)
         notes = (*(note for note in take.report["warnings"] if note.startswith("correction ")), *notes)
         if notes:
             report_message(self, "WARNING", "; ".join(dict.fromkeys(notes)))
@@ -140,9 +141,9 @@ class _AddRangeJob(_SolveAgainJob, RangeOperator):
         """Return the take's corrections and the new one."""
         self.fill_range(context)
         side, name, change = self.made(context, take)
-        new = Correction(take.new_id(), name, side, self.range_of(take), change)
-        self._new = new.id
-        return (*take.corrections, new)
+        new_correction = Correction(take.new_id(), name, side, self.range_of(take), change)
+        self._new = new_correction.id
+        return (*take.corrections, new_correction)
 
     def made(self, context: "Context", take: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return hand, name and change of the new correction. Raises KnuckleError."""

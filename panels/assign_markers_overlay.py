@@ -100,21 +100,21 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
 def _draw_names(context: "Context", state: AssigningMarkers, markers: "Object", scale: float) -> None:
     """Mark the markers of the view: assigned ones by their spot, the one of this step, and the one under the mouse."""
     labels = list(markers[markers_object.CAPTURE_PROPERTY]["names"])
-    words = {label: STEPS[step].words.removeprefix("the ") for step, (label, _) in state.hand.chosen.items()}
+    text_of_spot = {label: STEPS[step].words.removeprefix("the ") for step, (label, _) in state.hand.chosen.items()}
     positions = markers_object.positions_at(markers, context.scene.frame_current_final)
     for label, position in zip(labels, positions, strict=True):
-        if label not in words and label != state.hovered:
+        if label not in text_of_spot and label != state.hovered:
             continue
         if not np.isfinite(position[0]):
             continue
-        seen = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
-        if seen is None:
+        pixel = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
+        if pixel is None:
             continue
         colour = HOVERED if label == state.hovered else CURRENT if label == state.hand.label else DONE
-        _ring(np.array(seen), 9 * scale, 2.5 * scale, colour)
-        text = words.get(label, "")
+        _ring(np.array(pixel), 9 * scale, 2.5 * scale, colour)
+        text = text_of_spot.get(label, "")
         _text(
-            np.array(seen) + 12 * scale,
+            np.array(pixel) + 12 * scale,
             f"{label}: {text}" if text and label == state.hovered else text or label,
             colour,
             11 * scale,

@@ -79,5 +79,5 @@ def _hands(context: "Context") -> Iterator[MarkerLines]:
     for playing in playing_with(armature, context.scene) if markers_obj is not None else ():
         detected = detected_hands(playing)
         for side, binding in detected.bindings.items() if detected is not None else ():
-            worn = report["hands"].get(side, {}).get("markers")
-            yield marker_lines(playing, binding, worn, markers_obj, context.scene.frame_current_final)
+            marker_spots = report["hands"].get(side, {}).get("markers")
+            yield marker_lines(playing, binding, marker_spots, markers_obj, context.scene.frame_current_final)

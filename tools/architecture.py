@@ -60,7 +60,7 @@ def main() -> None:
 def read_rooms(root: Path) -> dict[str, Room]:
     """Return all rooms of a checkout by name."""
     folders = sorted(init.parent for init in root.glob("*/__init__.py") if init.parent.name not in EXCLUDED)
-    return {folder.name: read_room(root, folder, {each.name for each in folders}) for folder in folders}
+    return {folder.name: read_room(root, folder, {other.name for other in folders}) for folder in folders}
 
 
 def read_room(root: Path, folder: Path, names: set[str]) -> Room:
@@ -73,9 +73,9 @@ def read_room(root: Path, folder: Path, names: set[str]) -> Room:
             if inside and imported in names - {folder.name}:
                 imports.setdefault(imported, []).append(f"{path.relative_to(root)}:{line}")
     docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
-    about = re.split(r"[.;](?:\s|$)", " ".join(docstring.split()))[0].replace("`", "")
+    description = re.split(r"[.;](?:\s|$)", " ".join(docstring.split()))[0].replace("`", "")
     parts = tuple(sorted(init.parent.name for init in folder.glob("*/__init__.py")))
-    return Room(folder.name, about, parts, uses_blender, {name: tuple(where) for name, where in imports.items()})
+    return Room(folder.name, description, parts, uses_blender, {name: tuple(where) for name, where in imports.items()})
 
 
 def imports_of(path: Path, root: Path) -> Iterator[tuple[int, str, bool]]:
@@ -94,24 +94,24 @@ def imports_of(path: Path, root: Path) -> Iterator[tuple[int, str, bool]]:
 def rows_of(rooms: Mapping[str, Room]) -> list[list[str]]:
     """Arrange the rooms in rows, each below all that it imports. Exits at an import cycle."""
     rows: list[list[str]] = []
-    left = dict(rooms)
-    while left:
-        row = [name for name, room in left.items() if not room.imports.keys() & left.keys()]
+    remaining = dict(rooms)
+    while remaining:
+        row = [name for name, room in remaining.items() if not room.imports.keys() & remaining.keys()]
         if not row:
-            sys.exit("the imports form a cycle:\n" + "\n".join(cycle(left)))
+            sys.exit("the imports form a cycle:\n" + "\n".join(cycle(remaining)))
         rows.append(row)
-        left = {name: room for name, room in left.items() if name not in row}
+        remaining = {name: room for name, room in remaining.items() if name not in row}
     return rows
 
 
-def cycle(left: Mapping[str, Room]) -> Iterator[str]:
+def cycle(remaining: Mapping[str, Room]) -> Iterator[str]:
     """Describe an import cycle: where each room imports the next."""
-    path = [next(iter(left))]
+    path = [next(iter(remaining))]
     while path[-1] not in path[:-1]:
-        path.append(next(name for name in left[path[-1]].imports if name in left))
+        path.append(next(name for name in remaining[path[-1]].imports if name in remaining))
     path = path[path.index(path[-1]) :]
     for importer, imported in pairwise(path):
-        yield f"  {importer} imports {imported} in {left[importer].imports[imported][0]}"
+        yield f"  {importer} imports {imported} in {remaining[importer].imports[imported][0]}"
 
 
 def drawn_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:

@@ -128,16 +128,16 @@ def seeds_of(device: str, takes: list[Path]) -> list[bytes]:
     """Return packets from the device's own sender and from raw takes of the device."""
     sender = DEVICES[device].sender(Address())
     # Datagrams, or messages of a WebSocket
-    say = getattr(sender, "packets", None) or getattr(sender, "messages", None)
-    said = [packet for moment in moments(8) for packet in say(moment)] if say else []
-    found = [packet.encode() if isinstance(packet, str) else bytes(packet) for packet in said]
+    send = getattr(sender, "packets", None) or getattr(sender, "messages", None)
+    messages = [packet for moment in moments(8) for packet in send(moment)] if send else []
+    packets = [packet.encode() if isinstance(packet, str) else bytes(packet) for packet in messages]
     for path in takes:
         with path.open("rb") as file:
             head, start = read_header(file, str(path))
-            found += [packet.content for packet in read_packets(file, start)] if head.device == device else []
-    if not found:
+            packets += [packet.content for packet in read_packets(file, start)] if head.device == device else []
+    if not packets:
         print(f"{device}: its sender's packets are known to a connection only, expected a raw take", file=sys.stderr)
-    return [packet for packet in found if packet]
+    return [packet for packet in packets if packet]
 
 
 def main() -> int:
@@ -148,13 +148,13 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--seconds", type=float, default=0.0, help="continue with further seeds for this time")
     options.add_argument("--takes", type=Path, nargs="*", default=[])
-    chosen = options.parse_args()
-    packets = {device: seeds_of(device, chosen.takes) for device in chosen.devices or DEVICES}
-    faults, seed, end = 0, chosen.seed, time.monotonic() + chosen.seconds
-    while seed == chosen.seed or time.monotonic() < end:
+    arguments = options.parse_args()
+    packets = {device: seeds_of(device, arguments.takes) for device in arguments.devices or DEVICES}
+    faults, seed, end = 0, arguments.seed, time.monotonic() + arguments.seconds
+    while seed == arguments.seed or time.monotonic() < end:
         for device, seeds in packets.items():
             if seeds:
-                faults += sum(fuzz(device, seeds, chosen.packets, seed).faults.values())
+                faults += sum(fuzz(device, seeds, arguments.packets, seed).faults.values())
         seed += 1
     return 1 if faults else 0
 

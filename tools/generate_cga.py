@@ -93,8 +93,8 @@ def up(x: MultiVector) -> MultiVector:
 
 def space(a: MultiVector) -> MultiVector:
     """Return its part in e1, e2 and e3."""
-    held = dict(a.items())
-    return ALGEBRA.multivector(keys=(1, 2, 4), values=[held.get(key, sympy.Integer(0)) for key in (1, 2, 4)])
+    coefficients = dict(a.items())
+    return ALGEBRA.multivector(keys=(1, 2, 4), values=[coefficients.get(key, sympy.Integer(0)) for key in (1, 2, 4)])
 
 
 def size(a: MultiVector) -> MultiVector:
@@ -131,24 +131,24 @@ SAMPLES = {
 
 def evaluate(function: Function) -> list[sympy.Expr]:
     """Return the result's coefficients. Those that its type does not store must be 0, or 1 for a type of weight 1."""
-    found = null_coefficients(function, {letter: argument(letter, kind) for letter, kind in lettered(function)})
-    kept = [found.pop(field) for field in fields(function.result)]
+    coefficients = null_coefficients(function, {letter: argument(letter, kind) for letter, kind in lettered(function)})
+    stored = [coefficients.pop(field) for field in fields(function.result)]
     # Symbolically the others need not vanish, because symbols do not express that a circle is a blade or a motor has
     # length 1.
     example = null_coefficients(function, {letter: sample(letter, kind) for letter, kind in lettered(function)})
-    for field in found:
+    for field in coefficients:
         if example[field] != (field == ONES.get(function.result)):
             raise ValueError(f"{function.name}: {example[field]} {field}, which a {function.result} has not")
-    return kept
+    return stored
 
 
 def null_coefficients(function: Function, arguments: dict[str, MultiVector]) -> dict[str, sympy.Expr]:
     """Return the value of a formula, by blade of the null basis."""
-    found = dict.fromkeys(blades(), sympy.Integer(0))
+    coefficients = dict.fromkeys(blades(), sympy.Integer(0))
     for key, coefficient in eval(function.formula, {**NAMES, **arguments}).items():
         for name, fraction in to_null()[key]:
-            found[name] += fraction * coefficient
-    return {name: sympy.expand(coefficient) for name, coefficient in found.items()}
+            coefficients[name] += fraction * coefficient
+    return {name: sympy.expand(coefficient) for name, coefficient in coefficients.items()}
 
 
 def sample(letter: str, kind: str) -> MultiVector:

@@ -52,9 +52,9 @@ def far(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
 def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return (F, D) start angles of nearly straight fingers, and (F, 3) goals 2 to 8 mm nearer to the knuckle."""
     start = finger(hand, np.stack([rng.uniform(-10, 10, COUNT), *rng.uniform(0.1, 1.0, (3, COUNT))], axis=1))
-    at, knuckle = tips(hand, start), tips(hand, start, FINGER[0])
-    along = (at - knuckle) / np.linalg.norm(at - knuckle, axis=1, keepdims=True)
-    return start, at - along * rng.uniform(0.002, 0.008, (COUNT, 1))
+    tip_positions, knuckle = tips(hand, start), tips(hand, start, FINGER[0])
+    directions = (tip_positions - knuckle) / np.linalg.norm(tip_positions - knuckle, axis=1, keepdims=True)
+    return start, tip_positions - directions * rng.uniform(0.002, 0.008, (COUNT, 1))
 
 
 def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
@@ -105,7 +105,9 @@ def main() -> None:
         curves = []
         for method in METHODS:
             angles = path(hand, method, start, goals)
-            errors = np.array([1000 * np.linalg.norm(tips(hand, each) - goals, axis=1) for each in angles])
+            errors = np.array(
+                [1000 * np.linalg.norm(tips(hand, step_angles) - goals, axis=1) for step_angles in angles]
+            )
             rotations = np.array([np.rad2deg(np.abs(b - a).max(axis=1)) for a, b in pairwise(angles)]).max(axis=0)
             middle = np.log10(np.clip(np.median(errors, axis=1), *LIMIT))
             curves.append(svg.Series(method, range(STEPS + 1), middle.tolist()))

@@ -46,10 +46,10 @@ class Coverage:
 
 def families(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
     """Return test -> its cases."""
-    found: dict[str, list[pytest.Item]] = defaultdict(list)
+    cases_of_test: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        found[item.nodeid.partition("[")[0]].append(item)
-    return found
+        cases_of_test[item.nodeid.partition("[")[0]].append(item)
+    return cases_of_test
 
 
 def measured(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
@@ -57,23 +57,23 @@ def measured(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
 
     Raises ValueError if a test fails, because it would fail with or without a mutant.
     """
-    kept = {}
+    stored = {}
     if COVERAGE_FILE.is_file():
-        kept = {name: Coverage(**row) for name, row in json.loads(COVERAGE_FILE.read_text()).items()}
-    found = {}
+        stored = {name: Coverage(**row) for name, row in json.loads(COVERAGE_FILE.read_text()).items()}
+    result = {}
     for number, (name, cases) in enumerate(tests.items(), 1):
-        known = kept.get(name)
-        if known is None or known.digest != digest(known.lines):
+        coverage = stored.get(name)
+        if coverage is None or coverage.digest != digest(coverage.lines):
             print(f"\rmutate: measuring test {number} of {len(tests)}", end="", file=sys.stderr, flush=True)
             row = forked(lambda cases=cases: _measure(cases), MAX_TEST_SECONDS, MAX_TEST_SECONDS * 4)
             if row is None:
                 raise ValueError(f"{name} fails with nothing broken")
-            known = Coverage(**row)
-        found[name] = known
+            coverage = Coverage(**row)
+        result[name] = coverage
         if number % 50 == 0 or number == len(tests):
             COVERAGE_FILE.parent.mkdir(parents=True, exist_ok=True)
-            COVERAGE_FILE.write_text(json.dumps({name: asdict(row) for name, row in (kept | found).items()}))
-    return found
+            COVERAGE_FILE.write_text(json.dumps({name: asdict(row) for name, row in (stored | result).items()}))
+    return result
 
 
 def first_failure(items: list[pytest.Item]) -> int:

@@ -141,9 +141,9 @@ def try_warm(mutants: list[Mutant], tests: Tests, end: float, each: float, repor
         return []
 
     def work() -> list[list[object]]:
-        trials = Trials(mutants, end, each, report)
+        trials = Trials(mutants, end, verdict, report)
         pytest.main([*OPTIONS, "-m", tests.chosen, *tests.folders], plugins=[trials])
-        return [[each.noticed, each.tests, each.early] for each in trials.verdicts]
+        return [[verdict.noticed, verdict.tests, verdict.early] for verdict in trials.verdicts]
 
     return [Verdict(*row) for row in forked(work, 1e6, 1e6, quiet=False) or []]
 
@@ -175,11 +175,11 @@ def _run_broken(mutant: Mutant, tests: list[str]) -> int:
 
 def _functions() -> dict[str, list[FunctionType]]:
     """Return file -> all functions defined in it."""
-    found: dict[str, list[FunctionType]] = defaultdict(list)
-    for each in gc.get_objects():
-        if isinstance(each, FunctionType):
-            found[each.__code__.co_filename].append(each)
-    return found
+    functions_of_file: dict[str, list[FunctionType]] = defaultdict(list)
+    for obj in gc.get_objects():
+        if isinstance(obj, FunctionType):
+            functions_of_file[obj.__code__.co_filename].append(obj)
+    return functions_of_file
 
 
 def _changes(mutant: Mutant, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
@@ -188,7 +188,10 @@ def _changes(mutant: Mutant, functions: list[FunctionType]) -> list[tuple[Functi
     Raises ValueError if there are none.
     """
     broken = {(code.co_qualname, code.co_firstlineno): code for code in _codes(mutant.code())}
-    codes = [(each, broken.get((each.__code__.co_qualname, each.__code__.co_firstlineno))) for each in functions]
+    codes = [
+        (function, broken.get((function.__code__.co_qualname, function.__code__.co_firstlineno)))
+        for function in functions
+    ]
     changes = [(function, code) for function, code in codes if code is not None and code != function.__code__]
     if not changes:
         raise ValueError(f"{mutant}: no function has it")

@@ -89,8 +89,10 @@ def drawn() -> str:
         truth, targets = _targets(hand, situation)
         for row, name in enumerate(SOLVERS):
             solved, _ = SOLVERS[name]().solve(hand, targets)
-            at = (left + CELL * column, top + CELL * row)
-            parts += _cell(at, _side(hand, truth), _side(hand, solved), targets.positions[:, len(PALM) :, 1:])
+            marker_pixels = (left + CELL * column, top + CELL * row)
+            parts += _cell(
+                marker_pixels, _side(hand, truth), _side(hand, solved), targets.positions[:, len(PALM) :, 1:]
+            )
     for row, name in enumerate(SOLVERS):
         parts.append(svg.text(left - 8, top + CELL * (row + 0.5), name, "end"))
     page: str = svg.page("An index finger from its side, solved by each solver", parts, width, height)

@@ -80,8 +80,8 @@ def informed_priors(pair: Pair) -> tuple[ShapePrior, ShapePrior] | str:
     Of the bones alone, the bones with the markers and nothing, what explains both hands best is taken to correspond.
     """
     bones = corresponding_bones()
-    tried = [(log_evidence(pair, rows), rows) for rows in (bones, corresponding_markers(pair, bones))]
-    evidence, likeliest = max(tried, key=lambda each: each[0])
+    candidates = [(log_evidence(pair, rows), rows) for rows in (bones, corresponding_markers(pair, bones))]
+    evidence, likeliest = max(candidates, key=lambda each: each[0])
     relative, deviations = mean_bone_difference(pair, likeliest)
     if abs(deviations) > SAME_PERSON or evidence < -MAX_EVIDENCE_AGAINST:
         differ = (
@@ -120,7 +120,7 @@ def corresponding_markers(pair: Pair, bones: Correspondence) -> Correspondence:
         if carriers[0] == carriers[1] and len(carriers[0]) == 1 and carriers[0][0][0] != PALM:
             rows[0].append(_marker_rows(first.shape, own))
             rows[1].append(_marker_rows(second.shape, second.spots.index(spot)))
-    first_rows, second_rows = (np.concatenate(found) for found in rows)
+    first_rows, second_rows = (np.concatenate(rows_of_hand) for rows_of_hand in rows)
     spreads = 1 / np.diag(first.prior.matrix)[first_rows[MARKERS:]]
     return Correspondence((first_rows, second_rows), np.concatenate([bones.differences, MARKER_SHARE * spreads]))
 

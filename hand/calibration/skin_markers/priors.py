@@ -202,12 +202,12 @@ def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> ShapeParameters:
 
 def parameter_digits(digits: Ints) -> Ints:
     """Return the digit (S,) to which each of a shape's parameters belongs; PALM for shared ones."""
-    own = np.arange(len(DIGITS))
+    digit_indices = np.arange(len(DIGITS))
     parts = (
         [PALM],
-        np.repeat(own, 3),
-        np.repeat(own, 3),
-        np.repeat(own, 3),
+        np.repeat(digit_indices, 3),
+        np.repeat(digit_indices, 3),
+        np.repeat(digit_indices, 3),
         np.repeat(digits, 3),
         np.repeat(digits, 6),
     )
