@@ -104,9 +104,8 @@ def check_nav() -> None:
     nav_names = nav_pages(nav)
     page_files = {str(page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}
     if nav_names != page_files:
-        sys.exit(
-            f"zensical.toml, nav: no such pages {sorted(nav_names - page_files)}, not named {sorted(page_files - nav_names)}"
-        )
+        missing, unlisted = sorted(nav_names - page_files), sorted(page_files - nav_names)
+        sys.exit(f"zensical.toml, nav: no such pages {missing}, not named {unlisted}")
 
 
 def nav_pages(entry: Any) -> set[str]:

@@ -141,7 +141,7 @@ def try_warm(mutants: list[Mutant], tests: Tests, end: float, each: float, repor
         return []
 
     def work() -> list[list[object]]:
-        trials = Trials(mutants, end, verdict, report)
+        trials = Trials(mutants, end, each, report)
         pytest.main([*OPTIONS, "-m", tests.chosen, *tests.folders], plugins=[trials])
         return [[verdict.noticed, verdict.tests, verdict.early] for verdict in trials.verdicts]
 

@@ -125,9 +125,9 @@ def _expressions(tree: ast.Module) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
                 holders.append((f"{name}{node.name}.", node))
             elif isinstance(node, ast.FunctionDef):
                 for statement in node.body:
-                    for node in ast.walk(statement):
-                        if isinstance(node, ast.expr | ast.stmt):
-                            yield name + node.name, node
+                    for inner in ast.walk(statement):
+                        if isinstance(inner, ast.expr | ast.stmt):
+                            yield name + node.name, inner
 
 
 def broken(node: ast.AST) -> Iterator[str]:

@@ -115,15 +115,15 @@ def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant
             print(f"survived {verdict.tests} tests: {mutant}", flush=True)
         print(f"\rmutate: {counts[0]} tried, {counts[1]} survived", end="", file=sys.stderr, flush=True)
 
-    results, remaining_seconds = list[tuple[Mutant, Verdict]](), len(mutants)
+    results, remaining = list[tuple[Mutant, Verdict]](), len(mutants)
     for tests in dict.fromkeys(tests_of(mutant.module) for mutant in mutants):
         group, start = [mutant for mutant in mutants if tests_of(mutant.module) == tests], time.monotonic()
         results += zip(
             group,
-            try_warm(group, tests, start + (end - start) * len(group) / remaining_seconds, each, report),
+            try_warm(group, tests, start + (end - start) * len(group) / remaining, each, report),
             strict=False,
         )
-        remaining_seconds -= len(group)
+        remaining -= len(group)
     for number, (mutant, verdict) in enumerate(results):
         if verdict.noticed is None and verdict.early:
             chosen = tests_of(mutant.module).chosen

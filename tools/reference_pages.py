@@ -134,9 +134,8 @@ def fields_table(kind: type[Any]) -> str:
         factory = field.default_factory
         default = field.default if factory is dataclasses.MISSING else factory()
         default_text = "required" if required else f"`{json.dumps(plain(default))}`"
-        rows.append(
-            f"| `{field.name}` | {type_name(hints[field.name])} | {default_text} | {line(description.get(field.name))} |"
-        )
+        about = line(description.get(field.name))
+        rows.append(f"| `{field.name}` | {type_name(hints[field.name])} | {default_text} | {about} |")
     return "\n".join(["| Field | Type | Default | Meaning |", "|---|---|---|---|", *rows])
 
 
