@@ -86,7 +86,7 @@ class Endurance:
     def __init__(self, clock: Clock, folder: Path) -> None:
         self.clock, self.folder, self.address = clock, folder, free_address()
         closing, sender = moments(CYCLE // 2, RATE), XsensSender(Address("127.0.0.1", self.address.port))
-        self._cycle = itertools.cycle([list(sender.packets(one)) for one in (*closing, *closing[::-1])])
+        self._cycle = itertools.cycle([list(sender.packets(moment)) for moment in (*closing, *closing[::-1])])
         self._sent = self._frames = self._lost = 0
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
@@ -98,8 +98,8 @@ class Endurance:
 
     def start(self) -> None:
         """Follow the device."""
-        chosen = bpy.context.scene.knuckle_live
-        chosen.device, chosen.port, chosen.folder = DEVICE, self.address.port, str(self.folder)
+        settings = bpy.context.scene.knuckle_live
+        settings.device, settings.port, settings.folder = DEVICE, self.address.port, str(self.folder)
         bpy.ops.knuckle.live_start()
         wait_for(lambda: self.run.receiver.is_open)
 
@@ -154,7 +154,7 @@ class Endurance:
             round(pages * resource.getpagesize() / 1e6, 1),
             threading.active_count(),
             len(list(Path("/proc/self/fd").iterdir())),
-            sum(len(each) for each in handlers if isinstance(each, list)),
+            sum(len(handler_list) for handler_list in handlers if isinstance(handler_list, list)),
             sum(map(len, SESSION.draw_handlers.values())),
             sum(map(len, collections())),
             round(time.process_time() / 60, 1),
@@ -163,8 +163,8 @@ class Endurance:
 
 def collections() -> list[bpy.types.bpy_prop_collection]:
     """Return all collections of data-blocks."""
-    found = (getattr(bpy.data, one.identifier) for one in bpy.data.bl_rna.properties if one.type == "COLLECTION")
-    return list(found)
+    members = (getattr(bpy.data, prop.identifier) for prop in bpy.data.bl_rna.properties if prop.type == "COLLECTION")
+    return list(members)
 
 
 def follow(hours: float, folder: Path) -> Iterator[Held]:
@@ -206,26 +206,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hours", type=float, default=8.0)
     parser.add_argument("--write", action="store_true")
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     bpy.ops.wm.read_factory_settings(use_empty=True)
     knuckle.register()
     names, rows = [field.name.replace("_", " ") for field in fields(Held)], []
     print("\t".join(names))
     try:
         with tempfile.TemporaryDirectory() as folder:
-            for row in follow(chosen.hours, Path(folder)):
+            for row in follow(arguments.hours, Path(folder)):
                 rows.append(row)
                 print("\t".join(map(str, astuple(row))), flush=True)
     finally:
         knuckle.unregister()
-    if chosen.write:
+    if arguments.write:
         from standard_page import fill, table
 
         fill(PAGE, {"endurance": table(names, [map(str, astuple(row)) for row in rows])})
-    wrong = grown(rows)
-    if wrong:
-        print(f"endurance: {wrong}")
-    return 1 if wrong else 0
+    fault = grown(rows)
+    if fault:
+        print(f"endurance: {fault}")
+    return 1 if fault else 0
 
 
 if __name__ == "__main__":

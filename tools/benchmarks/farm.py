@@ -221,14 +221,14 @@ def course_table(courses: list[Course], takes: int) -> str:
     heads = ("Workers", f"{takes:,} takes take", "Takes a minute", "Workers busy", "Scheduler busy", "Bundles")
     rows = [
         (
-            one.workers,
-            f"{one.seconds / 3600:.2f} h",
-            f"{60 * takes / one.seconds:,.0f}",
-            f"{one.efficiency:.1%}",
-            f"{one.scheduler:.1%}",
-            f"{one.bundles:,}",
+            course.workers,
+            f"{course.seconds / 3600:.2f} h",
+            f"{60 * takes / course.seconds:,.0f}",
+            f"{course.efficiency:.1%}",
+            f"{course.scheduler:.1%}",
+            f"{course.bundles:,}",
         )
-        for one in courses
+        for course in courses
     ]
     return table(heads, rows)
 
@@ -241,10 +241,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def draw(courses: list[Course], takes: int) -> None:
     """Draw takes per minute over the number of workers, with the ideal line."""
-    few = [one for one in courses if one.workers <= 400]
-    workers = [float(one.workers) for one in few]
-    rates = [60 * takes / one.seconds for one in few]
-    ideal = [rates[0] / few[0].efficiency * count for count in workers]
+    small_farms = [course for course in courses if course.workers <= 400]
+    workers = [float(course.workers) for course in small_farms]
+    rates = [60 * takes / course.seconds for course in small_farms]
+    ideal = [rates[0] / small_farms[0].efficiency * count for count in workers]
     drawing = svg.lines(
         "Takes a minute by the number of workers, simulated",
         svg.axis("workers", workers, zero=True),

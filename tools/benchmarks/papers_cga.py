@@ -156,7 +156,9 @@ def rows(rounds: int = ROUNDS) -> list[list[str]]:
 
 def row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
     """Return the row of a method: its times, and the remaining distances of fingertips from their markers."""
-    solving, placing = ([1000 * seconds for seconds in each] for each in zip(*(t[:2] for t in timed), strict=True))
+    solving, placing = (
+        [1000 * seconds for seconds in samples] for samples in zip(*(t[:2] for t in timed), strict=True)
+    )
     middle = statistics.median(placing)
     errors = 1000 * np.linalg.norm(timed[-1].joints[:, _tips(case.hand)] - case.targets.positions[:, 3:], axis=-1)
     return [
