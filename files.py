@@ -21,7 +21,7 @@ class FileError(KnuckleError):
 TEMPORARY_PREFIX, FOLDER_SUFFIX = ".knuckle-", ".parts"
 _TEMPORARY = re.compile(rf"{re.escape(TEMPORARY_PREFIX)}\d+-[0-9a-f]{{8}}(\.[^.]*)?")
 STALE_SECONDS = 3600.0
-"""Age from which a temporary file is taken for that of a process that was killed."""
+"""Age, s, beyond which a temporary file is taken to be left by a killed process."""
 
 
 @contextmanager

@@ -83,7 +83,7 @@ class KNUCKLE_OT_remove_limits(_ArmatureOperator, bpy.types.Operator):
 
 
 def _hand_model(context: "Context", side: Side) -> HandModel:
-    """Return the performer's hand if it was measured, else a mean adult's."""
+    """Return the performer's measured hand, or a mean adult's."""
     performer = performer_of(context.scene)
     measured_hand = from_dict(performer, "performer").hands.get(side) if performer else None
     return measured_hand.model if measured_hand else proportions.build(proportions.adult(side))

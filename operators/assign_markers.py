@@ -138,7 +138,7 @@ STEP_KEYS = {
 
 
 def guessed_map(context: "Context") -> Groups:
-    """Return the scene's marker map, or else that found by the import, without labels that the capture lacks."""
+    """Return the scene's marker map, or the one that the import found, without labels that the capture lacks."""
     description = context.scene.knuckle.markers[markers_object.CAPTURE_PROPERTY]
     names = set(description["names"])
     for text in (context.scene.knuckle.marker_map, description.get("guess", "")):

@@ -26,7 +26,7 @@ def key_hand(context: "Context", rig_hand: RigHand, joints: Collection[int]) -> 
 
 
 def bones_of(rig_hand: RigHand, joints: Collection[int]) -> tuple[list[str], list[str]]:
-    """Return the names of the joints' bones, and of those among them that are translated as well as rotated."""
+    """Return the names of the joints' bones, and the names of the bones that are also translated."""
     binding = rig_hand.binding
     posed_joints = [joint for joint in binding.mapped if joint in joints]
     names = [str(binding.bones[joint]) for joint in posed_joints]

@@ -66,13 +66,13 @@ class EndedTake:
     recorder: Recorder
     buffer: TakeBuffer
     run: "LiveRun"
-    """The run that recorded it, with the frames that are not solved yet."""
+    """The run that recorded the take, with the frames that are not solved yet."""
     seconds: float
     """s, from the first frame to the last, whether solved or not."""
     timecode: str
-    """Timecode of its first frame, if the device sends timecode."""
+    """Timecode of the take's first frame, if the device sends timecode."""
     start: int
-    """The scene's frame at its start."""
+    """The scene's frame at the start of the take."""
     missed: int
     """Number of frames that were received faster than they could be displayed. The raw take contains them."""
 
@@ -105,7 +105,7 @@ class LiveRun:
     """A device that is followed, from its creation to `stop`. Raises KnuckleError."""
 
     def __init__(self, setup: LiveSetup, scene: "Scene", device_transforms: dict[str, Floats] | None = None) -> None:
-        """device_transforms: those of an earlier run; recentring changes them in place."""
+        """device_transforms: performer -> T_scene_device of an earlier run; recentring changes them in place."""
         self.setup = setup
         self.device_transforms: dict[str, Floats] = {} if device_transforms is None else device_transforms
         """Performer -> (4, 4) T_scene_device, set by recentring; the identity by default."""
@@ -125,7 +125,7 @@ class LiveRun:
         self.receiver.start()
 
     def step(self) -> bool:
-        """Take the frames that arrived, solve them and pose the hands; whether any was posed."""
+        """Solve the frames that arrived and pose the hands. Return whether any hand was posed."""
         # The time before solving: a hand must not count as lost because solving took long.
         max_frames = RECORDED_FRAMES if self.session.take is not None else QUEUE_LENGTH
         now = time.perf_counter()
@@ -157,12 +157,12 @@ class LiveRun:
             self.timecode = received[-1].frame.timecode
 
     def pose(self, now: float) -> bool:
-        """Pose the hands as displayed at `now` s, without taking new frames; whether any changed."""
+        """Pose the hands as displayed at `now` s, without taking new frames. Return whether any changed."""
         self.displayed_hands = self.session.displayed(now)
         return self.rigs.pose(self.displayed_hands, self.session.hands(), self.device_transforms)
 
     def stop(self, put_back: bool) -> None:
-        """Disconnect; put_back: whether to restore the bones' pose before."""
+        """Disconnect. put_back: whether to restore the bones' previous pose."""
         self.receiver.stop()
         self.session.close()
         if put_back:

@@ -57,7 +57,7 @@ def under_mouse(context: "Context", mouse: tuple[int, int]) -> "Picked | None":
 
 
 def tips_under_mouse(context: "Context", mouse: tuple[int, int]) -> "list[Picked]":
-    """Return the fingertip that is under the mouse, and those whose rings overlap its ring, the nearest first."""
+    """Return the fingertips whose rings overlap the ring under the mouse, the nearest first."""
     nearest_tip = under_mouse(context, mouse)
     if nearest_tip is None or not nearest_tip[2].endswith("-tip"):
         return []

@@ -79,7 +79,7 @@ def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
 def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":
     """Return the armature and side of the hand that the panel poses; None without an armature.
 
-    That is the side chosen in the panel, or else the only side that is detected. The armature may have no such hand.
+    The side is the one chosen in the panel, or else the only one detected. The armature may have no such hand.
     Fast enough to be called while drawing.
     """
     armatures = posed_armatures(context)

@@ -58,7 +58,7 @@ class BeforeMend:
     problems: tuple[TakeProblem, ...]
     """The take's problems."""
     displayed: TakeProblem | None
-    """The one that was shown on the current frame, unless it was mended or marked as seen."""
+    """The problem shown on the current frame; None if it was mended or marked as seen."""
 
     @classmethod
     def of(cls, context: "Context") -> "BeforeMend":
@@ -104,7 +104,7 @@ def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) ->
 def remains_of(
     displayed: TakeProblem, before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]
 ) -> list[TakeProblem]:
-    """Return the problems after a mend that are remainders of one of those before it."""
+    """Return the problems that a mend leaves of the displayed one."""
     others = [problem for problem in before if problem != displayed]
     neighbours = [problem for problem in after if problem.is_beside(displayed)]
     return [problem for problem in neighbours if not any(problem.is_same_problem(unchanged) for unchanged in others)]

@@ -70,10 +70,10 @@ class PickedTip:
     tips: tuple[tuple[str, str, str], ...]
     """Armature object's name, side and joint, in the order in which they are picked."""
     picked: int
-    """Index of the one that was picked."""
+    """Index of the picked fingertip."""
 
     def next(self, mouse: tuple[int, int], tips: tuple[tuple[str, str, str], ...]) -> "PickedTip":
-        """Return the one after this, or the first one if the mouse has moved, or the fingertips have."""
+        """Return the next fingertip, or the first one if the mouse or the fingertips have moved."""
         is_same_spot = max(abs(new - old) for new, old in zip(mouse, self.mouse, strict=True)) <= MOUSE_JITTER
         if not is_same_spot or set(tips) != set(self.tips):
             return PickedTip(mouse, tips, 0)

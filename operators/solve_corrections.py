@@ -53,7 +53,7 @@ class TakeEdits:
 
     @classmethod
     def of(cls, take: ShownTake) -> "TakeEdits":
-        """Return those of the shown take. Raises KnuckleError if it cannot be solved again."""
+        """Return the edits of the shown take. Raises KnuckleError if it cannot be solved again."""
         frames = np.concatenate([edited_frames(check_correctable(armature)) for armature in take.armatures])
         recipe = recipe_of_take(take.base, ())
         if recipe.hold_contacts or recipe.keep_apart:
@@ -247,7 +247,7 @@ class KNUCKLE_OT_solve_range(_AddRangeJob, bpy.types.Operator):
         self.draw_range(self.layout)
 
     def made(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
-        """Return the hand and the methods."""
+        """Return the hand, and the solver and smoothing."""
         sides = [side for side in SIDES if side in (report_of(result_armature(context)) or {}).get("hands", {})]
         side = chosen_side(sides, self.hand)
         name = LABELS[self.solver].name

@@ -1,4 +1,4 @@
-"""The corrections of the take that is shown, for operators and the panel, and the selected one as properties."""
+"""The corrections of the shown take, for operators and the panel; the selected correction as properties."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

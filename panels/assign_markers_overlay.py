@@ -70,7 +70,7 @@ def draw() -> None:
 
 @cache
 def outline(side: Side) -> tuple[Floats, Floats]:
-    """Return the triangles (T, 3, 2) of a hand seen from its back and the steps' positions (S, 2), as heights of it."""
+    """Return the triangles (T, 3, 2) of a hand seen from its back and the steps' positions (S, 2), in units of its height."""
     skin = surface(adult(side))
     flat = skin.vertices[:, :2]
     low, height = flat.min(axis=0), float(np.ptp(flat[:, 1]))

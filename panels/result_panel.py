@@ -135,7 +135,7 @@ def grade(figures_of: Any, columns: tuple[Column, ...], graded: tuple[Column, ..
 def _errors(
     layout: "UILayout", columns: tuple[Column, Column], digits: dict[str, Any], graded: tuple[Column, ...] | None
 ) -> None:
-    """Draw a row for each digit; graded: see grade."""
+    """Draw a row for each digit. graded: see `grade`."""
     heading(layout, columns[0].title, columns[1].title)
     for digit, name in DIGIT_NAMES.items():
         digit_figures = digits.get(digit)

@@ -68,7 +68,7 @@ def figure(figures: Any, name: str, factor: float = 1.0) -> str:
 
 
 def heading(layout: "UILayout", first: str, second: str) -> None:
-    """Draw the titles of two columns of `line` with icons. The first also covers the column of names."""
+    """Draw the titles of two columns of a table (see `line`). The first also covers the column of names."""
     row = layout.split(factor=(1 + NAMES_WITH_ICON) / 2, align=True)
     for text in (first, second):
         cell = row.row()

@@ -79,7 +79,7 @@ def read_room(root: Path, folder: Path, names: set[str]) -> Room:
 
 
 def imports_of(path: Path, root: Path) -> Iterator[tuple[int, str, bool]]:
-    """Line, top-level name, and whether it is the package's own, for every import in a file."""
+    """Yield line, top-level name, and whether the package itself is imported, for every import in a file."""
     here = path.relative_to(root).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

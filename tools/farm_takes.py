@@ -26,7 +26,7 @@ RATE = 120.0
 PERFORMERS = {"Ada": 0.172, "Ben": 0.186, "Chi": 0.199}
 """Name -> length of the hand, m."""
 POSE_SECONDS = 0.8
-"""s from pose to pose."""
+"""Time from pose to pose, s."""
 NOISE_M = (0.0002, 0.0012)
 FAULTS = ("none", "none", "gap", "leap", "swap", "many")
 FAULTS_OF_MANY = 12

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 MEMORY = 6 << 30
-"""bytes that a fork may take."""
+"""Maximum memory of a fork, bytes."""
 
 
 def forked(work: Callable[[], Any], seconds: float, wait: float, quiet: bool = True) -> Any:

@@ -92,7 +92,7 @@ def up(x: MultiVector) -> MultiVector:
 
 
 def space(a: MultiVector) -> MultiVector:
-    """Return its part in e1, e2 and e3."""
+    """Return the part of a multivector in e1, e2 and e3."""
     coefficients = dict(a.items())
     return ALGEBRA.multivector(keys=(1, 2, 4), values=[coefficients.get(key, sympy.Integer(0)) for key in (1, 2, 4)])
 

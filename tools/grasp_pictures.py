@@ -48,7 +48,7 @@ VIEWS = {
 }
 """Direction to the camera and up vector, in the frame of a right hand's wrist."""
 BODY = ((-0.5, -1.0, 0.25), (0.0, 0.0, 1.0))
-"""The same in the world's axes."""
+"""Direction to the camera for pictures of the body, in the world's axes."""
 BEFORE = (-0.1, -0.62, -0.35)
 """Position of an object in front of a person, from the right shoulder, in arm lengths."""
 TURNED = {"mug": (0.0, 0.0, -2.2), "pen": (0.5, 0.2, 0.0), "ball": (0.0, 0.0, 0.0)}

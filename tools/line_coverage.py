@@ -111,7 +111,7 @@ def noted_lines() -> Iterator[dict[str, int]]:
     monitoring.use_tool_id(monitoring.COVERAGE_ID, "mutate")
     monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.LINE, ran)
     monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
-    # Lines that were noted before are noted again.
+    # Restart the monitoring of lines that have already been recorded.
     monitoring.restart_events()
     try:
         yield lines

@@ -31,7 +31,7 @@ NOISE_M = 0.0003
 GAP_PROBABILITY = 0.0003
 """Probability that a gap begins, for each marker and frame."""
 LONGEST_GAP = 60
-"""Frames."""
+"""Maximum length of a gap, frames."""
 SPEEDS = (0.5, 1.5)
 BLOCK = 512
 INTEL = 84

@@ -23,7 +23,7 @@ from knuckle.tools.line_coverage import Coverage, families, first_failure, measu
 from knuckle.tools.mutants import Mutant
 
 EXTRA_SECONDS, TIMEOUT_FACTOR = 20.0, 5.0
-"""Processor seconds, and multiples of what the tests take without the break, after which a break does not end."""
+"""A mutant counts as endless after this many processor seconds more than this multiple of the tests' normal time."""
 SILENT = 900.0
 """s without use of the processor after which a mutant counts as hanging."""
 OPTIONS = (
@@ -32,7 +32,7 @@ OPTIONS = (
 )
 ENDLESS = "does not end"
 PASSED = 0, 5
-"""pytest's exit statuses where no test failed: all passed, or all are slow. Others say that a test or an import did."""
+"""pytest's exit statuses where no test failed: all passed, or all are slow. Any other status means that a test or an import failed."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Tests:
 
     folders: tuple[str, ...]
     chosen: str
-    """Selection among them, as an expression for pytest's -m."""
+    """Selection of tests, as an expression for pytest's -m."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ NAMED = (
 
 MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/**/*.py")
 GENERATED = ROOT / "solvers" / "cga" / "generated.py"
-"""Left out: a test compares every byte of it with its generator's output."""
+"""Not mutated: a test compares the file with its generator's output, byte by byte."""
 TESTS = {"rig": Tests(("tests/blender", "tests/pure/rig"), "not spare")}
 """Room -> the tests for its modules: the quick Blender tests cover only a part."""
 PURE = Tests(("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing"), "not slow")

@@ -52,7 +52,7 @@ SHEETS: dict[str, tuple[str | None, tuple[str, ...]]] = {
 """Picture -> modification of its rigs, and their names."""
 BAKED = ("MakeHuman", "Rigify metarig", "Rigify generated")
 BAKES = ("asl s", "pinch", "grab", "asl l")
-"""Poses of the headset."""
+"""The headset's poses that are baked."""
 GLOVE = 430
 """The frame of the glove recording that is shown."""
 

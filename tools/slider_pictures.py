@@ -51,7 +51,7 @@ VIEWS = {
 
 
 def own() -> list[rig_pictures.Hand]:
-    """Knuckle's own right hand, alone in the scene."""
+    """Return Knuckle's own right hand, alone in the scene."""
     scene = hand_pictures.empty_scene()
     measures = proportions.adult("right")
     armature = new_hand(measures, proportions.build(measures), scene.collection)[0]

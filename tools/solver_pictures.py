@@ -37,11 +37,11 @@ class Situation:
 
     words: tuple[str, str]
     bent: tuple[float, float, float]
-    """Degrees of MCP, PIP and DIP."""
+    """Flexion of MCP, PIP and DIP, degrees."""
     joints: tuple[str, ...]
     """Joints with markers, in addition to the palm's."""
     moved: Callable[[Floats], Floats]
-    """Moves the markers (F, T, 3) m."""
+    """Function that adds the errors to marker positions (F, T, 3) m."""
     frames: int = 1
 
 

@@ -91,7 +91,7 @@ class Figures:
     """Processor time."""
 
     def merge(self, other: "Figures") -> None:
-        """Count what others measured, too."""
+        """Add the figures of another hand or take."""
         for entry in fields(self):
             values = getattr(self, entry.name), getattr(other, entry.name)
             setattr(self, entry.name, max(values) if entry.name in ("turns", "steps") else values[0] + values[1])
@@ -188,20 +188,20 @@ def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
 
 @dataclass(slots=True)
 class Parted:
-    """Figures of digits that are kept apart on one hand, over all takes."""
+    """Figures of one hand whose digits are kept apart, over all takes."""
 
     before: list[float] = field(default_factory=list)
-    """mm, of each frame, how deep the deepest part is,"""
+    """mm, depth of the deepest part in each frame, before the digits are parted."""
     after: list[float] = field(default_factory=list)
-    """and then,"""
+    """mm, the same depth after the digits are parted."""
     newly: list[float] = field(default_factory=list)
-    """and then where the performer's are at most 1 mm deep."""
+    """mm, the depth after parting where the performer's own digits are at most 1 mm deep."""
     moved: float = 0.0
     """mm, maximum displacement of a fingertip."""
     seconds: float = 0.0
 
     def merge(self, other: "Parted") -> None:
-        """Count what others measured, too."""
+        """Add the figures of another hand or take."""
         for entry in fields(self):
             values = getattr(self, entry.name), getattr(other, entry.name)
             setattr(self, entry.name, max(values) if entry.name == "moved" else values[0] + values[1])

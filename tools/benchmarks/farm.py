@@ -98,11 +98,11 @@ class KilledRun:
 
     seconds: float
     workers: int
-    """How often a worker was ended."""
+    """How often a worker was killed."""
     commands: int
-    """How often the command was ended, with its scheduler; it was started again."""
+    """How often the command was killed with its scheduler; it was started again."""
     given_up: int
-    """How often the command ended with a sentence, since a worker was ended while it started; it was started again."""
+    """How often the command gave up because a worker was killed while it started; it was started again."""
     takes: int
 
 

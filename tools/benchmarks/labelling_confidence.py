@@ -59,9 +59,9 @@ class Example:
     curve: str
     margin: float
     right: float
-    """Fraction of frames."""
+    """Fraction of the frames with a correct label."""
     weight: float
-    """Frames, or 1 for a side."""
+    """Number of frames; 1 for a side."""
 
 
 @dataclass(frozen=True)

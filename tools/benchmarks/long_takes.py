@@ -53,7 +53,7 @@ class Run:
     processor: float
     """s, of the command and its worker processes."""
     peak: int
-    """Bytes of all of them together, shared memory counted once for each."""
+    """Peak memory of all processes together, bytes; shared memory counts once for each process."""
     pieces: int
     difference: float
     load: float

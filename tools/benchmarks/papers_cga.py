@@ -36,7 +36,7 @@ ROUNDS = 7
 LIVE, BATCH = 300, 20_000
 """Frames."""
 RATE = 100.0
-"""Hz, the paper's."""
+"""Frame rate of the paper's experiment, Hz."""
 HEAD = (
     "what",
     "ms to the angles, median (spread)",
@@ -79,7 +79,7 @@ class Timed(NamedTuple):
     solving: float
     """s per frame, from the markers to the angles and the wrist."""
     placing: float
-    """s per frame, from there to the positions of all joints."""
+    """s per frame, from the angles to the positions of all joints."""
     joints: Floats
     """(F, 25, 3) m."""
 

@@ -56,7 +56,7 @@ METHODS: dict[str, Any] = {
 GAINS = (1.0, 3.0, 10.0, 30.0, 100.0)
 SECONDS = 3.0
 GOAL = "pinch"
-"""A pose no link of which is turned so far from zero that the shorter way to it is backwards."""
+"""A pose in which every link is rotated by less than 180 degrees from zero."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Row:
     rate: Floats
     """(3,) log10 of the root mean square error of angular velocities, rad/s."""
     milliseconds: Floats
-    """(3,) for a frame, solved one after another: quartiles."""
+    """(3,) ms for a frame, quartiles; frames are solved one after another."""
 
 
 def turns_of(hand: HandModel, pose: Pose) -> Floats:
@@ -177,7 +177,7 @@ def trace_errors(desired: Floats, found: Floats) -> Floats:
 
 
 def quartiles(values: Floats) -> Floats:
-    """Return (3,)"""
+    """Return the quartiles (3,)."""
     return np.quantile(values, [0.25, 0.5, 0.75])
 
 

@@ -200,8 +200,10 @@ def precision_rows(frames: int = 400) -> list[list[str]]:
     return [*result, _precision_row("even", ROWS + 2, 2 * (ROWS + 2), angles, true_angles)]
 
 
-def _precision_row(name: str, entries: int, numbers: int, angles: tuple[Floats, ...], true_angles: Floats) -> list[str]:
-    off, error = np.rad2deg(np.abs(np.stack(angles[:3], axis=-1) - true_angles)), 1000 * angles[3]
+def _precision_row(
+    name: str, entries: int, numbers: int, solution: tuple[Floats, ...], true_angles: Floats
+) -> list[str]:
+    off, error = np.rad2deg(np.abs(np.stack(solution[:3], axis=-1) - true_angles)), 1000 * solution[3]
     tips, angles = f"{error.mean():.3f} / {error.max():.2f}", f"{off.mean():.2f} / {off.max():.1f}"
     return [name, f"{entries:,}", f"{8 * numbers / 1024:,.0f}", tips, angles]
 

@@ -23,7 +23,7 @@ PERFORMERS = {
     "3": (("Ring_flexion_3", "Middle_flexion_4", "Thumb_abduction_7"), ("Index_flexion_5", "Pinky_flexion_14")),
     "4": (("Ring_flexion_12", "Middle_flexion_2", "Thumb_abduction_5"), ("Index_flexion_10", "Pinky_flexion_15")),
 }
-"""Each performer's takes that calibrate and that test: file and trial."""
+"""Performer -> takes for calibration and for testing: file and trial."""
 FRAMES = slice(200, 500)
 """Two seconds of each test take in which the finger moves."""
 DIGIT_WORDS = ("Thumb", "Index", "Middle", "Ring", "Pinky")

@@ -21,13 +21,13 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 POP = 30.0
-"""Degrees in a frame."""
+"""Minimum rotation of a joint in a frame that counts as a pop, degrees."""
 POP_FACTOR = 4.0
 """Factor on the median rotation in the frames around a pop."""
 POP_WINDOW = 5
-"""Frames before and after a step that it is compared with."""
+"""Number of frames before and after a step with which the step is compared."""
 MAX_CALM_MM = 8.0
-"""mm"""
+"""Maximum movement of a marker of a calm digit, mm."""
 AT_LIMIT = np.deg2rad(0.1)
 _TURNING = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3])
 _DIGIT_WORDS = dict(zip(DIGITS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), strict=True))

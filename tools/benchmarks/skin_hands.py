@@ -36,7 +36,7 @@ class Shape:
     thumb: float = 1.0
     little: float = 1.0
     bones: Floats = field(default_factory=lambda: np.ones((5, 3)))
-    """(5, 3) of each bone."""
+    """(5, 3) factors on the bones' lengths."""
 
 
 SHAPES = (
@@ -62,7 +62,7 @@ class SkinnedHand:
     frames: Floats
     """(25, 4, 4) T_wrist_joint."""
     model: HandModel
-    """Its joints; angles of zero are the hand at rest."""
+    """The model of the hand; at zero angles it is at rest."""
     rest_angles: Floats
     """(26,) rad, how far the joints are bent at rest, as an anatomist counts."""
 

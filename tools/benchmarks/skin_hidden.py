@@ -25,7 +25,7 @@ GLOVE_FRAMES = slice(0, 2000)
 DIGIT_WORDS = ("thumb", "index", "middle", "ring", "pinky", "little")
 PALM_WORDS = ("hand_", "backhand")
 CLEAR = 0.4
-"""s without a gap at the beginning and between two gaps."""
+"""Minimum time without a gap, at the beginning and between two gaps, s."""
 HEAD = [
     "method",
     "capture",
@@ -46,7 +46,7 @@ class Case:
     name: str
     seconds: float
     hidden: Callable[[Clip, int], list[str]]
-    """The labels of the nth gap."""
+    """Function that returns the labels hidden in the nth gap."""
     wanted: str
 
 
@@ -55,7 +55,7 @@ def _of_digit(clip: Clip, word: str) -> list[str]:
 
 
 def tip(clip: Clip, number: int) -> list[str]:
-    """Return one fingertip, each finger's in turn."""
+    """Return the label of one fingertip; `number` selects the finger."""
     tips = [label for label in clip.labels if label.lower().endswith("tip") and not label.lower().startswith("thumb")]
     return [tips[number % len(tips)]]
 

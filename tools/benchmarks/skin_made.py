@@ -72,7 +72,7 @@ class Studio:
         self._triangles, self._shares, self._normals = self._painted(np.random.default_rng(seed))
 
     def _painted(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """Return Return the vertices (19, 3) around each marker, their weights (19, 3), and the signs (19,) of the
+        """Return the vertices (19, 3) around each marker, their weights (19, 3), and the signs (19,) of the
         normals, at rest."""
         tree = BVHTree.FromPolygons([Vector(v) for v in self.hand.vertices], self.hand.faces)
         triangles, fractions, signs = [], [], []
@@ -219,7 +219,7 @@ def made() -> Iterator[tuple[Made, Made]]:
 
 
 def stored() -> list[tuple[Made, Made]]:
-    """Return the same, from build/skin if they are stored there."""
+    """Return the motions of `made`, read from build/skin if they are stored there."""
     path = BUILD / "made.npz"
     if not path.is_file():
         pairs = list(made())

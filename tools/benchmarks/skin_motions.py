@@ -32,7 +32,7 @@ RATE, FRAMES = 100.0, 300
 MARGIN = np.deg2rad(1.0)
 """rad, minimum distance from every limit."""
 SLOW = 6.0
-"""Hz"""
+"""Cutoff of the low-pass filter, Hz."""
 FILES = {"glove": CAPTURES / "two_hands_glove.c3d", "Leap": CAPTURES / "leap_finger_tap.json"}
 FILES["skin"] = SIG18 / "user3" / "capture4_20_left.trc"
 POSE_FRAMES = 30

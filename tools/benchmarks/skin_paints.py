@@ -13,7 +13,7 @@ class Paint:
     joint: str
     along: float
     around: float = 0.0
-    """Degrees towards +X."""
+    """Degrees around the bone, from its back towards +X."""
 
 
 def _paints() -> tuple[Paint, ...]:

@@ -38,11 +38,11 @@ Errors = tuple[Floats, Floats]
 
 HANDS = (0, 3, 5, 6, 9, 11)
 NOISES = (0.2, 1.0)
-"""mm in each component."""
+"""Standard deviations of the markers' noise in each component, mm."""
 DIFFERENCE = 0.02
 """Standard deviation of the difference between the hands' bones."""
 STIFF = 0.1
-"""Fraction of its flexion that remains to a stiff finger."""
+"""Fraction of its flexion that a stiff finger keeps."""
 CALIBRATIONS = ("range", "index still")
 OTHERS = ("alone", "same bones", "bones 2 % different")
 MADE_HEAD = ["calibration", "noise mm", *(f"{other}: {what}" for other in OTHERS for what in ("all joints", "index"))]
@@ -138,7 +138,7 @@ def _errors(fit: SkinFit, clip: Clip, test: Made) -> Errors:
 
 
 def _cells(errors: list[Errors]) -> list[str]:
-    """Of all joints, and of those of the index finger."""
+    """Return table cells: errors over all joints, and over the index finger's joints."""
     return [
         " / ".join(
             f"{np.sqrt(np.mean(np.concatenate(errors_of_kind)[:, joints] ** 2)):.2f}"

@@ -55,7 +55,7 @@ class Clip:
         return replace(self, labels=tuple(labels_left), positions=self.positions[:, columns])
 
     def frames(self, rows: slice) -> "Clip":
-        """Return some of its frames."""
+        """Return the clip with some of its frames."""
         return replace(self, positions=self.positions[rows])
 
 

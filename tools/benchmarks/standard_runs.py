@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def ours(self) -> bool:
-        """Return whether it is a solver of Knuckle's."""
+        """Return whether the solver is Knuckle's."""
         return self.runner == "knuckle_runner"
 
 

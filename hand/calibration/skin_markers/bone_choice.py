@@ -29,7 +29,7 @@ class BoneOptions:
     """The bones that may carry each of M markers, by their labels."""
 
     spots: tuple[Spot, ...]
-    """(M,) where each sits by its label."""
+    """(M,) spot of each marker on the hand, as its label says."""
     digits: Ints
     """(M,) row in DIGITS; PALM for a marker of the palm."""
     bones: tuple[tuple[int, ...], ...]
@@ -38,12 +38,12 @@ class BoneOptions:
     """(M,) whether the marker is on a nail."""
 
     def outwards(self, digit: int) -> Ints:
-        """A digit's markers (N,) from the palm to the tip."""
+        """Return the indices (N,) of a digit's markers, from the palm to the tip."""
         markers = sorted(np.flatnonzero(self.digits == digit), key=lambda m: self.bones[m])
         return np.array(markers, np.int64)
 
     def combinations(self, digit: int) -> list[tuple[int, ...]]:
-        """The bones (N,) that may carry a digit's markers together: farther markers are not on bones before."""
+        """Return the possible bones (N,) of a digit's markers: a marker farther out is never on a bone farther in."""
         combinations = itertools.product(*(self.bones[m] for m in self.outwards(digit)))
         return [combination for combination in combinations if list(combination) == sorted(combination)]
 

@@ -34,7 +34,7 @@ MAX_FRAMES, SHAPE_FRAMES, FIRST_FRAMES, TRIAL_FRAMES = 300, 240, 60, 40
 """Frames in the last rounds of a fit, in the middle rounds, in the first rounds, and in the choice of the markers'
 bones."""
 CANDIDATES = 1500
-"""Frames among which these are chosen."""
+"""Number of frames from which the frames of a fit are chosen."""
 MIN_FRAMES = 20
 CHANGE_LAG = 6
 """Frames apart at which poses are compared, to separate the joints' motion from the markers' noise."""
@@ -54,11 +54,11 @@ class Recording:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedHands:
-    """What was found of a person's hands."""
+    """The fits of a person's hands."""
 
     fits: dict[Side, SkinFit] = field(default_factory=dict)
     problems: dict[Side, HandError] = field(default_factory=dict)
-    """Why a hand was not fitted."""
+    """Side -> why its hand was not fitted."""
     notes: tuple[str, ...] = ()
     """Sentences about hands that do not seem to be one person's."""
 
@@ -117,7 +117,7 @@ class _Hand:
     takes: list[Floats]
     """(F, M, 3) m each"""
     seen: VisibleMarkers
-    """In the frames that show most."""
+    """The markers in the frames that show the most of them."""
     options: BoneOptions
 
 
@@ -205,7 +205,7 @@ def informative_frames(positions: Floats, count: int) -> Ints:
 
 
 def _subsample(markers: VisibleMarkers, count: int) -> VisibleMarkers:
-    """Select so many frames, evenly spaced."""
+    """Select `count` evenly spaced frames."""
     return markers.select(np.unique(np.linspace(0, len(markers) - 1, min(count, len(markers))).astype(int)))
 
 
@@ -243,7 +243,7 @@ MIN_CHANGE = np.deg2rad(0.1)
 
 
 def _result(hand: _Hand, state: FittedShape) -> SkinFit:
-    """Fit the statistics to all frames that are used."""
+    """Fit the noise and the joint statistics to all selected frames."""
     state = update_statistics(_fit_poses(state.pose_model, hand.seen), hand.seen)
     change = _motion_covariance(state.pose_model, hand.takes, hand.recording.rate)
     model = state.pose_model

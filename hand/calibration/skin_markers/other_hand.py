@@ -46,27 +46,27 @@ MIN_INFORMATION = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapeEstimate:
-    """What a hand's own markers and its prior say of its shape."""
+    """A hand's shape, estimated from its own markers and its prior."""
 
     shape: ShapeParameters
     covariance: Floats
     """(S, S) of the shape's parameters."""
     prior: ShapePrior
     spots: tuple[Spot, ...]
-    """(M,) where each marker sits by its label."""
+    """(M,) spot of each marker on the hand, as its label says."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correspondence:
-    """Parameters of a left and a right hand that correspond."""
+    """Corresponding parameters of a left and a right hand."""
 
     rows: tuple[Ints, Ints]
-    """(N,) each, their indices among each hand's parameters."""
+    """(N,) indices among the parameters of each hand."""
     differences: Floats
     """(N,) standard deviations of their differences."""
 
     def reversed(self) -> "Correspondence":
-        """Return the same with the hands exchanged."""
+        """Return the correspondence with the hands exchanged."""
         return Correspondence((self.rows[1], self.rows[0]), self.differences)
 
 
@@ -138,7 +138,7 @@ class _Whitened:
     root: Floats
     """(N, N) the prior's covariance is root · root^T."""
     mean: Floats
-    """(N,) of the prior."""
+    """(N,) mean of the prior."""
     estimates: tuple[Floats, Floats]
     """(N,) each hand's parameters."""
     covariances: tuple[Floats, Floats]

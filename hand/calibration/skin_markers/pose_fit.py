@@ -95,7 +95,7 @@ class VisibleMarkers:
         return len(self.positions)
 
     def select(self, frames: NDArray[np.intp] | slice) -> "VisibleMarkers":
-        """Return some of the frames."""
+        """Return the markers of some frames."""
         return VisibleMarkers(self.positions[frames], self.visible[frames])
 
 
@@ -263,5 +263,5 @@ def _fit_batch(
 
 
 def without_prior(model: PoseModel) -> PoseModel:
-    """Return the same without a prior of the angles."""
+    """Return the model without a prior of the angles."""
     return replace(model, mean=np.zeros(DOFS), precision=np.zeros((DOFS, DOFS)))

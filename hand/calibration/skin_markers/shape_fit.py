@@ -52,7 +52,7 @@ of it fingers too short."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedShape:
-    """A hand and its poses in the frames that it is fitted to."""
+    """A hand, and its poses in the frames of the fit."""
 
     pose_model: PoseModel
     poses: Poses
