@@ -131,7 +131,7 @@ class SolvedContent:
 
     content: Content
     judged: tuple[Outcome, ...]
-    """Outcomes of the conditions."""
+    """Outcome of each condition."""
     reviewed: ReviewedTake | None
     """Data for the report page, if one is written."""
 

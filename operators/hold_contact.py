@@ -37,7 +37,7 @@ from .correction_range import (
 )
 from .job import ConfirmedJob, no_job_runs
 from .reports import report_message
-from .review import BeforeMend
+from .review import BeforeCorrection
 from .rig_hands import DIGIT_ITEMS
 from .take_corrections import ShownTake, has_take, required_take, shown_take
 
@@ -188,7 +188,7 @@ class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
         self.fill_range(context)
         take, poses_by_armature = required_take(context), dict[str, PlayedFrames]()
         correction = yield from part_of(
-            0.0, CHOOSING_FRACTION, "Choosing where it touches", self._made(take, poses_by_armature)
+            0.0, CHOOSING_FRACTION, "Choosing where it touches", self._make_correction(take, poses_by_armature)
         )
         self._correction = replace(correction, id=take.new_id())
         composing = take.composing((*take.corrections, self._correction), poses_by_armature)
@@ -196,11 +196,11 @@ class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
 
     def finish(self, context: "Context") -> None:
         """Write the keys, select the correction, and report the result."""
-        take, correction, before_mend = required_take(context), self._correction, BeforeMend.of(context)
+        take, correction, before_correction = required_take(context), self._correction, BeforeCorrection.of(context)
         notes = take.write((*take.corrections, correction), composed=self._composed)
         context.scene.knuckle_correction.selected = correction.id
         operator: Any = self
-        before_mend.report_remains(operator, context)
+        before_correction.report_remains(operator, context)
         if notes := (*self._shortened_blends(take, correction.range), *notes):
             report_message(self, "WARNING", "; ".join(notes))
 
@@ -212,13 +212,13 @@ class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
         blend_frames = f"blends of {self.blend} frames are together longer than frames {self.first} to {self.last}"
         return (f"{blend_frames}, and became {max(blends):g} frames long",)
 
-    def _made(self, take: ShownTake, poses_by_armature: dict[str, PlayedFrames]) -> Steps[Correction]:
+    def _make_correction(self, take: ShownTake, poses_by_armature: dict[str, PlayedFrames]) -> Steps[Correction]:
         """Return the correction. Raises KnuckleError.
 
         played: receives the evaluated frames, by the armature's name.
         """
         if self.found:
-            return self._of_found(take)
+            return self._hold_found(take)
         if self.digit == self.other:
             raise RigError(f"the {self.digit} cannot touch itself, choose two parts of the hand")
         span, take_hand = self.range_of(take), _hand(take, self.hand)
@@ -258,7 +258,7 @@ class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
         names = " and ".join(digit_title(part) for part in (*((PALM,) if palm else ()), *digits))
         return Correction("", f"{names} on {self.object}"[:MAX_TEXT], take_hand.hand.side, span, change)
 
-    def _of_found(self, take: ShownTake) -> Correction:
+    def _hold_found(self, take: ShownTake) -> Correction:
         """Return the correction that holds a contact that was found, with its blends around it."""
         contacts = found_contacts(take)
         if self.found > len(contacts):

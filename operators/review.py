@@ -52,7 +52,7 @@ def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> in
 
 
 @dataclass(frozen=True, slots=True)
-class BeforeMend:
+class BeforeCorrection:
     """The problems of a take before a correction is made."""
 
     problems: tuple[TakeProblem, ...]
@@ -160,7 +160,7 @@ class _GoToOperator(_ReviewOperator):
             (candidate for candidate in (*problems, *reversed(visits.order)) if candidate.key == current), None
         )
         problem, visited = self.step(
-            _Progress(problems, unseen, remaining_problems(context, armature), displayed), visits
+            _ReviewState(problems, unseen, remaining_problems(context, armature), displayed), visits
         )
         if problem is None:
             report_message(self, "INFO", self.nothing)
@@ -181,7 +181,7 @@ class _GoToOperator(_ReviewOperator):
 
 
 @dataclass(frozen=True, slots=True)
-class _Progress:
+class _ReviewState:
     """The state of a review."""
 
     problems: tuple[TakeProblem, ...]
@@ -205,7 +205,7 @@ class KNUCKLE_OT_next_problem(_GoToOperator, bpy.types.Operator):
     bl_idname = "knuckle.next_problem"
     bl_label = "Next Problem"
 
-    def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _ReviewState, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the problem visited after the current one, else the worst that was not visited, else the worst."""
         revisited = state.first_of(visits.later(state.displayed, state.problems))
         if revisited is not None:
@@ -224,7 +224,7 @@ class KNUCKLE_OT_previous_problem(_GoToOperator, bpy.types.Operator):
     bl_label = "Previous Problem"
     nothing = "No other problem of the take was visited"
 
-    def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _ReviewState, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the problem that was visited before the shown one, wrapping around from the first to the last."""
         return state.first_of(visits.earlier(state.displayed, state.problems)), visits
 
@@ -238,7 +238,7 @@ class KNUCKLE_OT_show_problem(_GoToOperator, bpy.types.Operator):
 
     problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
-    def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _ReviewState, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the clicked problem."""
         target = next((problem for problem in state.problems if problem.key == self.problem), None)
         is_new = target is not None and target in visits.unvisited(state.problems)

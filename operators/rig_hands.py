@@ -177,7 +177,7 @@ class KNUCKLE_OT_save_mapping(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Store the mapping as the user's own."""
-        correct(armature, self.side, _checked_whole)
+        correct(armature, self.side, _check_complete)
 
 
 class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
@@ -229,7 +229,7 @@ class KNUCKLE_OT_export_mapping(_ArmatureOperator, ExportHelper, bpy.types.Opera
         detected = detection_cache.detect(armature)
         if self.side not in detected.hands:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand to save, pick its bones first")
-        write_preset(Path(self.filepath), _checked_whole(user_mapping(detected.hands[self.side])))
+        write_preset(Path(self.filepath), _check_complete(user_mapping(detected.hands[self.side])))
 
 
 class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
@@ -273,7 +273,7 @@ def select_in_pose_mode(armature: "Object", names: Collection[str]) -> None:
         (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
 
 
-def _checked_whole(mapping: Mapping) -> Mapping:
+def _check_complete(mapping: Mapping) -> Mapping:
     check_whole(mapping)
     return mapping
 

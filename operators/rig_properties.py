@@ -34,7 +34,7 @@ def _scene(group: "PropertyGroup") -> "Scene":
     return scene
 
 
-def _found(group: "PropertyGroup", side: Side) -> FoundHand | None:
+def _detected_hand(group: "PropertyGroup", side: Side) -> FoundHand | None:
     armature = driven_armature(_scene(group))
     detected = detection_cache.cached(armature) if armature else None
     return detected.hands.get(side) if detected else None
@@ -54,7 +54,7 @@ def _change(group: "PropertyGroup", change: Callable[["Object"], None]) -> None:
 
 def _bone(side: Side, joint: str) -> Any:
     def get(group: Any) -> str:
-        hand = _found(group, side)
+        hand = _detected_hand(group, side)
         return hand.bones.get(joint, "") if hand else ""
 
     def put(group: Any, name: str) -> None:
@@ -69,9 +69,9 @@ def _bone(side: Side, joint: str) -> Any:
     )
 
 
-def _turn(side: Side, digit: str) -> Any:
+def _curl_rotation(side: Side, digit: str) -> Any:
     def get(group: Any) -> float:
-        hand = _found(group, side)
+        hand = _detected_hand(group, side)
         return radians(hand.curl_angles.get(digit, 0.0)) if hand else 0.0
 
     def put(group: Any, angle: float) -> None:
@@ -94,7 +94,7 @@ def _turn(side: Side, digit: str) -> Any:
 
 def _properties(side: Side) -> dict[str, Any]:
     bones = {setting(joint): _bone(side, joint) for joint in JOINTS}
-    rotations = {setting(f"{digit}-turn"): _turn(side, digit) for digit in DIGITS}
+    rotations = {setting(f"{digit}-turn"): _curl_rotation(side, digit) for digit in DIGITS}
     return bones | rotations
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 REGISTRIES: dict[str, Registry[Any]] = {registry.what: registry for registry in (SOLVER, SMOOTHING)}
-"""By the name of the property that chooses a kind. The settings of all kinds are in `settings_property`."""
+"""Property that chooses a kind -> registry of the kinds. The settings of all kinds are in `settings_property`."""
 
 
 def settings_property(what: str) -> str:

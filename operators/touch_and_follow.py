@@ -33,7 +33,7 @@ CASE_WORDS = {
     "near": "too near to the shoulder",
 }
 AROUND = {"SPHERE": guides.sphere_of_object, "VERTICES": guides.sphere_through_selected}
-"""Functions that return the sphere of a path around one."""
+"""Kind of sphere to follow -> the function that returns the sphere."""
 END_ITEMS = [
     ("wrist", "Wrist", "The wrist"),
     *((f"{digit}-tip", digit_label(digit).title(), f"The tip of the {digit_label(digit)}") for digit in DIGITS),

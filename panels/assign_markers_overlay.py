@@ -33,7 +33,7 @@ MIN_WIDTH = 200.0
 PROMPT_SIZE = 14.0
 """Pixels as above: size of the text that names the marker to pick."""
 CORNER = (90.0, 60.0)
-"""Pixels as above: position of its lower left corner, right of the toolbar."""
+"""Pixels as above: position of the lower left corner of the picture, right of the toolbar."""
 BOARD: Colour = (0.08, 0.08, 0.08, 0.85)
 SKIN: Colour = (0.45, 0.42, 0.40, 1.0)
 OPEN: Colour = (0.75, 0.75, 0.75, 0.8)
@@ -70,7 +70,9 @@ def draw() -> None:
 
 @cache
 def outline(side: Side) -> tuple[Floats, Floats]:
-    """Return the triangles (T, 3, 2) of a hand seen from its back and the steps' positions (S, 2), in units of its height."""
+    """Return the triangles (T, 3, 2) of a hand seen from its back, and the steps' positions (S, 2).
+
+    Both are in units of the hand's height."""
     skin = surface(adult(side))
     flat = skin.vertices[:, :2]
     low, height = flat.min(axis=0), float(np.ptp(flat[:, 1]))

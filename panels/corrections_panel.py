@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
 ROWS = 12
-"""Corrections listed at a time, around the selected one."""
+"""Number of corrections listed at a time, around the selected one."""
 RESERVED_WIDTH = 170
 """Pixels of a row that its text cannot use: eye, icon, lock, buttons beside the list, margins, and tabs."""
 CONTACTS = 5
-"""Contacts offered at a time, nearest to the current frame."""
+"""Number of contacts offered at a time, nearest to the current frame."""
 ICONS: dict[Kind, str] = {
     "difference": "POSE_HLT",
     "pose": "VIEW_PAN",

@@ -52,7 +52,7 @@ class StripLayout:
     height: float
     """Height of a row."""
     rows: int
-    """1 if all are drawn as one."""
+    """Number of rows; 1 if all digits are drawn as one."""
     named: bool
 
 

@@ -27,7 +27,7 @@ COLOURS: tuple[tuple[float, Colour], ...] = (
     (8.0, (0.95, 0.8, 0.2, 1.0)),
     (np.inf, (1.0, 0.25, 0.2, 1.0)),
 )
-"""mm up to which a line is green, yellow and red: seen in a close-up, and where a fingertip becomes a problem."""
+"""Maximum length of a line, mm, and its colour. 2 mm are visible in a close-up; a fingertip 8 mm off is a problem."""
 
 
 def register() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
 ROWS = 8
-"""Problems listed at a time, around the current one."""
+"""Number of problems listed at a time, around the current one."""
 RESERVED_WIDTH = 116
 """Pixels of a row that its text cannot use: check box, icon, margins and the sidebar's tabs."""
 SeverityIcon = Literal["STRIP_COLOR_01", "STRIP_COLOR_02", "STRIP_COLOR_03"]

@@ -43,12 +43,12 @@ class Room:
 
     name: str
     about: str
-    """The first sentence of its docstring."""
+    """The first sentence of the folder's docstring."""
     parts: tuple[str, ...]
-    """Its folders."""
+    """Folders inside the room."""
     uses_blender: bool
     imports: Mapping[str, tuple[str, ...]]
-    """Rooms that it imports -> where, as path:line."""
+    """Imported room -> the place of the import, as path:line."""
 
 
 def main() -> None:
@@ -114,7 +114,7 @@ def cycle(remaining: Mapping[str, Room]) -> Iterator[str]:
         yield f"  {importer} imports {imported} in {remaining[importer].imports[imported][0]}"
 
 
-def drawn_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
+def reduced_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
     """Return pairs of a room and one that uses it, without arrows that follow from others (transitive reduction)."""
 
     def below(name: str) -> set[str]:
@@ -135,7 +135,7 @@ def drawing(rooms: Mapping[str, Room], rows: list[list[str]]) -> str:
         left = (WIDTH - len(row) * BOX - (len(row) - 1) * GAP) / 2
         positions |= {name: (left + k * (BOX + GAP), number * (HEIGHT + RISE) + 1) for k, name in enumerate(row)}
     height = len(rows) * (HEIGHT + RISE) - RISE + 2
-    marks = [arrow(positions[first], positions[second]) for first, second in drawn_arrows(rooms)]
+    marks = [arrow(positions[first], positions[second]) for first, second in reduced_arrows(rooms)]
     marks += [box(rooms[name], *position) for name, position in positions.items()]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">'

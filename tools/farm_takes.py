@@ -79,7 +79,7 @@ def write_take(folder: Path, take: MadeTake) -> Path:
     positions = np.concatenate(columns, axis=1)
     positions += rng.normal(0, take.noise, positions.shape)
     for _ in range(FAULTS_OF_MANY if take.fault == "many" else 1):
-        _spoil(rng, positions, take.fault)
+        _add_fault(rng, positions, take.fault)
     path = folder / f"{take.name}.csv"
     make_folder(path.parent)
     head = ",".join(["time", *(f"{name}.{axis}" for name in names for axis in "xyz")])
@@ -114,7 +114,7 @@ def _path(rng: np.random.Generator, frames: int, side: Side) -> Floats:
     return root
 
 
-def _spoil(rng: np.random.Generator, positions: Floats, fault: str) -> None:
+def _add_fault(rng: np.random.Generator, positions: Floats, fault: str) -> None:
     """Add a fault to positions (F, M, 3), in place."""
     kind = str(rng.choice(["gap", "leap", "swap"])) if fault == "many" else fault
     length = int(rng.integers(2, 20))

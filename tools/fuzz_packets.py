@@ -53,7 +53,7 @@ class Tally:
     faults: Counter[str] = field(default_factory=Counter)
 
 
-def damaged(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
+def mutated_packets(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
     """Yield mutated packets, in runs as sent or in random order; some are intact, so that parsers keep valid state."""
     while True:
         start = dice.randrange(len(seeds))
@@ -80,7 +80,7 @@ def check(frame: Frame) -> None:
 def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
     """Feed mutated packets to one parser."""
     parser, tally = DEVICES[device].parser(), Tally()
-    stream = damaged(random.Random(seed), seeds)
+    stream = mutated_packets(random.Random(seed), seeds)
     before = 0
     for number in range(packets):
         if number == int(packets * WARM_UP_FRACTION):

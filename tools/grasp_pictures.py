@@ -60,7 +60,7 @@ def own_hand(thing: str) -> tuple[Grasped, bpy.types.Object]:
     measures = proportions.adult("right")
     armature, _ = new_hand(measures, proportions.build(measures), scene.collection)
     armature.matrix_world = Matrix.Translation((-0.15, -0.1, 0.0)) @ Matrix.Rotation(-np.pi / 2, 4, "Y")
-    return _grasped(armature, "right", THINGS[thing]())
+    return _grasp(armature, "right", THINGS[thing]())
 
 
 def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]:
@@ -84,10 +84,10 @@ def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]
     base = np.asarray(arm.base).reshape(-1)[:3] if np.shape(arm.base) == (3,) else arm.base[:3, 3]
     obj.location = (base + (arm.arm.upper + arm.arm.fore) * np.array(BEFORE)).tolist()
     obj.rotation_euler = TURNED[thing]
-    return _grasped(armature, side, obj)
+    return _grasp(armature, side, obj)
 
 
-def _grasped(armature: bpy.types.Object, side: Side, thing: bpy.types.Object) -> tuple[Grasped, bpy.types.Object]:
+def _grasp(armature: bpy.types.Object, side: Side, thing: bpy.types.Object) -> tuple[Grasped, bpy.types.Object]:
     bpy.context.view_layer.update()
     hand = next(hand for hand in find_hands(armature) if hand.side == side)
     grasp_result = grasp(armature, hand, thing)

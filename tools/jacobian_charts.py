@@ -42,14 +42,14 @@ def finger(hand: HandModel, degrees: Floats) -> Floats:
     return angles
 
 
-def far(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def far_problem(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return (F, D) start angles of neutral fingers, and (F, 3) goals: the tips of bent fingers."""
     pip = rng.uniform(30, 80, COUNT)
     flexions = np.stack([rng.uniform(-10, 10, COUNT), rng.uniform(10, 60, COUNT), pip, 2 / 3 * pip], axis=1)
     return np.tile(hand.neutral, (COUNT, 1)), tips(hand, finger(hand, flexions))
 
 
-def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def near_singular_problem(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return (F, D) start angles of nearly straight fingers, and (F, 3) goals 2 to 8 mm nearer to the knuckle."""
     start = finger(hand, np.stack([rng.uniform(-10, 10, COUNT), *rng.uniform(0.1, 1.0, (3, COUNT))], axis=1))
     tip_positions, knuckle = tips(hand, start), tips(hand, start, FINGER[0])
@@ -98,8 +98,8 @@ def main() -> None:
     y = svg.Axis("miss, mm", float(low), float(high), decades, [f"{10.0**power:g}" for power in decades])
     x = svg.Axis("steps", 0, STEPS, list(range(0, STEPS + 1, 10)))
     for case, title in (
-        (far, "A finger at ease, targets of bent ones"),
-        (near, "A straight finger, targets nearer in"),
+        (far_problem, "A finger at ease, targets of bent ones"),
+        (near_singular_problem, "A straight finger, targets nearer in"),
     ):
         start, goals = case(hand, np.random.default_rng(1))
         curves = []

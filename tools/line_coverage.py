@@ -52,7 +52,7 @@ def families(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
     return cases_of_test
 
 
-def measured(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
+def measure_coverage(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
     """Return test -> its coverage.
 
     Raises ValueError if a test fails, because it would fail with or without a mutant.
@@ -87,7 +87,7 @@ def first_failure(items: list[pytest.Item]) -> int:
 
 def _measure(cases: list[pytest.Item]) -> dict[str, object]:
     began = time.process_time()
-    with noted_lines() as lines:
+    with record_lines() as lines:
         failed = first_failure(cases)
     if failed >= 0:
         raise ValueError(f"{cases[failed].nodeid} fails")
@@ -97,7 +97,7 @@ def _measure(cases: list[pytest.Item]) -> dict[str, object]:
 
 
 @contextmanager
-def noted_lines() -> Iterator[dict[str, int]]:
+def record_lines() -> Iterator[dict[str, int]]:
     """Record which lines of the extension and its tests run: file -> a bit for each line."""
     lines: dict[str, int] = defaultdict(int)
     root, monitoring = f"{ROOT}/", vars(sys)["monitoring"]

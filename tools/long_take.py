@@ -50,7 +50,7 @@ class LongTake:
         for start in range(0, self.frames, FRAMES_AT_ONCE):
             rows = np.arange(start, min(start + FRAMES_AT_ONCE, self.frames))
             rng = np.random.default_rng((self.seed, start))
-            yield 1000 * self._spoil(rng, self._motion(rows))
+            yield 1000 * self._add_noise_and_gaps(rng, self._motion(rows))
 
     def _motion(self, rows: NDArray[np.int64]) -> Floats:
         """Return positions (F, M, 3) m: where the recording is at changing speed, turned and moved."""
@@ -70,7 +70,7 @@ class LongTake:
         result: Floats = rotated + middle + sway[:, None]
         return result
 
-    def _spoil(self, rng: np.random.Generator, points: Floats) -> Floats:
+    def _add_noise_and_gaps(self, rng: np.random.Generator, points: Floats) -> Floats:
         """Return positions with noise and gaps."""
         points += rng.normal(0, NOISE_M, points.shape)
         lost = np.zeros(points.shape[:2], bool)

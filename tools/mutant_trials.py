@@ -19,7 +19,7 @@ from unittest.mock import patch
 import pytest
 
 from knuckle.tools.forks import forked
-from knuckle.tools.line_coverage import Coverage, families, first_failure, measured, noted_lines
+from knuckle.tools.line_coverage import Coverage, families, first_failure, measure_coverage, record_lines
 from knuckle.tools.mutants import Mutant
 
 EXTRA_SECONDS, TIMEOUT_FACTOR = 20.0, 5.0
@@ -32,7 +32,9 @@ OPTIONS = (
 )
 ENDLESS = "does not end"
 PASSED = 0, 5
-"""pytest's exit statuses where no test failed: all passed, or all are slow. Any other status means that a test or an import failed."""
+"""pytest's exit statuses where no test failed: all passed, or all are slow.
+
+Any other status means that a test or an import failed."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Trials:
 
     def pytest_sessionstart(self) -> None:
         """Record what runs while tests are collected."""
-        self.imported = self.imports.enter_context(noted_lines())
+        self.imported = self.imports.enter_context(record_lines())
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Measure the tests, after everything is imported."""
@@ -90,7 +92,7 @@ class Trials:
             importlib.import_module("knuckle." + mutant.module.removesuffix(".py").replace("/", "."))
         self.imports.close()
         self.tests = families(session.items)
-        self.runs = measured(self.tests)
+        self.runs = measure_coverage(self.tests)
 
     def pytest_runtestloop(self) -> bool:
         """Try the mutants."""

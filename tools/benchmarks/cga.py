@@ -113,7 +113,7 @@ def plane(p: Floats, q: Floats, r: Floats, axis: int) -> tuple[Floats, Floats]:
     return normal, dot(normal, p, axis)
 
 
-def turned(q: Floats, x: Floats, axis: int) -> Floats:
+def rotate(q: Floats, x: Floats, axis: int) -> Floats:
     """x turned by unit quaternions."""
     if axis == 1:
         return rotations.rotate(q, x)
@@ -167,7 +167,7 @@ def run() -> None:
         ),
         ("unit plane through three places", lambda: objects.plane_through(vp, vq, vx), both(plane, p, q, x)),
         ("plane through three points", lambda: g.join_plane(*points), both(plane, p, q, x)),
-        ("vector turned by a rotor", lambda: g.rotor_vector(rotor, vx), both(turned, turns, x)),
+        ("vector turned by a rotor", lambda: g.rotor_vector(rotor, vx), both(rotate, turns, x)),
     ]
     for name, ours, peers in rows:
         compare(name, [ours, *peers])

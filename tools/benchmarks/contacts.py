@@ -63,7 +63,7 @@ MAX_SECONDS, BLEND_SECONDS = 4.0, 0.8
 AROUND_SECONDS = 1.5
 """s around a contact in which a hand may move: a joint that has far to go takes longer than the usual blend."""
 LEAP_FACTOR = 1.5
-"""Factor up to which a joint may turn more than in the take without being counted."""
+"""Factor up to which a joint may turn more than in the take without counting as a jump."""
 
 
 @dataclass(slots=True)
@@ -78,9 +78,9 @@ class Figures:
     apart: list[float] = field(default_factory=list)
     """mm, distance between the contact's points in those frames."""
     before: list[float] = field(default_factory=list)
-    """and how deep its digits are in the others, in the take"""
+    """mm, depth of the touching digits inside the other digits, in the take without contacts."""
     after: list[float] = field(default_factory=list)
-    """and then."""
+    """mm, the same depth with the contacts held."""
     turns: float = -np.inf
     """°, maximum rotation of a joint in a frame beyond LEAP_FACTOR times the take's rotation."""
     steps: float = -np.inf

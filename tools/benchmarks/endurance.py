@@ -47,7 +47,7 @@ LOSS_SECONDS = 2.0
 WARM_UP_SECONDS = 3600
 """s after which memory should no longer grow."""
 GROWTH_MB = 20.0
-"""Maximum growth from then on."""
+"""Maximum growth of memory after the warm-up, MB."""
 
 
 class Clock:
@@ -62,18 +62,18 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Usage:
     """Memory and handles of the process."""
 
     hours: float
     frames: int
-    """Received so far."""
+    """Number of frames received so far."""
     lost: int
     memory_mb: float
     threads: int
     open_files: int
     handlers: int
-    """Blender's, of every kind."""
+    """Number of Blender's handlers, of every kind."""
     draw_callbacks: int
     data_blocks: int
     cpu_minutes: float
@@ -110,7 +110,7 @@ class Endurance:
         self._lost += stats.lost + stats.late + stats.malformed + stats.overrun
         bpy.ops.knuckle.live_stop()
 
-    def look(self, second: bool) -> None:
+    def poll(self, second: bool) -> None:
         """Let the device send until Blender's next look, and let Blender look; second: whether panels are drawn."""
         stats = self.run.receiver.stats
         expected = stats.frames + RATE // POLLS_PER_SECOND
@@ -141,13 +141,13 @@ class Endurance:
             bpy.data.batch_remove(list(bpy.data.actions))
             bpy.context.scene.knuckle_live.takes.clear()
 
-    def held(self, seconds: int) -> Held:
+    def usage(self, seconds: int) -> Usage:
         """Return the current memory and handles of the process."""
         gc.collect()
         stats = self.run.receiver.stats
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         handlers = [getattr(bpy.app.handlers, name) for name in dir(bpy.app.handlers)]
-        return Held(
+        return Usage(
             round(seconds / 3600, 2),
             self._frames + stats.frames,
             self._lost + stats.lost + stats.late + stats.malformed + stats.overrun,
@@ -167,7 +167,7 @@ def collections() -> list[bpy.types.bpy_prop_collection]:
     return list(members)
 
 
-def follow(hours: float, folder: Path) -> Iterator[Held]:
+def follow(hours: float, folder: Path) -> Iterator[Usage]:
     """Follow the device for so long; yields what is held each NOTED s."""
     clock = Clock()
     time.perf_counter = clock  # type: ignore[assignment]
@@ -175,7 +175,7 @@ def follow(hours: float, folder: Path) -> Iterator[Held]:
     run.start()
     for second in range(1, int(3600 * hours) + 1):
         for number in range(POLLS_PER_SECOND):
-            run.look(second=number == 0)
+            run.poll(second=number == 0)
         if second % PERIOD in (PERIOD // 2, PERIOD // 2 + TAKE):
             run.record()
         if second % (2 * PERIOD) == PERIOD:
@@ -183,11 +183,11 @@ def follow(hours: float, folder: Path) -> Iterator[Held]:
             run.stop()
             run.start()
         if second % NOTE_INTERVAL == 0:
-            yield run.held(second)
+            yield run.usage(second)
     run.stop()
 
 
-def grown(rows: list[Held]) -> str:
+def growth(rows: list[Usage]) -> str:
     """Return what grew or was lost; empty if nothing did."""
     settled = [row for row in rows if row.hours * 3600 >= WARM_UP_SECONDS] or rows
     first, last = settled[0], settled[-1]
@@ -209,7 +209,7 @@ def main() -> int:
     arguments = parser.parse_args()
     bpy.ops.wm.read_factory_settings(use_empty=True)
     knuckle.register()
-    names, rows = [field.name.replace("_", " ") for field in fields(Held)], []
+    names, rows = [field.name.replace("_", " ") for field in fields(Usage)], []
     print("\t".join(names))
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -222,7 +222,7 @@ def main() -> int:
         from standard_page import fill, table
 
         fill(PAGE, {"endurance": table(names, [map(str, astuple(row)) for row in rows])})
-    fault = grown(rows)
+    fault = growth(rows)
     if fault:
         print(f"endurance: {fault}")
     return 1 if fault else 0

@@ -44,7 +44,7 @@ PICTURES = ROOT / "docs" / "pictures"
 COMMAND = "import sys; from knuckle.cli.main import main; sys.exit(main())"
 KILLS, SEED = 10, 18
 GAVE_UP = 1
-"""What the command returns that could not begin."""
+"""Exit status of a command that could not begin."""
 MANY_TAKES = 100_000
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 100, 200, 400, 800)
 MILLION = 1_000_000

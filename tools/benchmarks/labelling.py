@@ -92,7 +92,7 @@ def stripped_row(file: str, path: Path) -> list[str]:
     return [file, *(fractions_right(stripped(*clip, digits), 1) for digits in TIPS.values())]
 
 
-def sureness() -> str:
+def confidence_table() -> str:
     """Return a table of the confidence of pieces and how many are right, for recordings whole and stripped, spoiled in
     all four ways.
 
@@ -141,7 +141,11 @@ def _mean(values: Floats) -> str:
     return f"{values.mean():.2f}" if len(values) else "–"
 
 
-SECTIONS: dict[str, Callable[[], str]] = {"sure": sureness, "spoiled": spoiled_takes, "stripped": stripped_takes}
+SECTIONS: dict[str, Callable[[], str]] = {
+    "sure": confidence_table,
+    "spoiled": spoiled_takes,
+    "stripped": stripped_takes,
+}
 
 
 def main() -> None:

@@ -59,7 +59,7 @@ def jitter(solved: Solved) -> float:
 def pops(clip: Clip, solved: Solved) -> Bools:
     """Return (F - 1,) whether the step to a frame is a pop in any joint."""
     is_pop = np.zeros(len(clip) - 1, bool)
-    rotations_deg, displacements = turns(solved), _moved(clip)
+    rotations_deg, displacements = turns(solved), _displacements(clip)
     for digit in DIGITS:
         digit_joints = [j for j, joint in enumerate(_TURNING) if joint in CHAIN_JOINTS[digit]]
         digit_markers = [i for i, label in enumerate(clip.labels) if label.startswith(_DIGIT_WORDS[digit])]
@@ -86,7 +86,7 @@ def _leaps(steps: Floats) -> Bools:
     return is_leap
 
 
-def _moved(clip: Clip) -> Floats:
+def _displacements(clip: Clip) -> Floats:
     """Return (F - 1, M) mm that a marker moves from frame to frame against the hand as a whole; NaN where not seen."""
     before, after = clip.positions[:-1], clip.positions[1:]
     both = np.isfinite(before).all(-1) & np.isfinite(after).all(-1)

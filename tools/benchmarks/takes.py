@@ -28,7 +28,7 @@ TAKES = {
     "camera landmarks": "mediapipe_video.json",
 }
 CALM_MM = 5.0
-"""mm, maximum movement of a calm digit's markers against the palm between two frames; its joints should hardly rotate."""
+"""mm, maximum movement of a calm digit's markers against the palm between two frames. Its joints hardly rotate."""
 
 
 def rows() -> Iterator[list[str]]:

@@ -28,7 +28,9 @@ MEAN_ROTATIONS = rot.to_matrix(MEAN.digit_rotations)
 
 SIZE_SPREAD = 0.1
 PALM_SPREAD = np.array([12.0, 4.0, 4.0, 4.0, 4.0]) / 1000
-"""(5,) m, standard deviations of the digits' first joints on each axis. The thumb's first joint is a saddle joint, and markers determine it worst."""
+"""(5,) m, standard deviations of the digits' first joints on each axis.
+
+The thumb's first joint is a saddle joint, and markers determine it worst."""
 ROTATION_SPREAD = np.deg2rad([20.0, 5.0, 5.0, 5.0, 5.0])
 MIN_BONE_LENGTH = 0.005
 """m, lower bound of bone lengths."""
