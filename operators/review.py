@@ -53,7 +53,7 @@ def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> in
 
 @dataclass(frozen=True, slots=True)
 class BeforeCorrection:
-    """The problems of a take before a correction is made."""
+    """The problems of a take before a new correction."""
 
     problems: tuple[TakeProblem, ...]
     """The take's problems."""
@@ -61,7 +61,7 @@ class BeforeCorrection:
     """The problem shown on the current frame; None if it was mended or marked as seen."""
 
     @classmethod
-    def of(cls, context: "Context") -> "BeforeMend":
+    def of(cls, context: "Context") -> "BeforeCorrection":
         """Return the current problems of the displayed take."""
         armature, current = result_armature(context), problem_here(context)
         is_left = current is not None and armature is not None and current in remaining_problems(context, armature)
@@ -175,7 +175,7 @@ class _GoToOperator(_ReviewOperator):
             report_message(self, "WARNING", f"The {problem.hand} hand is hidden or was not found: nothing was selected")
         return {"FINISHED"}
 
-    def step(self, state: "_Progress", visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: "_ReviewState", visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the problem to go to, or None, and the visits with it."""
         raise NotImplementedError
 

@@ -70,7 +70,7 @@ def check(frame: Frame) -> None:
     assert count == len(set(frame.names)) <= MAX_POINTS, f"{count} names, {len(set(frame.names))} of them different"
     assert frame.positions.shape == (count, 3), frame.positions.shape
     # A joint lies within reach of a transmitted position.
-    assert not (np.abs(frame.positions) > 100 * MAX_COORDINATE_M).any(), "a place is far away"
+    assert not (np.abs(frame.positions) > 100 * MAX_COORDINATE_M).any(), "a position is far away"
     assert (np.isnan(frame.positions).all(axis=1) | np.isfinite(frame.positions).all(axis=1)).all(), "half a place"
     if frame.rotations is not None:
         length = np.linalg.norm(frame.rotations, axis=1)

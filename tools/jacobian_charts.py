@@ -35,7 +35,7 @@ LIMIT = 1e-3, 300.0
 
 
 def finger(hand: HandModel, degrees: Floats) -> Floats:
-    """Return (F, D) rad of hands whose index finger has an abduction and three flexions, (F, 4) degrees."""
+    """Return (F, D) rad, hands whose index finger has the given abduction and three flexions, (F, 4) degrees."""
     rotations = [hand.dof(FINGER[0], "abduction"), *(hand.dof(joint, "flexion") for joint in FINGER[:3])]
     angles = np.tile(hand.neutral, (len(degrees), 1))
     angles[:, rotations] = np.deg2rad(degrees)

@@ -3,10 +3,10 @@
     python tools/benchmarks/endurance.py --hours 8 --write
 
 Packets come through a real socket, as fast as they are read; only time.perf_counter, by which Knuckle tells when they
-arrive, is simulated. Two hands close and open at RATE; Blender looks LOOKS times a second and draws every panel once in
-it. A take is recorded for TAKE of each PERIOD, keyed, and deleted with its file; after each
-second take the scene is saved, and following stopped and begun again. --write puts a row for each NOTED into
-docs/reference/reliability.md. The exit status is 1 if a packet is lost or what is held grows.
+arrive, is simulated. Two hands close and open at RATE; Blender polls POLLS_PER_SECOND times a second and draws
+every panel once a second. A take is recorded for TAKE of each PERIOD, keyed, and deleted with its file; after every
+other take the scene is saved, and following is stopped and started again. --write puts a row for each NOTE_INTERVAL into
+docs/reference/reliability.md. The exit status is 1 if a packet is lost or the usage grows.
 """
 
 import argparse
@@ -111,7 +111,7 @@ class Endurance:
         bpy.ops.knuckle.live_stop()
 
     def poll(self, second: bool) -> None:
-        """Let the device send until Blender's next look, and let Blender look; second: whether panels are drawn."""
+        """Let the device send until Blender's next poll, and let Blender poll. second: whether panels are drawn."""
         stats = self.run.receiver.stats
         expected = stats.frames + RATE // POLLS_PER_SECOND
         for packets in itertools.islice(self._cycle, RATE // POLLS_PER_SECOND):
@@ -168,7 +168,7 @@ def collections() -> list[bpy.types.bpy_prop_collection]:
 
 
 def follow(hours: float, folder: Path) -> Iterator[Usage]:
-    """Follow the device for so long; yields what is held each NOTED s."""
+    """Follow the device for `hours`; yield the usage every NOTE_INTERVAL s."""
     clock = Clock()
     time.perf_counter = clock  # type: ignore[assignment]
     run = Endurance(clock, folder)
@@ -188,7 +188,7 @@ def follow(hours: float, folder: Path) -> Iterator[Usage]:
 
 
 def growth(rows: list[Usage]) -> str:
-    """Return what grew or was lost; empty if nothing did."""
+    """Return which figure grew, or how many frames were lost; empty if none."""
     settled = [row for row in rows if row.hours * 3600 >= WARM_UP_SECONDS] or rows
     first, last = settled[0], settled[-1]
     if last.lost:
