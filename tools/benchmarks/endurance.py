@@ -3,9 +3,9 @@
     python tools/benchmarks/endurance.py --hours 8 --write
 
 Packets come through a real socket, as fast as they are read; only time.perf_counter, by which Knuckle tells when they
-arrive, is simulated. Two hands close and open at RATE; Blender polls POLLS_PER_SECOND times a second and draws
-every panel once a second. A take is recorded for TAKE of each PERIOD, keyed, and deleted with its file; after every
-other take the scene is saved, and following is stopped and started again. --write puts a row for each NOTE_INTERVAL into
+arrive, is simulated. Two hands close and open at RATE; Blender polls POLLS_PER_SECOND times a second and draws every
+panel once a second. A take is recorded for TAKE of each PERIOD, keyed, and deleted with its file; after every other
+take the scene is saved, and following is stopped and started again. --write puts a row for each NOTE_INTERVAL into
 docs/reference/reliability.md. The exit status is 1 if a packet is lost or the usage grows.
 """
 
