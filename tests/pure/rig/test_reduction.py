@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from knuckle.hand.generators import run_to_end
 from knuckle.rig.keys.reduction import fewest_keys as fewest_keys_module
-from knuckle.rig.keys.reduction.fewest_keys import KeyProblem, fewest_keys
+from knuckle.rig.keys.reduction.fewest_keys import KeyProblem, fewest_keys, thinned
 from knuckle.rig.keys.reduction.salient import contacts, extremes, turning_rows
 from knuckle.rig.keys.reduction.spline import BENDING_WEIGHT, Spline, fit
 
@@ -122,6 +122,13 @@ def test_a_spline_is_found_again_with_hardly_more_keys_than_it_has():
 
 def test_what_stands_still_has_two_keys():
     assert run_to_end(fewest_keys(problem(np.ones((100, 2)), 1e-3))).rows.tolist() == [0, 99]
+
+
+def test_hardly_any_key_can_be_removed_from_the_fewest():
+    problems = [problem(path(seed, 300), 1e-3) for seed in range(3)]
+    found = [run_to_end(fewest_keys(each)) for each in problems]
+    again = [run_to_end(thinned(each, keys)) for each, keys in zip(problems, found, strict=True)]
+    assert sum(len(keys.rows) for keys in again) > 0.97 * sum(len(keys.rows) for keys in found)
 
 
 @pytest.mark.parametrize("frames", [2, 3, 4])
