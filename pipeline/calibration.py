@@ -284,11 +284,11 @@ class _HandCalibration:
         """Return angles (N, D) in rad of the free motion, sampled evenly from the frames in which all markers are
         seen."""
         positions = np.concatenate(self.motions)
-        worn = np.isfinite(positions).any(axis=(0, 2))
-        positions = positions[:, worn]
+        seen = np.flatnonzero(np.isfinite(positions).any(axis=(0, 2)))
+        positions = positions[:, seen]
         positions = positions[np.all(np.isfinite(positions), axis=(1, 2))]
         positions = positions[:: max(1, -(-len(positions) // MAX_SAMPLED_FRAMES))]
-        labels = (self.spot_labels[spot] for spot, seen in zip(self.spots, worn, strict=True) if seen)
+        labels = (self.spot_labels[self.spots[column]] for column in seen)
         spots = {label: hand.spots[label] for label in labels}
         model, targets = assign(hand.model, spots, np.arange(float(len(positions))), positions)
         return Fabrik().solve(model, targets)[0].angles
