@@ -21,7 +21,7 @@ class FileError(KnuckleError):
 TEMPORARY_PREFIX, FOLDER_SUFFIX = ".knuckle-", ".parts"
 _TEMPORARY = re.compile(rf"{re.escape(TEMPORARY_PREFIX)}\d+-[0-9a-f]{{8}}(\.[^.]*)?")
 STALE_SECONDS = 3600.0
-"""Age from which a temporary file is taken for that of a process that was killed."""
+"""Age, s, beyond which a temporary file is taken to be left by a killed process."""
 
 
 @contextmanager
@@ -35,19 +35,19 @@ def written_whole(path: Path) -> Iterator[Path]:
         FileError: If the file cannot be written.
     """
     name = f"{TEMPORARY_PREFIX}{os.getpid()}-{zlib.crc32(os.fsencode(path.stem)):08x}{path.suffix}"
-    half = path.with_name(name).resolve()
+    temporary = path.with_name(name).resolve()
     try:
-        delete_temporary(half.parent, STALE_SECONDS)
-        yield half
-        _flush_to_disk(half, os.O_RDWR)
-        half.replace(path)
+        delete_temporary(temporary.parent, STALE_SECONDS)
+        yield temporary
+        _flush_to_disk(temporary, os.O_RDWR)
+        temporary.replace(path)
         if os.name == "posix":
-            _flush_to_disk(half.parent, os.O_RDONLY)
+            _flush_to_disk(temporary.parent, os.O_RDONLY)
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror})") from error
     finally:
         with suppress(OSError):
-            half.unlink()
+            temporary.unlink()
 
 
 def delete_temporary(folder: Path, age: float = 0.0) -> None:
@@ -68,7 +68,7 @@ def delete_temporary(folder: Path, age: float = 0.0) -> None:
 def _last_written(path: Path) -> float:
     """Return when a file, or any in a folder, was written last, s."""
     inside = path.iterdir() if path.is_dir() else ()
-    return max([path.stat().st_mtime, *(each.stat().st_mtime for each in inside)])
+    return max([path.stat().st_mtime, *(member.stat().st_mtime for member in inside)])
 
 
 @contextmanager
@@ -104,8 +104,8 @@ def json_bytes(data: Any) -> bytes:
 
 def write_json(path: Path, data: Any) -> None:
     """Write data as indented JSON. Raises FileError if the file cannot be written."""
-    with written_whole(path) as half:
-        half.write_bytes(json_bytes(data))
+    with written_whole(path) as temporary:
+        temporary.write_bytes(json_bytes(data))
 
 
 def make_folder(path: Path) -> None:

@@ -160,7 +160,7 @@ MODULES: tuple[ModuleType, ...] = (
 """The classes in order of registration: property groups before groups that contain them, panels before sub-panels."""
 
 
-def defined(name: str) -> Iterator[Any]:
+def definitions(name: str) -> Iterator[Any]:
     """Yield the entries of a list, such as CLASSES, from every module that defines it."""
     for module in MODULES:
         yield from getattr(module, name, ())
@@ -175,19 +175,19 @@ def _command(arguments: list[str]) -> int:
 
 def register() -> None:
     """Register classes, properties, menus, handlers, overlays, the tool and the shell command."""
-    for cls in defined("CLASSES"):
+    for cls in definitions("CLASSES"):
         if issubclass(cls, bpy.types.Operator):
             # Of a docstring, Blender shows line breaks and indents as well.
             cls.bl_description = " ".join((cls.__doc__ or "").split())
         bpy.utils.register_class(cls)
-    for owner, name, prop in defined("PROPERTIES"):
+    for owner, name, prop in definitions("PROPERTIES"):
         setattr(owner, name, prop)
-    for menu, draw in defined("MENUS"):
+    for menu, draw in definitions("MENUS"):
         menu.append(draw)
     for module in MODULES:
         if hasattr(module, "register"):
             module.register()
-    for handlers, handler in defined("HANDLERS"):
+    for handlers, handler in definitions("HANDLERS"):
         handlers.append(handler)
     SESSION.command = bpy.utils.register_cli_command("knuckle", _command)
 
@@ -197,16 +197,16 @@ def unregister() -> None:
     # A running stream ends first, while the settings it needs still exist.
     live_device.end_and_key()
     bpy.utils.unregister_cli_command(SESSION.command)
-    for handlers, handler in defined("HANDLERS"):
+    for handlers, handler in definitions("HANDLERS"):
         handlers.remove(handler)
     for module in reversed(MODULES):
         if hasattr(module, "unregister"):
             module.unregister()
-    for menu, draw in reversed(list(defined("MENUS"))):
+    for menu, draw in reversed(list(definitions("MENUS"))):
         menu.remove(draw)
-    for owner, name, _ in reversed(list(defined("PROPERTIES"))):
+    for owner, name, _ in reversed(list(definitions("PROPERTIES"))):
         delattr(owner, name)
-    for cls in reversed(list(defined("CLASSES"))):
+    for cls in reversed(list(definitions("CLASSES"))):
         bpy.utils.unregister_class(cls)
     SESSION.clear()
     detection_cache.clear()

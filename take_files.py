@@ -17,7 +17,7 @@ from .pipeline.evidence.angle_curves import AngleCurves
 from .pipeline.evidence.conditions import Condition, Outcome, outcomes
 from .pipeline.job import SolveJob
 from .pipeline.pieces.joined_take import JoinedTake
-from .pipeline.pieces.long_solve import LongSolve, opened_as_long
+from .pipeline.pieces.long_solve import LongSolve, open_if_long
 from .pipeline.recipe import Recipe
 from .pipeline.report_page.content import ReviewedTake
 from .pipeline.report_page.page import NO_PICTURES, page
@@ -131,7 +131,7 @@ class SolvedContent:
 
     content: Content
     judged: tuple[Outcome, ...]
-    """Outcomes of the conditions."""
+    """Outcome of each condition."""
     reviewed: ReviewedTake | None
     """Data for the report page, if one is written."""
 
@@ -171,7 +171,7 @@ def solve_content(recipe: Recipe, choices: SolveChoices, beside: Path, held: Exi
 
     Raises KnuckleError.
     """
-    capture = opened_as_long(recipe)
+    capture = open_if_long(recipe)
     if capture is not None:
         folder = held.enter_context(temporary_folder(beside))
         long = LongSolve(recipe, capture, folder, choices.processes, joints=choices.joints)
@@ -181,8 +181,10 @@ def solve_content(recipe: Recipe, choices: SolveChoices, beside: Path, held: Exi
     yield from job.steps()
     assert job.take is not None
     judged = outcomes(choices.conditions, job.take.evidence, job.take.problems)
-    shown = reviewed(job.take, choices.name) if choices.review or choices.html else None
-    return SolvedContent(TakeContent(job.take, job.take.report, _page(shown, choices, judged)), judged, shown)
+    reviewed_take = reviewed(job.take, choices.name) if choices.review or choices.html else None
+    return SolvedContent(
+        TakeContent(job.take, job.take.report, _page(reviewed_take, choices, judged)), judged, reviewed_take
+    )
 
 
 def _long_content(joined: JoinedTake, choices: SolveChoices) -> SolvedContent:
@@ -194,12 +196,12 @@ def _long_content(joined: JoinedTake, choices: SolveChoices) -> SolvedContent:
     if not (choices.review or choices.html):
         return SolvedContent(LongContent(joined), judged, None)
     frames = (1.0, float(len(evidence.times)))
-    shown = ReviewedTake(choices.name, joined.report, evidence, joined.curves(), frames)
-    return SolvedContent(LongContent(joined, _page(shown, choices, judged)), judged, shown)
+    reviewed_take = ReviewedTake(choices.name, joined.report, evidence, joined.curves(), frames)
+    return SolvedContent(LongContent(joined, _page(reviewed_take, choices, judged)), judged, reviewed_take)
 
 
-def _page(shown: ReviewedTake | None, choices: SolveChoices, judged: Sequence[Outcome]) -> str:
-    return page([shown], outcomes=judged) if choices.html and shown is not None else ""
+def _page(reviewed_take: ReviewedTake | None, choices: SolveChoices, judged: Sequence[Outcome]) -> str:
+    return page([reviewed_take], outcomes=judged) if choices.html and reviewed_take is not None else ""
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

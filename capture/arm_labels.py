@@ -9,7 +9,7 @@ from ..hand.marker_sets import side_in_name
 from .marker_labels import wrist_and_elbow
 
 ELBOW_WORDS = ("elb", "fore_?arm", "lower_?arm")
-"""Words for a marker at the elbow; a forearm's joint is at its start, the elbow."""
+"""Words for a marker at the elbow. They include the forearm, whose joint is at its start."""
 BONE_END = r"[ _.-]?(end|nub)\b"
 """Suffix of the far end of a bone, where the next one starts: RightForeArmEnd is at the wrist."""
 TRUNK_WORDS = (
@@ -21,23 +21,28 @@ TRUNK_WORDS = (
 
 
 def is_called(label: str, word: str, side: Side) -> bool:
-    """Return whether a label means a part of one side, such as LeftForeArm, elbow.L or LELB."""
+    """Return whether a label names a part of the body on one side, such as LeftForeArm, elbow.L or LELB.
+
+    word: a regular expression, such as one of ELBOW_WORDS.
+    """
     text = label.lower()
-    found = re.search(word, text)
-    if found is None or re.match(BONE_END, text[found.end() :]):
+    match = re.search(word, text)
+    if match is None or re.match(BONE_END, text[match.end() :]):
         return False
-    before = text[max(found.start() - 1, 0) : found.start()]
-    return (side_in_name(label) or {"l": "left", "r": "right"}.get(before)) == side
+    preceding = text[max(match.start() - 1, 0) : match.start()]
+    return (side_in_name(label) or {"l": "left", "r": "right"}.get(preceding)) == side
 
 
 def forearm_rotation_labels(labels: Iterable[str], names: Collection[str]) -> tuple[str, str] | None:
-    """Return the labels of a hand's wrist and elbow whose rotations give the twist of the forearm.
+    """Return the labels of a hand's wrist and elbow, whose rotations determine the forearm's twist; None if not found.
 
-    Devices name both alike, skeletons in their own words: LeftHand and LeftForeArm. None if one is not among names.
+    Devices use the names of `elbow_label`, skeletons their own words, such as LeftHand and LeftForeArm.
+
+    labels: those of the hand. names: all labels of the capture.
     """
     labels = list(labels)
-    named = {label: joint_in_label(label) for label in labels if label in names}
-    wrists = {label: joint[0] for label, joint in named.items() if joint is not None and joint[1] == JOINTS[0]}
+    hand_joints = {label: joint_in_label(label) for label in labels if label in names}
+    wrists = {label: joint[0] for label, joint in hand_joints.items() if joint is not None and joint[1] == JOINTS[0]}
     pairs = (
         (wrist, name)
         for wrist, side in wrists.items()

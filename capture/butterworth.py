@@ -12,12 +12,11 @@ PADDING = 9
 _BLOCK = 64
 """Samples filtered in one matrix product; only the state between blocks is computed sequentially."""
 _SIGNALS_AT_A_TIME = 32
-"""Signals filtered at a time, so that the working set stays in the processor's cache."""
+"""Number of signals filtered at a time: the working set stays in the processor's cache."""
 
 
 def coefficients(cutoff: float, rate: float) -> tuple[Floats, Floats]:
-    """Return coefficients b (3,) and a (3,) by the bilinear transform with the cutoff prewarped; cutoff and rate
-    in Hz."""
+    """Return coefficients b (3,) and a (3,), by the bilinear transform with the cutoff prewarped. cutoff, rate: Hz."""
     warped = np.tan(np.pi * cutoff / rate)
     scale = 1 + np.sqrt(2) * warped + warped**2
     b = np.array([1.0, 2.0, 1.0]) * warped**2 / scale
@@ -28,7 +27,7 @@ def coefficients(cutoff: float, rate: float) -> tuple[Floats, Floats]:
 def filtfilt(signals: Floats, lengths: Ints, b: Floats, a: Floats) -> Floats:
     """Return (F, C) signals filtered in both directions, each padded by odd reflection at both ends.
 
-    lengths (C,) >= 2: samples in each signal. Values beyond a signal's length are ignored, and undefined in the result.
+    Values beyond a signal's length are ignored, and undefined in the result. lengths: (C,) samples in each, at least 2.
     """
     if signals.shape[1] > _SIGNALS_AT_A_TIME:
         splits = range(_SIGNALS_AT_A_TIME, signals.shape[1], _SIGNALS_AT_A_TIME)

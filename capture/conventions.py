@@ -1,4 +1,4 @@
-"""Conversion of units of length and axes to metres and Z up."""
+"""Conversion of lengths to metres, and of axes to Z up."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ METRES = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "inch": 0.0254}
 """Metres in each unit."""
 
 MAX_COORDINATE_M = 1e5
-"""m: a coordinate beyond it is a damaged number."""
+"""m, maximum coordinate; a larger one is a damaged number."""
 
 UPS = ("x", "y", "z", "-x", "-y", "-z")
 
@@ -38,13 +38,13 @@ _TO_Z_UP = {
 
 def unit_from(text: str) -> str | None:
     """Return the unit m, dm, cm, mm or inch for a file's spelling, even truncated as in `mete`; None if unknown."""
-    spelled = text.strip().strip("\"'").lower()
-    if spelled in _ABBREVIATIONS:
-        return _ABBREVIATIONS[spelled]
-    if len(spelled) < 3:
+    word = text.strip().strip("\"'").lower()
+    if word in _ABBREVIATIONS:
+        return _ABBREVIATIONS[word]
+    if len(word) < 3:
         return None
     for spelling, unit in _SPELLINGS.items():
-        if spelling.startswith(spelled) or spelled in {spelling + "s", spelling + "(s)"}:
+        if spelling.startswith(word) or word in {spelling + "s", spelling + "(s)"}:
             return unit
     return None
 
@@ -52,16 +52,16 @@ def unit_from(text: str) -> str | None:
 def to_z_up(positions: Floats, up: str) -> Floats:
     """Return positions (..., 3) rotated so that the axis `up` of the input becomes +Z."""
     rotated: Floats = np.empty_like(positions)
-    for new, row in enumerate(_TO_Z_UP[up]):
-        old = next(index for index, sign in enumerate(row) if sign)
-        np.multiply(positions[..., old], row[old], out=rotated[..., new])
+    for target_axis, row in enumerate(_TO_Z_UP[up]):
+        source_axis = next(index for index, sign in enumerate(row) if sign)
+        np.multiply(positions[..., source_axis], row[source_axis], out=rotated[..., target_axis])
     return rotated
 
 
 def _bounds(positions: Floats, seen: Bools, max_distance: float) -> tuple[Floats, Floats]:
-    """Lowest and highest coordinates (N, 3) of the points seen, in up to 400 frames that have two or more.
+    """Return the lowest and highest coordinates (N, 3) of the visible points in up to 400 frames with two or more.
 
-    Points farther than `max_distance` from their frame's median are left out: some files store angles as points.
+    Points farther than `max_distance` from their frame's median are excluded: some files store angles as points.
     """
     frames = np.flatnonzero(seen.sum(axis=1) >= 2)
     frames = frames[:: max(1, len(frames) // 200)]
@@ -86,10 +86,10 @@ def guess_unit(positions: Floats, seen: Bools) -> str:
 
 
 def standing_axis(positions: Floats) -> str | None:
-    """Return the up axis, y or z, of a standing body; None if the recording does not show it, as with hands alone.
+    """Return the up axis, y or z, of a standing body; None if it cannot be determined, as with hands alone.
 
-    positions (F, M, 3) in m. It is the only one of the two axes along which the points span over 1 m and start at the
-    floor, or else the one along which they span much more than along the others.
+    It is the only one of the two axes along which the points span over 1 m and start at the floor, or else the one
+    along which they span much more than along the others. positions: (F, M, 3) in m.
     """
     low, high = _bounds(positions, np.all(np.isfinite(positions), axis=-1), 3.0)
     if not len(low):
@@ -105,19 +105,21 @@ def standing_axis(positions: Floats) -> str | None:
 
 
 HAND_EXTENT_M = 0.17
-"""m: diagonal of the box around an adult's hand, half open."""
+"""m, diagonal of the bounding box of an adult's half-open hand."""
 
 
 def guess_hand_unit(positions: Floats, on_hand: list[int]) -> str:
-    """Return the unit, m, cm or mm, in which the markers of a hand have its size; without markers, as guess_unit.
+    """Return the unit, m, cm or mm, in which the markers of a hand have its usual size.
 
-    positions (F, M, 3); on_hand: columns of the markers of one hand.
+    With fewer than three markers on a hand, the result is that of `guess_unit`.
+
+    positions: (F, M, 3). on_hand: columns of the markers of one hand.
     """
-    seen = np.all(np.isfinite(positions), axis=-1)
+    visible = np.all(np.isfinite(positions), axis=-1)
     if len(on_hand) < 3:
-        return guess_unit(positions, seen)
-    low, high = _bounds(positions[:, on_hand], seen[:, on_hand], np.inf)
+        return guess_unit(positions, visible)
+    low, high = _bounds(positions[:, on_hand], visible[:, on_hand], np.inf)
     size = float(np.median(np.linalg.norm(high - low, axis=1))) if len(low) else 0.0
     if not size > 0:
-        return guess_unit(positions, seen)
+        return guess_unit(positions, visible)
     return min(("m", "cm", "mm"), key=lambda unit: abs(np.log10(size * METRES[unit] / HAND_EXTENT_M)))

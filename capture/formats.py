@@ -31,7 +31,7 @@ from .row_reader import OpenFile, RowReader
 from .scene_files import SCENE_FORMATS
 
 HEAD_SIZE = 65536
-"""Bytes at the start of a file from which its format is recognised."""
+"""Number of bytes at the start of a file from which its format is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class FileFormat:
     starts_with: str = ""
     """Typical start of a text file of this format, for error messages."""
     max_size: int = 256 * 2**20
-    """Bytes; a larger file is not read into memory. An hour of 20 markers at 120 Hz has 250 MB as text."""
-    open_rows: Callable[[OpenFile, str], RowReader | None] = lambda _opened, _source: None
+    """Maximum bytes of a file that is read into memory. An hour of 20 markers at 120 Hz has 250 MB as text."""
+    open_rows: Callable[[OpenFile, str], RowReader | None] = lambda _open_file, _source: None
     """Opens a file to read its frames a few at a time; returns None if the file must be read as a whole."""
 
 
@@ -63,7 +63,7 @@ _JSON_FORMATS: tuple[tuple[Callable[[hand_json.Json], bool], Callable[[hand_json
 
 
 def _read_json(data: bytes, source: str) -> Recording:
-    """Read JSON of any recorder, recognised by the structure of the document."""
+    """Read JSON of any recorder, which is recognised by the structure of the document."""
     document = hand_json.load(data, source)
     for matches, read_document in _JSON_FORMATS:
         if matches(document):
@@ -73,22 +73,26 @@ def _read_json(data: bytes, source: str) -> Recording:
     )
 
 
-def _whole(read_bytes: Callable[[bytes, str], Recording]) -> Callable[[BinaryIO, str], Recording]:
-    """Adapt a reader of a file's bytes to a reader of an open file."""
+def _reading_bytes(read_bytes: Callable[[bytes, str], Recording]) -> Callable[[BinaryIO, str], Recording]:
+    """Adapt a function that reads a file's bytes to one that reads an open file."""
     return lambda file, source: read_bytes(file.read(), source)
 
 
 FORMATS: tuple[FileFormat, ...] = (
-    FileFormat("C3D", (".c3d",), c3d.sniff, _whole(c3d.read), max_size=512 * 2**20, open_rows=c3d.open_rows),
-    FileFormat("WebXR handpose", (".handpose",), webxr_json.sniff_pose, _whole(webxr_json.read_pose)),
-    FileFormat("TRC", (".trc",), trc.sniff, _whole(trc.read), "PathFileType", open_rows=trc.open_rows),
-    FileFormat("Qualisys TSV", (".tsv",), qualisys_tsv.sniff, _whole(qualisys_tsv.read), "NO_OF_FRAMES"),
-    FileFormat("Motive CSV", (".csv",), motive_csv.sniff, _whole(motive_csv.read), "Format Version"),
-    FileFormat("BVH", (".bvh",), bvh.sniff, _whole(bvh.read), "HIERARCHY"),
-    FileFormat("JSON", (".json",), _looks_like_json, _whole(_read_json)),
+    FileFormat("C3D", (".c3d",), c3d.sniff, _reading_bytes(c3d.read), max_size=512 * 2**20, open_rows=c3d.open_rows),
+    FileFormat("WebXR handpose", (".handpose",), webxr_json.sniff_pose, _reading_bytes(webxr_json.read_pose)),
+    FileFormat("TRC", (".trc",), trc.sniff, _reading_bytes(trc.read), "PathFileType", open_rows=trc.open_rows),
+    FileFormat("Qualisys TSV", (".tsv",), qualisys_tsv.sniff, _reading_bytes(qualisys_tsv.read), "NO_OF_FRAMES"),
+    FileFormat("Motive CSV", (".csv",), motive_csv.sniff, _reading_bytes(motive_csv.read), "Format Version"),
+    FileFormat("BVH", (".bvh",), bvh.sniff, _reading_bytes(bvh.read), "HIERARCHY"),
+    FileFormat("JSON", (".json",), _looks_like_json, _reading_bytes(_read_json)),
     FileFormat("raw take", (".rawtake",), raw_take.is_raw_take, raw_take_reader.read, max_size=4 * 2**30),
     FileFormat(
-        "table", (".csv", ".tsv", ".txt"), plain_table.sniff, _whole(plain_table.read), "time,wrist.x,wrist.y,wrist.z"
+        "table",
+        (".csv", ".tsv", ".txt"),
+        plain_table.sniff,
+        _reading_bytes(plain_table.read),
+        "time,wrist.x,wrist.y,wrist.z",
     ),
 )
 """The formats in the order in which they are tried: those that are recognised most reliably come first."""
@@ -99,11 +103,16 @@ SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for file_format in FORMATS for 
 def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None) -> Markers:
     """Read a capture of any format: markers in metres and seconds, Z up.
 
-    unit (auto, m, dm, cm, mm, inch), up (auto, x, y, z, -x, -y, -z) and rate (Hz) override what the file states or what
-    is guessed.
-    Raises CaptureError if the file cannot be read.
+    Args:
+        path: the file.
+        unit: auto, m, dm, cm, mm or inch. Unless it is auto, it overrides the file's unit.
+        up: auto, x, y, z, -x, -y or -z. Unless it is auto, it overrides the file's up axis.
+        rate: Hz, overrides the file's times and rate.
+
+    Raises:
+        CaptureError: the file cannot be read.
     """
-    path, source = _checked(path, unit, up)
+    path, source = _check_arguments(path, unit, up)
     with _open(path, source) as file:
         try:
             file_format = _format(file.read(HEAD_SIZE), path, source)
@@ -118,8 +127,8 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | N
     return to_markers(recording, source, unit, up, rate)
 
 
-def _opened(path: Path) -> BinaryIO:
-    """Open a file. A function of the module rather than a lambda, so that it can be pickled for a worker process."""
+def _open_binary(path: Path) -> BinaryIO:
+    """Open a file. A lambda could not be pickled for a worker process."""
     return path.open("rb")
 
 
@@ -131,10 +140,10 @@ def open_long(
     Returns None if its format can only be read as a whole, or if it has fewer than `min_frames` frames. The other
     arguments, and errors, are those of `read`.
     """
-    path, source = _checked(path, unit, up)
+    path, source = _check_arguments(path, unit, up)
     with _open(path, source) as file:
         try:
-            reader = _format(file.read(HEAD_SIZE), path, source).open_rows(partial(_opened, path), source)
+            reader = _format(file.read(HEAD_SIZE), path, source).open_rows(partial(_open_binary, path), source)
             if reader is None or reader.frames < min_frames:
                 return None
             return long_capture(reader, unit, up, rate)
@@ -142,7 +151,7 @@ def open_long(
             raise _unreadable(source, error) from None
 
 
-def _checked(path: str | Path, unit: str, up: str) -> tuple[Path, str]:
+def _check_arguments(path: str | Path, unit: str, up: str) -> tuple[Path, str]:
     """Return a capture's path and name. Raises CaptureError for an invalid path, unit or axis."""
     path = Path(path)
     source = path.name or str(path)
@@ -173,7 +182,7 @@ def _unreadable(source: str, error: Exception) -> CaptureError:
 
 
 def _format(head: bytes, path: Path, source: str) -> FileFormat:
-    """Recognise the format by content. Raises CaptureError if no format matches, and names those with the suffix."""
+    """Recognise the format by content. Raises CaptureError if none matches; the message lists those of the suffix."""
     if not head.strip(b"\0 \t\r\n"):
         size = f"its first {HEAD_SIZE} bytes are blank" if len(head) == HEAD_SIZE else f"{len(head)} bytes"
         raise CaptureError(f"{source}: the file is empty ({size}), expected a capture")
@@ -190,5 +199,5 @@ def _format(head: bytes, path: Path, source: str) -> FileFormat:
         )
         raise CaptureError(f"{source}: the suffix is {suffix}, but the content does not start as {expected} does")
     names = [*(file_format.name for file_format in FORMATS), *(file_format.name for file_format in SCENE_FORMATS)]
-    known = ", ".join(dict.fromkeys(names))
-    raise CaptureError(f"{source}: the format is not known, expected {known}")
+    known_formats = ", ".join(dict.fromkeys(names))
+    raise CaptureError(f"{source}: the format is not known, expected {known_formats}")

@@ -1,7 +1,7 @@
 """Drop fragments, runs of one to three frames between gaps, whose positions do not fit the rest of the marker's path.
 
-When a system loses a marker, it sometimes mistakes another point for it for a few frames. `expected_positions.py`
-predicts the marker's position in the hand's coordinate frame, so that markers are not dropped because the hand is fast.
+When a system loses a marker, it sometimes takes another point for it in a few frames. `expected_positions.py` predicts
+the marker's position in the hand's coordinate frame: a fast motion of the hand is not mistaken for such an error.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,9 @@ from .expected_positions import PathExpectations
 from .markers import Bools, Floats, Markers
 
 MAX_FRAGMENT_FRAMES = 3
+"""Maximum number of frames of a fragment."""
 FRAGMENTS_PER_STEP = 100
-"""Fragments tested between two reports of progress."""
+"""Number of fragments tested between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +43,11 @@ class Fragment:
 
 
 def drop_fragments(markers: Markers, bodies: Sequence[Body]) -> Steps[tuple[Markers, dict[str, int]]]:
-    """Replace fragments of the bodies' markers that do not fit by gaps. Return the markers, and label -> dropped."""
+    """Replace fragments that do not fit by gaps, in the markers of all bodies.
+
+    Returns:
+        The markers, and label -> number of fragments dropped.
+    """
     positions, dropped = markers.positions.copy(), dict.fromkeys(markers.names, 0)
     for body in bodies:
         paths = markers.positions[:, body.columns]
@@ -60,7 +65,7 @@ def drop_fragments(markers: Markers, bodies: Sequence[Body]) -> Steps[tuple[Mark
 
 
 def find_fragments(seen: Bools) -> tuple[list[Fragment], Bools]:
-    """Return the fragments of `seen` (F, C), and (F, C) whether each position is reliable: part of a longer run."""
+    """Return the fragments in `seen` (F, C), and whether each position (F, C) is reliable: part of a longer run."""
     reliable = seen.copy()
     fragments = []
     for column, start, stop in zip(*map(np.ndarray.tolist, runs(seen)), strict=True):
@@ -80,27 +85,27 @@ class _FragmentTests:
         self._expectations: dict[tuple[int, ...], PathExpectations] = {}
 
     def fits(self, fragment: Fragment) -> bool:
-        """Return whether a fragment is where it is expected; if that is unknown, whether it keeps its distances."""
+        """Return whether a fragment is at its expected position, or, if that is unknown, keeps its distances."""
         # A misplaced rigid marker would distort the frame in which it is tested.
         others = tuple(int(marker) for marker in self._rigid if marker != fragment.column)
         for rigid in (others, ()):
-            expectations = self._expected(rigid)
+            expectations = self._path_expectations(rigid)
             fits = [expectations.fits(fragment.column, frame) for frame in range(fragment.start, fragment.stop)]
             if None not in fits:
                 return all(fits)
-        world = self._expected(())
+        world = self._path_expectations(())
         return all(world.keeps_distance(fragment.column, frame) for frame in range(fragment.start, fragment.stop))
 
-    def _expected(self, rigid: tuple[int, ...]) -> PathExpectations:
+    def _path_expectations(self, rigid: tuple[int, ...]) -> PathExpectations:
         """Return the expected paths in the frame of rigid markers; in the world if there are none."""
         if rigid not in self._expectations:
-            paths = in_rigid_frame(self._paths, self._reliable, np.array(rigid)) if rigid else self._paths
+            paths = transform_to_rigid_frame(self._paths, self._reliable, np.array(rigid)) if rigid else self._paths
             self._expectations[rigid] = PathExpectations(paths, self._reliable)
         return self._expectations[rigid]
 
 
-def in_rigid_frame(paths: Floats, reliable: Bools, rigid: Ints) -> Floats:
-    """Return paths (F, C, 3) in a frame that moves with the rigid markers; NaN where fewer than three are reliable."""
+def transform_to_rigid_frame(paths: Floats, reliable: Bools, rigid: Ints) -> Floats:
+    """Transform paths (F, C, 3) to a frame that moves with the rigid markers; NaN where under three are reliable."""
     result = np.full_like(paths, np.nan)
     reference = int(reliable[:, rigid].sum(1).argmax())
     rigid = rigid[reliable[reference, rigid]]
@@ -108,7 +113,7 @@ def in_rigid_frame(paths: Floats, reliable: Bools, rigid: Ints) -> Floats:
     if len(frames):
         shape = np.broadcast_to(paths[reference, rigid], (len(frames), len(rigid), 3))
         weights = reliable[np.ix_(frames, rigid)]
-        seen = np.where(weights[..., None], paths[np.ix_(frames, rigid)], 0.0)
-        transforms = fit_rigid(shape, seen, weights.astype(float))
+        visible = np.where(weights[..., None], paths[np.ix_(frames, rigid)], 0.0)
+        transforms = fit_rigid(shape, visible, weights.astype(float))
         result[frames] = (paths[frames] - transforms[:, None, :3, 3]) @ transforms[:, :3, :3]
     return result

@@ -21,12 +21,12 @@ class Frame:
     """
 
     names: tuple[str, ...]
-    """(M,) unique. The same object while the names do not change, so that callers can compare by identity."""
+    """(M,) unique. The same object as long as the names do not change: callers compare it by identity."""
     positions: Floats
     """(M, 3) in m, NaN in all three where not seen."""
     rotations: Floats | None = None
     """(M, 4) unit wxyz, world rotation of HandModel's joint frame (+Y along the bone, +Z out of the back of the hand);
-    NaN where the device sends none, None if it never does."""
+    NaN where missing, None if the device sends no rotations."""
     time: float | None = None
     """s, by the device's own clock; None if it has none."""
     number: int | None = None
@@ -34,11 +34,11 @@ class Frame:
     timecode: str = ""
     """SMPTE timecode, hh:mm:ss:ff; empty if the device sends none."""
     picture: PictureFrame | None = None
-    """The detections in a camera's picture; None if the device is no camera, or sends less."""
+    """The hands detected in a camera's picture; None if the device does not send them."""
 
 
 NAMES_CACHE_SIZE = 64
-"""Tuples of names in the cache. A device uses a few; a hostile one could send any number."""
+"""Maximum number of tuples of names in a cache. A device uses a few; a hostile one could send any number."""
 
 
 @lru_cache(NAMES_CACHE_SIZE)
@@ -54,8 +54,10 @@ def hand_joint_names(*hands: str) -> tuple[str, ...]:
 
 
 def safe_label(text: str, longest: int) -> str:
-    """Return a sender's name made safe for labels, messages and Blender: printable, without colons, at most `longest`
-    long."""
+    """Return a sender's name made safe for labels, messages and Blender: printable, without colons.
+
+    longest: maximum number of characters.
+    """
     return "".join(letter if letter.isprintable() and letter != ":" else "_" for letter in text.strip()[:longest])
 
 
@@ -68,7 +70,7 @@ class SentForearm:
     elbow: Floats
     """(3,) m."""
     rotation: Floats
-    """(4,) wxyz, world rotation of the wrist's joint frame of a hand at rest on the forearm."""
+    """(4,) wxyz, world rotation of the joint frame of a wrist at rest on the forearm."""
 
 
 def with_forearms(frame: Frame, forearms: "tuple[SentForearm, ...]") -> Frame:
@@ -99,7 +101,7 @@ def unseen_hand() -> tuple[Floats, Floats]:
 
 
 def concatenate_frames(hands: "tuple[Frame, ...]") -> Frame:
-    """Concatenate several frames into one, with the first one's time, number and timecode."""
+    """Concatenate several frames into one, with the time, number and timecode of the first."""
     first = hands[0]
     any_rotations = any(hand.rotations is not None for hand in hands)
     rotations = [np.full((len(hand.names), 4), np.nan) if hand.rotations is None else hand.rotations for hand in hands]

@@ -1,4 +1,4 @@
-"""Tracking of hands over frames: a hand keeps its track while its claimed side or its id changes."""
+"""Track hands over frames, although the side or id that the source states for a hand may change."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,38 +11,38 @@ from .marker_labels import unique
 from .markers import Floats
 
 MAX_TRACKS = 16
-"""Maximum number of hands in one recording; more are noise or a damaged file."""
+"""Maximum number of hands in a recording; more are noise or a damaged file."""
 MIN_SEEN = 0.05
-"""A track seen in less than this fraction of the frames is a false detection."""
+"""Minimum fraction of the frames in which a track must be seen; others are false detections."""
 MAX_STEP = 0.5
 """Maximum movement of a hand between detections while its claim changes, as a multiple of its size."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandSample:
-    """One detection of a hand in one frame of the source. J joints."""
+    """A detection of a hand, with J joints, in one frame of the source."""
 
     claim: str
     """The side according to the source: left, right, or hand if it is not stated."""
     joints: Floats
     """(J, 3) positions in the source's unit, NaN where unknown."""
     position: Floats
-    """(N,) where the hand is, or other features that tell two hands apart; may be in another unit than the joints."""
+    """(N,) position of the hand, or other features that distinguish hands, possibly not in the unit of the joints."""
     size: float
-    """The hand's size, in the unit of `position`."""
+    """The hand's size, about half its largest extent, in the unit of `position`."""
     hand_id: str = ""
     """The source's id of the hand; empty if it has none."""
     picture: Floats | None = None
-    """(21, 3) landmarks in a camera's picture, as PictureLandmarks has them; None if the source gives none."""
+    """(21, 3) image landmarks as in PictureLandmarks; None if the source has none."""
 
     @classmethod
     def of(cls, claim: str, joints: Floats, hand_id: str = "") -> "HandSample":
         """Return a sample located at the mean of its known joints."""
-        known = joints[(np.abs(joints) < 1e9).all(axis=-1)]
-        if not len(known):
+        valid_joints = joints[(np.abs(joints) < 1e9).all(axis=-1)]
+        if not len(valid_joints):
             return cls(claim, joints, np.zeros(3), 1.0, hand_id)
-        size = float((known.max(axis=0) - known.min(axis=0)).max()) / 2
-        return cls(claim, joints, known.sum(axis=0) / len(known), size, hand_id)
+        size = float((valid_joints.max(axis=0) - valid_joints.min(axis=0)).max()) / 2
+        return cls(claim, joints, valid_joints.sum(axis=0) / len(valid_joints), size, hand_id)
 
     @property
     def extent(self) -> float:
@@ -56,8 +56,10 @@ class _Track:
     samples: list[HandSample] = field(default_factory=list)
 
     def cost(self, sample: HandSample, frame: int) -> float:
-        """Return the cost of continuing this track with a sample, in sizes of a hand; inf if it cannot be the same
-        hand."""
+        """Return the cost of continuing this track with a sample: their distance as a multiple of the hand's size.
+
+        It is lower for equal ids, higher for different claims, and inf if the sample cannot be the same hand.
+        """
         last = self.samples[-1]
         if last.position.shape != sample.position.shape:
             return np.inf
@@ -66,7 +68,7 @@ class _Track:
             return distance - 1e7
         if sample.claim == last.claim:
             return distance
-        # A different claim at the same position is an error of the source; elsewhere or later it is another hand.
+        # A different claim at nearly the same position and time is an error of the source, otherwise another hand.
         return distance + 1.0 if distance < MAX_STEP and frame - self.frames[-1] <= 3 else np.inf
 
     @property
@@ -77,10 +79,14 @@ class _Track:
 
 
 def track_hands(frames: list[list[HandSample]], source: str) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
-    """Track hands: names (T,), positions (F, T, J, 3) with NaN where not seen, and warnings.
+    """Track hands over F frames.
 
-    Tracks are named by their claim, with left before right; false detections are dropped with a warning. Raises
-    CaptureError if no track remains or there are far too many.
+    Returns:
+        Names (T,) of the tracks by their claims, left before right; positions (F, T, J, 3), NaN where not seen; and
+        warnings, also about false detections, which are dropped.
+
+    Raises:
+        CaptureError: no track remains, or there are far too many.
     """
     tracks: list[_Track] = []
     for index, samples in enumerate(frames):
@@ -105,12 +111,12 @@ def track_hands(frames: list[list[HandSample]], source: str) -> tuple[tuple[str,
     positions = np.full((len(frames), len(valid_tracks), joints, 3), np.nan)
     for number, track in enumerate(valid_tracks):
         positions[track.frames, number] = [sample.joints for sample in track.samples]
-    names, positions = _sorted_by_name(unique(track.claim for track in valid_tracks), positions)
-    return names, positions, _abbreviated(warnings) + _claim_changes(valid_tracks)
+    names, positions = _sort_by_name(unique(track.claim for track in valid_tracks), positions)
+    return names, positions, _abbreviate(warnings) + _claim_changes(valid_tracks)
 
 
 def _assign(tracks: list[_Track], samples: list[HandSample], frame: int) -> None:
-    """Assign each sample of a frame to the track that it continues best, or start one. Greedy: hands are few."""
+    """Assign each sample of a frame to the track that it continues best, or to a new one. Greedy: hands are few."""
     costs = [
         (track.cost(sample, frame), number, index)
         for index, sample in enumerate(samples)
@@ -129,15 +135,15 @@ def _assign(tracks: list[_Track], samples: list[HandSample], frame: int) -> None
             tracks.append(_Track([frame], [sample]))
 
 
-def _sorted_by_name(names: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
-    """Tracks sorted by name: left before right, whichever was seen longer."""
+def _sort_by_name(names: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
+    """Return names and positions sorted by name: left before right, whichever was seen longer."""
     order: NDArray[np.intp] = np.array(sorted(range(len(names)), key=lambda index: names[index]), np.intp)
     return tuple(names[index] for index in order), positions[:, order]
 
 
-def _abbreviated(warnings: tuple[str, ...], maximum: int = 3) -> tuple[str, ...]:
-    more = len(warnings) - maximum
-    return warnings if more <= 0 else (*warnings[:maximum], f"and {more} more hands seen as briefly")
+def _abbreviate(warnings: tuple[str, ...], maximum: int = 3) -> tuple[str, ...]:
+    omitted = len(warnings) - maximum
+    return warnings if omitted <= 0 else (*warnings[:maximum], f"and {omitted} more hands seen as briefly")
 
 
 def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
@@ -152,8 +158,10 @@ def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
 
 
 def marker_names(tracks: tuple[str, ...], joints: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
-    """Return names `<track>:<joint>` (M,) and positions (F, M, 3) of the joints seen in any frame, from (F, T, J,
-    3)."""
+    """Return names `<track>:<joint>` (M,) and positions (F, M, 3) of the joints that are seen in any frame.
+
+    positions: (F, T, J, 3), NaN where not seen.
+    """
     labels = [f"{track}:{joint}" for track in tracks for joint in joints]
     flat = positions.reshape(len(positions), len(labels), 3)
     seen = np.any(np.all(np.isfinite(flat), axis=-1), axis=0)

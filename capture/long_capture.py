@@ -14,7 +14,7 @@ from .timestamps import Timestamps, clean_timestamps
 SAMPLED_FRAMES = 400
 """Number of evenly spaced frames from which the unit and the up axis are guessed."""
 MAX_ROWS = 2000
-"""Maximum frames in a batch."""
+"""Maximum number of frames in a batch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,6 @@ def long_capture(reader: RowReader, unit: str = "auto", up: str = "auto", rate: 
     sampled = np.unique(np.linspace(0, reader.frames - 1, SAMPLED_FRAMES).astype(int))
     positions = np.concatenate([reader.read(row, row + 1).positions for row in sampled.tolist()])
     converted = convert(replace(head, positions=positions), reader.source, unit, up)
-    times, stated = (reader.times(), head.rate) if rate is None else (None, rate)
-    clock = clean_timestamps(times, stated, reader.frames, reader.source)
+    times, stated_rate = (reader.times(), head.rate) if rate is None else (None, rate)
+    clock = clean_timestamps(times, stated_rate, reader.frames, reader.source)
     return LongCapture(reader, clock, converted.unit, converted.up, head.warnings + converted.notes + clock.warnings)

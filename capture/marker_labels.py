@@ -9,8 +9,8 @@ OPENXR_JOINTS: tuple[str, ...] = ("palm", *JOINTS)
 """(26,) joints in the order of OpenXR's XR_EXT_hand_tracking."""
 
 ELBOW = "elbow"
-"""The start of the forearm: not a joint of a hand, but a hand's wrist bends relative to it, and performers are aligned
-by it. Its rotation, if there is one, is that of the wrist of an unbent hand on the forearm."""
+"""Label of the start of the forearm, which is not a joint of a hand, but determines the bend of the wrist. Its
+rotation, if any, is that of the wrist of a hand at rest on the forearm."""
 
 _DIGITS = {"thumb": "thumb", "index": "index-finger", "middle": "middle-finger", "ring": "ring-finger"}
 _DIGITS |= {"pinky": "pinky-finger", "little": "pinky-finger"}
@@ -18,7 +18,7 @@ _SEGMENTS = ("metacarpal", "proximal", "intermediate", "distal", "tip")
 
 
 def unique(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return labels made unique: the second with the same spelling gets the suffix `#2`, the third `#3`."""
+    """Return unique labels: the second of the same spelling gets the suffix `#2`, the third `#3`."""
     used: set[str] = set()
     count: dict[str, int] = {}
     names = []
@@ -39,14 +39,16 @@ def duplicate_warning(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def quoted(text: str) -> str:
-    """Return the text from a file, quoted for a message: printable and at most 40 characters long."""
+    """Return text from a file, quoted for a message: printable and at most 40 characters long."""
     text = "".join(character if character.isprintable() else "?" for character in text[:80]).strip()
     return f"'{text[:37]}...'" if len(text) > 40 else f"'{text}'"
 
 
 def parse_joint(text: str) -> str | None:
-    """Return the WebXR joint that `text` spells (`XR_HAND_JOINT_INDEX_TIP_EXT`, `index_finger_tip`, `indexTip`), or
-    None."""
+    """Return the joint that a name means, in OPENXR_JOINTS' spelling; None if it means none.
+
+    Examples: XR_HAND_JOINT_INDEX_TIP_EXT, index_finger_tip, indexTip.
+    """
     if text in OPENXR_JOINTS:
         return text
     if len(text) > 60:
@@ -63,14 +65,18 @@ def parse_joint(text: str) -> str | None:
 
 
 def wrist_and_elbow(labels: Iterable[str], names: Collection[str]) -> tuple[str, str] | None:
-    """Return the labels of the wrist and elbow of a hand if both are among names, as sent by devices that track
-    bodies."""
+    """Return the labels of a hand's wrist and elbow; None unless both are in the capture, as from body trackers.
+
+    labels: those of the hand. names: all labels of the capture.
+    """
     pairs = ((label, elbow_label(label)) for label in labels if label in names)
     return next(((wrist, elbow) for wrist, elbow in pairs if elbow is not None and elbow in names), None)
 
 
 def elbow_label(label: str) -> str | None:
-    """Return the label of a hand's elbow from that of its wrist, 'Anna left:elbow' from 'Anna left:wrist'; None for
-    other labels."""
+    """Return the label of a hand's elbow from that of its wrist; None for other labels.
+
+    For example, 'Anna left:elbow' from 'Anna left:wrist'.
+    """
     hand, colon, joint = label.rpartition(":")
     return f"{hand}:{ELBOW}" if colon and joint == JOINTS[0] else None

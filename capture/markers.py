@@ -14,14 +14,14 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def _not_given() -> Bools:
-    """Placeholder for `predicted`, replaced by (F, M) False when the Markers are made."""
+def _placeholder() -> Bools:
+    """Return a placeholder for `predicted`, which __post_init__ replaces by (F, M) False."""
     return np.zeros((0, 0), bool)
 
 
 @dataclass(frozen=True, eq=False)
 class Markers:
-    """Named points over time: metres, seconds, right-handed, Z up. F frames, M markers.
+    """M named points over F frames: metres, seconds, right-handed, Z up.
 
     The arrays are made read-only. Raises CaptureError if shapes disagree, times do not increase or a name occurs twice.
     """
@@ -40,14 +40,14 @@ class Markers:
     """The unit of length in the source: m, dm, cm, mm or inch."""
     format: str = ""
     """The format of the source: 'C3D', 'TRC', ..."""
-    predicted: Bools = field(default_factory=_not_given)
+    predicted: Bools = field(default_factory=_placeholder)
     """(F, M) True where a position was filled in rather than measured; all False by default."""
     rotations: Floats | None = None
     """(F, M, 4) unit quaternions wxyz, world rotation of each point's joint; NaN where unknown, None without any."""
     timecode: str = ""
     """SMPTE timecode of the source's first frame, hh:mm:ss:ff; empty if there is none."""
     on_skin: bool = False
-    """Whether the markers are on the skin rather than at the joints in their labels, as shape and motion show."""
+    """Whether shape and motion show that the markers are on the skin, not at the joints that their labels name."""
     pictures: tuple[PictureStretch, ...] = ()
     """Image landmarks of the hands, one entry for each unbroken stretch of tracking; empty if the source has none."""
     warnings: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Markers:
             frame = int(np.argmin(np.diff(self.times) > 0)) + 1
             raise CaptureError(
                 f"{self.source}: frame {frame + 1} is at {self.times[frame]:.4f} s, "
-                f"not after the frame before it at {self.times[frame - 1]:.4f} s"
+                f"not after the previous frame at {self.times[frame - 1]:.4f} s"
             )
         if not self.predicted.size:
             object.__setattr__(self, "predicted", np.zeros((frames, count), bool))
@@ -87,7 +87,7 @@ class Markers:
 
     @cached_property
     def seen(self) -> Bools:
-        """(F, M) True where the marker has a position, measured or predicted."""
+        """(F, M) whether the marker has a position, measured or predicted."""
         seen = finite_points(self.positions)
         seen.setflags(write=False)
         return seen
@@ -98,7 +98,7 @@ class Markers:
         return float(self.times[-1] - self.times[0]) if len(self.times) else 0.0
 
     def select(self, frames: NDArray[np.intp] | slice) -> "Markers":
-        """Return the same markers over some of the frames."""
+        """Return the markers in some of the frames."""
         return replace(
             self,
             times=self.times[frames],

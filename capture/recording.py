@@ -29,26 +29,25 @@ class Recording:
     rotations: Floats | None = None
     """(F, M, 4) unit wxyz in the file's axes, NaN where unknown; None if the format has none."""
     times: Floats | None = None
-    """(F,) in s, unsorted, as in the file; None if it has none."""
+    """(F,) in s as in the file, possibly not in order; None if the file has none."""
     rate: float | None = None
-    """Nominal rate in Hz; None if the file states none, or one that cannot be trusted."""
+    """Nominal rate in Hz; None if the file states none or an unreliable one."""
     unit: str | None = None
     """m, dm, cm, mm or inch; None if the file does not state it."""
     unit_text: str = ""
-    """The unit as the file spells it; read if `unit` is None."""
+    """The unit as the file spells it; used if `unit` is None."""
     default_unit: str | None = None
     """Unit to assume if none is stated; None guesses it from the extent of the points."""
     up: str | None = None
     """The axis that points up, such as 'z' or '-y'; None if the file does not state it."""
     default_up: str = "z"
-    """Axis to assume if none is stated, unless the data show a body that stands along another."""
+    """Axis to assume if none is stated, unless the recorded body stands along another axis."""
     up_is_defined: bool = False
-    """True if the format defines the axes, so that the data are not examined."""
+    """Whether the format defines the axes; otherwise they are checked against the data."""
     timecode: str = ""
     """SMPTE timecode of the first frame, hh:mm:ss:ff; empty if there is none."""
     pictures: tuple[PictureStretch, ...] = ()
-    """The hands' landmarks in the picture of a camera, one entry for each range of frames; possibly of hands other than
-    those in `names`."""
+    """Image landmarks of hands, one entry for each range of frames; possibly of other hands than those in `names`."""
     warnings: tuple[str, ...] = ()
 
 
@@ -57,8 +56,9 @@ def to_markers(
 ) -> Markers:
     """Convert to metres, seconds and Z up; damaged positions become gaps, and frames with disordered times are dropped.
 
-    unit and up override those of the file unless they are 'auto'; a rate in Hz overrides its times. Raises CaptureError
-    if no usable position is left or the file's unit is unknown.
+    Raises CaptureError if no valid position remains or the file's unit is unknown.
+
+    unit, up: override those of the file unless they are 'auto'. rate: in Hz, overrides the file's times.
     """
     frames, count = recording.positions.shape[:2]
     expect_content(count, frames, source)
@@ -101,9 +101,9 @@ class ConvertedRecording:
     """(F, M, 4) unit wxyz"""
     unit: str
     up: str
-    """The file's unit and the axis that points up there, stated or guessed."""
+    """The file's unit and up axis, stated or guessed."""
     notes: tuple[str, ...]
-    """About guesses and damage."""
+    """Sentences about guesses and damage."""
 
 
 def convert(recording: Recording, source: str, unit: str = "auto", up: str = "auto") -> ConvertedRecording:
@@ -114,7 +114,7 @@ def convert(recording: Recording, source: str, unit: str = "auto", up: str = "au
             f"{source}: the unit of length is {quoted(recording.unit_text)}, expected m, dm, cm, mm or inch, "
             "or a chosen unit"
         )
-    positions, unit, unit_notes = _in_metres(recording, unit if unit != "auto" else stated_unit)
+    positions, unit, unit_notes = _to_metres(recording, unit if unit != "auto" else stated_unit)
     up, up_notes = _up(recording, positions, up)
     rotations = (
         None
@@ -124,38 +124,37 @@ def convert(recording: Recording, source: str, unit: str = "auto", up: str = "au
     return ConvertedRecording(to_z_up(positions, up), rotations, unit, up, unit_notes + up_notes)
 
 
-def _in_metres(recording: Recording, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
-    """Return positions (F, M, 3) in m, NaN in all three where a coordinate is missing or damaged; the unit;
-    warnings."""
+def _to_metres(recording: Recording, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
+    """Return positions (F, M, 3) in m, NaN where a coordinate is missing or damaged; the unit; and notes."""
     notes: tuple[str, ...] = ()
     raw = recording.positions
     finite = finite_points(raw)
     if unit is None:
         unit = recording.default_unit or guess_unit(raw, finite)
         notes = (f"no unit of length in the file: taken as {unit} from the size of what was recorded",)
-    near = np.where(np.abs(raw) < MAX_COORDINATE_M / METRES[unit], raw, np.nan)
-    valid = finite_points(near)
+    plausible = np.where(np.abs(raw) < MAX_COORDINATE_M / METRES[unit], raw, np.nan)
+    valid = finite_points(plausible)
     distant = int((finite & ~valid).sum())
     if distant:
-        notes += (f"{distant} positions farther than {MAX_COORDINATE_M / 1000:.0f} km away were taken as not seen",)
-    return np.where(valid[..., None], near, np.nan) * METRES[unit], unit, notes
+        notes += (f"{distant} positions more than {MAX_COORDINATE_M / 1000:.0f} km away were taken as not seen",)
+    return np.where(valid[..., None], plausible, np.nan) * METRES[unit], unit, notes
 
 
 def _up(recording: Recording, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:
-    """Return the axis that points up, and warnings about guesses."""
+    """Return the up axis, and warnings about guesses."""
     if up != "auto":
         return up, ()
     stated_up = recording.up or recording.default_up
     if recording.up_is_defined:
         return stated_up, ()
-    found_up = standing_axis(positions)
-    if found_up is None and recording.up is None and recording.default_up != "z":
+    measured_up = standing_axis(positions)
+    if measured_up is None and recording.up is None and recording.default_up != "z":
         note = f"no up axis in the file: taken as {stated_up.upper()}, the format's convention"
         return stated_up, (note,)
-    if found_up is None or found_up == stated_up:
+    if measured_up is None or measured_up == stated_up:
         return stated_up, ()
-    stated = (
+    statement = (
         f"the file says {recording.up.upper()}" if recording.up else f"the format's convention is {stated_up.upper()}"
     )
-    note = f"up is taken as {found_up.upper()}, along which the recorded body stands, though {stated}"
-    return found_up, (note,)
+    note = f"up is taken as {measured_up.upper()}, along which the recorded body stands, though {statement}"
+    return measured_up, (note,)

@@ -1,4 +1,4 @@
-"""Recordings that are read a few frames at a time, so that a long take needs no more memory than a short one."""
+"""Recordings that are read a few frames at a time: a long take needs no more memory than a short one."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -9,9 +9,9 @@ from .markers import Floats
 from .recording import Recording
 
 MAX_FRAMES = 20_000_000
-"""Frames of a file: two days at 120 Hz. A frame's offset and time take 28 bytes."""
+"""Maximum number of frames of a file: two days at 120 Hz. A frame's offset and time take 28 bytes."""
 OpenFile = Callable[[], BinaryIO]
-"""Opens the file; each reading opens it again, so that a reader can be sent to another process."""
+"""Opens the file. It is opened for each read, since an open file cannot be sent to another process."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +26,11 @@ class RowReader(ABC):
 
     @abstractmethod
     def read(self, start: int, stop: int) -> Recording:
-        """Read frames from `start` until before `stop`, both in 0..F. Raises CaptureError if they are damaged."""
+        """Read frames from `start` up to but not including `stop`. Raises CaptureError if they are damaged."""
         ...
 
     def times(self) -> Floats | None:
-        """Return the times of all frames (F,) in s as in the file, NaN where there is none; None if it has none."""
+        """Return the times (F,) in s as in the file, NaN for a frame without a time; None if no frame has a time."""
         return None
 
     def whole(self) -> Recording:

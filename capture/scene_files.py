@@ -10,9 +10,9 @@ from ..errors import CaptureError
 from .lfs_pointers import refuse_pointer
 
 ARMATURE = "armature:"
-"""The prefix of a recipe's capture that is an armature of the open file."""
+"""Prefix of the name of an armature of the open file, where a recipe names its capture."""
 MAX_FILE_SIZE = 2 * 2**30
-"""Bytes; a larger file is refused."""
+"""Maximum size of a scene's file in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,26 +21,26 @@ class SceneFormat:
 
     name: str
     suffixes: tuple[str, ...]
-    """Blender's importers go by the suffix."""
+    """File suffixes, by which Blender chooses the importer."""
     starts_with: tuple[bytes, ...]
     """The possible first bytes of a file of this format."""
-    is_alone: bool = True
-    """Whether it holds all of its scene; buffers of a glTF and layers of a USD may be in files beside it."""
+    is_self_contained: bool = True
+    """Whether the file contains all of its scene. Buffers of a glTF and layers of a USD may be in other files."""
 
 
 SCENE_FORMATS: tuple[SceneFormat, ...] = (
     SceneFormat("FBX", (".fbx",), (b"Kaydara FBX Binary", b"; FBX")),
     SceneFormat("glTF", (".glb", ".vrma"), (b"glTF",)),
-    SceneFormat("glTF", (".gltf",), (b"{",), is_alone=False),
-    SceneFormat("USD", (".usd", ".usda", ".usdc"), (b"#usda", b"PXR-USDC"), is_alone=False),
+    SceneFormat("glTF", (".gltf",), (b"{",), is_self_contained=False),
+    SceneFormat("USD", (".usd", ".usda", ".usdc"), (b"#usda", b"PXR-USDC"), is_self_contained=False),
     SceneFormat("USD", (".usdz",), (b"PK\x03\x04",)),
 )
 
-SCENE_SUFFIXES: tuple[str, ...] = tuple(suffix for known in SCENE_FORMATS for suffix in known.suffixes)
+SCENE_SUFFIXES: tuple[str, ...] = tuple(suffix for scene_format in SCENE_FORMATS for suffix in scene_format.suffixes)
 
 
 def armature_name(capture: str) -> str | None:
-    """Return the name of the armature that a recipe's capture names, None if it is a file."""
+    """Return the name of the armature if a recipe's capture is one, None if it is a file."""
     return capture.removeprefix(ARMATURE) if capture.startswith(ARMATURE) else None
 
 
@@ -49,10 +49,10 @@ def is_scene_file(capture: str | Path) -> bool:
     return Path(capture).suffix.lower() in SCENE_SUFFIXES
 
 
-def is_alone(capture: str | Path) -> bool:
-    """Return whether a capture's file holds all of it, by its suffix."""
+def is_self_contained(capture: str | Path) -> bool:
+    """Return whether a capture's file contains all of it, by its suffix."""
     suffix = Path(capture).suffix.lower()
-    return all(known.is_alone for known in SCENE_FORMATS if suffix in known.suffixes)
+    return all(scene_format.is_self_contained for scene_format in SCENE_FORMATS if suffix in scene_format.suffixes)
 
 
 def needs_blender(capture: str) -> bool:
@@ -63,7 +63,7 @@ def needs_blender(capture: str) -> bool:
 def check_scene_file(path: Path) -> SceneFormat:
     """Return the format of a scene's file. Raises CaptureError if it is missing, too large or of another format."""
     suffix = path.suffix.lower()
-    scene_format = next(known for known in SCENE_FORMATS if suffix in known.suffixes)
+    scene_format = next(scene_format for scene_format in SCENE_FORMATS if suffix in scene_format.suffixes)
     if not path.is_file():
         raise CaptureError(f"{path.name}: no such file at {path}")
     try:

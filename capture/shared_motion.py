@@ -1,7 +1,6 @@
-"""A marker's path without the motion that the markers around it share.
+"""A marker's path relative to its hand, whose motion is estimated from nearby markers.
 
-A hand that flips over between two frames moves all of its markers far from their paths. Relative to the hand, whose
-motion the markers around it show, each marker stays on its path.
+If a hand flips over between two frames, all of its markers leave their paths, but not relative to the hand.
 """
 
 import numpy as np
@@ -10,44 +9,44 @@ from ..hand import rotations as rot
 from .markers import Floats
 
 NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 8, 4, 0.15
-"""Maximum and minimum markers that determine the motion around a marker, and their maximum distance from it."""
-REST_M = 0.001
-"""m, weight against rotation: markers determine a rotation only if their extent is larger than about this. Collinear
-markers do not determine it fully."""
-OUTLIER = 2.0
-"""Neighbours whose distance from the shared motion is more than this many times the median are left out."""
+"""Maximum and minimum number of neighbours from which a marker's hand is estimated, and their maximum distance in m."""
+ROTATION_REGULARISATION_M = 0.001
+"""m, regularisation towards no rotation: neighbours determine a rotation only if their extent is larger than this."""
+OUTLIER_RATIO = 2.0
+"""Ratio of a neighbour's deviation from the shared motion to the median deviation above which it is excluded."""
 
 
-def path_in_hand(positions: Floats, column: int, at: int) -> Floats | None:
-    """Return a marker's path (W, 3) m relative to its hand, which is held at its pose in one of the frames.
+def path_in_hand(positions: Floats, column: int, reference: int) -> Floats | None:
+    """Return a marker's path (W, 3) m relative to its hand, which keeps its pose in one of the frames.
 
-    None if fewer than MIN_NEIGHBOURS are near and seen in all frames.
+    None if fewer than MIN_NEIGHBOURS are near the marker and seen in all frames.
 
     Args:
-        positions: (W, M, 3) m of all markers, NaN where one was not seen.
-        column: column of the marker, which is seen in all frames. at: row of the frame in which the hand stays.
+        positions: (W, M, 3) m of all markers, NaN where not seen.
+        column: column of the marker, which is seen in all frames.
+        reference: row of the frame whose pose the hand keeps.
     """
     distances = np.median(np.linalg.norm(positions - positions[:, [column]], axis=-1), axis=0)
     distances[column] = np.nan
-    near = np.flatnonzero(distances < NEIGHBOUR_DISTANCE_M)
-    if len(near) < MIN_NEIGHBOURS:
+    neighbours = np.flatnonzero(distances < NEIGHBOUR_DISTANCE_M)
+    if len(neighbours) < MIN_NEIGHBOURS:
         return None
-    near = near[np.argsort(distances[near], kind="stable")[:NEIGHBOURS]]
-    before = positions[:, near]
-    after = np.broadcast_to(before[at], before.shape)
-    deviations = np.linalg.norm(after - _moved(before, after, np.ones(before.shape[:2]), before), axis=-1)
-    inliers = (deviations <= OUTLIER * np.median(deviations, axis=1, keepdims=True)).astype(float)
-    return _moved(before, after, inliers, positions[:, [column]])[:, 0]
+    neighbours = neighbours[np.argsort(distances[neighbours], kind="stable")[:NEIGHBOURS]]
+    source = positions[:, neighbours]
+    target = np.broadcast_to(source[reference], source.shape)
+    deviations = np.linalg.norm(target - _align(source, target, np.ones(source.shape[:2]), source), axis=-1)
+    inliers = (deviations <= OUTLIER_RATIO * np.median(deviations, axis=1, keepdims=True)).astype(float)
+    return _align(source, target, inliers, positions[:, [column]])[:, 0]
 
 
-def _moved(before: Floats, after: Floats, weights: Floats, points: Floats) -> Floats:
-    """Return points (W, N, 3) m moved by the motion from points before (W, K, 3) to points after, weighted by weights
-    (W, K).
+def _align(source: Floats, target: Floats, weights: Floats, points: Floats) -> Floats:
+    """Transform points (W, N, 3) m by the rigid motion that brings `source` (W, K, 3) nearest to `target` (W, K, 3).
 
-    The least-squares rigid motion, Kabsch 1976, with a weight against rotation.
+    Weighted least squares (Kabsch 1976), regularised towards no rotation. weights: (W, K).
     """
     normalised = (weights / weights.sum(axis=1, keepdims=True))[..., None]
-    start, end = ((normalised * positions).sum(axis=1, keepdims=True) for positions in (before, after))
-    moments = (normalised * (after - end)).swapaxes(1, 2) @ (before - start) + REST_M**2 * np.eye(3)
-    moved: Floats = (points - start) @ rot.nearest_rotation(moments).swapaxes(1, 2) + end
-    return moved
+    start, end = ((normalised * positions).sum(axis=1, keepdims=True) for positions in (source, target))
+    moments = (normalised * (target - end)).swapaxes(1, 2) @ (source - start)
+    rotations = rot.nearest_rotation(moments + ROTATION_REGULARISATION_M**2 * np.eye(3))
+    aligned: Floats = (points - start) @ rotations.swapaxes(1, 2) + end
+    return aligned

@@ -8,14 +8,13 @@ from .cleaning import Ints, runs
 from .markers import Floats, Markers
 
 MAX_LABEL_WIDTH = 40
-"""Characters of the column of labels; longer ones push their row to the right."""
+"""Maximum width of the column of labels, in characters; a longer label shifts the rest of its row."""
 
 
 def summary(markers: Markers) -> dict[str, Any]:
-    """Return JSON-ready facts: source, format, rate (Hz), unit, frames, duration (s), timecode, warnings, gaps of each
-    label.
+    """Return facts about a capture, JSON-ready: source, format, rate (Hz), duration (s), warnings, gaps and others.
 
-    A gap is a run of frames in which the marker is not seen, at the start and end too.
+    A gap is a run of frames in which a marker is not seen, also at the start and at the end.
     """
     column, start, stop = runs(~markers.seen)
     lengths = stop - start
@@ -23,7 +22,7 @@ def summary(markers: Markers) -> dict[str, Any]:
     longest = np.zeros(len(markers.names), int)
     np.maximum.at(longest, column, lengths)
     seconds = _gap_seconds(markers, column, start, stop)
-    seen = markers.seen.mean(axis=0)
+    seen_fraction = markers.seen.mean(axis=0)
     return {
         "source": markers.source,
         "format": markers.format,
@@ -39,7 +38,7 @@ def summary(markers: Markers) -> dict[str, Any]:
                 "gaps": int(count[index]),
                 "longest_gap_frames": int(longest[index]),
                 "longest_gap_s": round(float(seconds[index]), 4),
-                "seen_percent": round(100 * float(seen[index]), 2),
+                "seen_percent": round(100 * float(seen_fraction[index]), 2),
             }
             for index, name in enumerate(markers.names)
         ],

@@ -10,11 +10,11 @@ from ..errors import CaptureError
 from .markers import Floats
 
 MAX_TIME_S = 1e11
-"""s: a timestamp beyond it is a damaged number."""
+"""s, maximum of a timestamp; a larger one is a damaged number."""
 MAX_RATE_HZ = 5e3
-"""Hz: a rate beyond it, nominal or measured, is that of damaged numbers; motion capture reaches two thousand."""
+"""Hz, maximum rate, nominal or measured; a higher one comes from damaged numbers. Motion capture reaches 2000 Hz."""
 MAX_STEP_S = 3600.0
-"""s: a longer step between two frames is a jump of the clock."""
+"""s, maximum step between two frames; a longer one is a jump of the clock."""
 DEFAULT_RATE_HZ = 60.0
 """Hz, assumed for several frames without times and without a rate."""
 
@@ -24,7 +24,7 @@ class Timestamps:
     """The frames that have a valid time, and their times."""
 
     frames: NDArray[np.intp]
-    """(K,) indices of the frames that are frame_indices, in order."""
+    """(K,) indices of the frames that have a valid time, in order."""
     times: Floats
     """(K,) in s, strictly increasing."""
     rate: float
@@ -33,10 +33,18 @@ class Timestamps:
 
 
 def clean_timestamps(times: Floats | None, rate: float | None, frames: int, source: str) -> Timestamps:
-    """Strictly increasing times, and the rate measured from them.
+    """Return strictly increasing times, and the rate measured from them.
 
-    times: (F,) in s, or None; rate: nominal, in Hz, or None. Frames without a valid time are dropped, and as few others
-    as possible so that the rest increase. Raises CaptureError if no frame has a time and there is no rate.
+    Frames without a valid time are dropped, and as few others as necessary for the times to increase.
+
+    Args:
+        times: (F,) in s, or None.
+        rate: nominal rate in Hz, or None.
+        frames: F.
+        source: name of the capture, for messages.
+
+    Raises:
+        CaptureError: no frame has a time, and there is no rate.
     """
     if rate is not None and not 0 < rate <= MAX_RATE_HZ:
         rate = None
@@ -53,7 +61,7 @@ def clean_timestamps(times: Floats | None, rate: float | None, frames: int, sour
     increasing = times[frame_indices]
     if len(frame_indices) == 1:
         return Timestamps(frame_indices, increasing, rate or 1.0, warnings)
-    increasing, jump_warnings = _without_jumps(_snapped_to_grid(increasing, rate), rate)
+    increasing, jump_warnings = _remove_jumps(_snap_to_grid(increasing, rate), rate)
     measured = _measured_rate(increasing)
     if measured > MAX_RATE_HZ:
         regular = _from_rate(rate, len(increasing))
@@ -72,21 +80,20 @@ def _from_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) 
 
 
 def _longest_increasing(values: Floats) -> NDArray[np.intp]:
-    """Return (K,) indices of the longest strictly increasing subsequence: an outlier costs one frame, not all
-    after it."""
+    """Return the indices (K,) of the longest strictly increasing subsequence: an outlier costs a single frame."""
     if (np.diff(values) > 0).all():
         return np.arange(len(values))
     tails: list[float] = []
     ends: list[int] = []
-    before = [-1] * len(values)
+    predecessors = [-1] * len(values)
     for index, value in enumerate(values.tolist()):
         length = bisect_left(tails, value)
-        before[index] = ends[length - 1] if length else -1
+        predecessors[index] = ends[length - 1] if length else -1
         tails[length : length + 1] = [value]
         ends[length : length + 1] = [index]
     chain = [ends[-1]]
-    while before[chain[-1]] >= 0:
-        chain.append(before[chain[-1]])
+    while predecessors[chain[-1]] >= 0:
+        chain.append(predecessors[chain[-1]])
     return np.array(chain[::-1], np.intp)
 
 
@@ -100,8 +107,8 @@ def _dropped_frames_warning(frames: int, frame_indices: NDArray[np.intp], times:
     )
 
 
-def _snapped_to_grid(times: Floats, rate: float | None) -> Floats:
-    """Return times snapped back to the nominal grid if they are that grid rounded to 2 to 6 decimals; others unchanged.
+def _snap_to_grid(times: Floats, rate: float | None) -> Floats:
+    """Snap times to the grid of the nominal rate if they are that grid rounded to 2 to 6 decimals.
 
     A 60 Hz file written with three decimals has steps of 16 and 17 ms, which a filter would mistake for motion.
     """
@@ -110,38 +117,36 @@ def _snapped_to_grid(times: Floats, rate: float | None) -> Floats:
     for quantum in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
         if np.abs(times / quantum - np.rint(times / quantum)).max() > 1e-3:
             continue
-        since = times - times[0]
-        steps = np.rint(since * rate)
-        if 2 * quantum * rate < 1 and (np.diff(steps) > 0).all() and np.abs(since - steps / rate).max() <= quantum:
+        elapsed = times - times[0]
+        steps = np.rint(elapsed * rate)
+        if 2 * quantum * rate < 1 and (np.diff(steps) > 0).all() and np.abs(elapsed - steps / rate).max() <= quantum:
             grid: Floats = times[0] + steps / rate
             return grid
         return times
     return times
 
 
-def _without_jumps(times: Floats, rate: float | None) -> tuple[Floats, tuple[str, ...]]:
-    """Return times in which each step of more than MAX_STEP_S is replaced by the usual step, and a warning about
-    them."""
+def _remove_jumps(times: Floats, rate: float | None) -> tuple[Floats, tuple[str, ...]]:
+    """Replace each step of more than MAX_STEP_S by the median step. Return the times, and a warning about jumps."""
     steps = np.diff(times)
     jumps = np.flatnonzero(steps > MAX_STEP_S)
     if not len(jumps):
         return times, ()
     regular_steps = np.delete(steps, jumps)
-    usual = float(np.median(regular_steps)) if len(regular_steps) else 1.0 / (rate or DEFAULT_RATE_HZ)
+    usual_step = float(np.median(regular_steps)) if len(regular_steps) else 1.0 / (rate or DEFAULT_RATE_HZ)
     first = int(jumps[0])
     note = (
         f"the clock jumps {len(jumps)} times, first by {steps[first]:g} s after {times[first] - times[0]:g} s: "
-        f"the next frame is taken as {usual:g} s later"
+        f"the next frame is taken as {usual_step:g} s later"
     )
-    steps[jumps] = usual
+    steps[jumps] = usual_step
     return times[0] + np.concatenate([[0.0], np.cumsum(steps)]), (note,)
 
 
 def _measured_rate(times: Floats) -> float:
-    """Return frames per second, measured over the steps between consecutive frames; steps over lost frames are left
-    out."""
+    """Return the frames per second, measured over the steps between consecutive frames, without lost frames."""
     steps = np.diff(times)
-    usual = float(np.median(steps))
-    near = steps[steps < 1.5 * usual]
-    rate = float(len(near) / near.sum())
+    usual_step = float(np.median(steps))
+    regular_steps = steps[steps < 1.5 * usual_step]
+    rate = float(len(regular_steps) / regular_steps.sum())
     return float(round(rate, 6)) if rate > 1e-3 else rate

@@ -1,4 +1,4 @@
-"""The commands of the shell command, and the parser of its command line."""
+"""The commands of `knuckle`, and the parser of its command line."""
 
 import argparse
 import json
@@ -104,42 +104,42 @@ def _info(options: argparse.Namespace) -> None:
     expect_replaceable([options.save_markers], options.force)
     recipe = cli_options.recipe_of(options)
     markers = assigning.read(recipe, run_to_end(api.reader(recipe)(recipe)))
-    about, marker_map = _found_hands(options, recipe, markers)
-    facts = summary(markers) | {"markers": about}
+    hand_facts, marker_map = _find_hands(options, recipe, markers)
+    facts = summary(markers) | {"markers": hand_facts}
     if options.save_markers is not None:
         write_json(options.save_markers, marker_map)
     if options.json:
-        # ASCII only: other characters may be control characters, or missing in the output's encoding.
+        # json.dumps escapes characters outside ASCII, which the output's encoding may not have.
         print(json.dumps(facts, indent=2))
     else:
         say(f"{as_text(facts)}\n{hands_text(facts)}")
 
 
-def _found_hands(
+def _find_hands(
     options: argparse.Namespace, recipe: Recipe, markers: Markers
 ) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
-    """Return the description of a capture's hands that `info` prints, and their marker map, both JSON-ready.
+    """Return the facts about a capture's hands that `info` prints, and their marker map, both JSON-ready.
 
-    Raises KnuckleError if there is none, and a map or hands by their names were requested.
+    Raises KnuckleError if there is no hand, and a marker map or labelling by names or shape was requested.
     """
     try:
         labels = assigning.label_markers(recipe, markers)
-        found = assigning.assign_hands(recipe, labels.markers)
+        assigned = assigning.assign_hands(recipe, labels.markers)
     except KnuckleError as problem:
         tips = assigning.find_lone_fingertips(recipe, markers) if recipe.labels != "names" else {}
         if not tips and (recipe.labels != "auto" or options.save_markers is not None):
             raise
-        named = {hand: {label: tip for label, (tip, _) in hand_tips.items()} for hand, hand_tips in tips.items()}
-        return {"problem": str(problem), "tips": tip_facts(tips)}, named
-    marker_map = to_json({str(side): spots for side, spots in found.hands.items()})
+        tip_map = {hand: {label: tip for label, (tip, _) in hand_tips.items()} for hand, hand_tips in tips.items()}
+        return {"problem": str(problem), "tips": tip_facts(tips)}, tip_map
+    marker_map = to_json({str(side): spots for side, spots in assigned.hands.items()})
     try:
-        worn, found = run_to_end(solvable_hands(recipe, labels.markers))
+        performer_hands, assigned = run_to_end(solvable_hands(recipe, labels.markers))
     except KnuckleError as problem:
         return {"problem": str(problem), "tips": {}}, marker_map
-    counts = {str(side): len(spots) for side, spots in found.hands.items()}
-    doubts = [implausible_lengths(hand.proportions, markers.unit) for hand in worn.hands.values()]
-    notes = [*found.warnings, *filter(None, doubts)]
-    return labels.facts | {"set": found.set_name, "hands": counts, "notes": notes}, marker_map
+    counts = {str(side): len(spots) for side, spots in assigned.hands.items()}
+    doubts = [implausible_lengths(hand.proportions, markers.unit) for hand in performer_hands.hands.values()]
+    notes = [*assigned.warnings, *filter(None, doubts)]
+    return labels.facts | {"set": assigned.set_name, "hands": counts, "notes": notes}, marker_map
 
 
 def _labels(options: argparse.Namespace) -> None:
@@ -187,11 +187,11 @@ def _calibrate(options: argparse.Namespace) -> None:
 
 
 def _stream(options: argparse.Namespace) -> None:
-    def solved() -> Take:
+    def solve() -> Take:
         with progress_bar() as update_progress:
             return _run(replace(cli_options.recipe_of(options), fps=options.rate), update_progress)
 
-    streams.stream(options, solved)
+    streams.stream(options, solve)
 
 
 def _solve(options: argparse.Namespace) -> None:
@@ -209,16 +209,18 @@ def _solve(options: argparse.Namespace) -> None:
     conditions = parse_conditions(options.fail_on) if options.fail_on is not None else ()
     recipe = cli_options.recipe_of(options)
     solve = _solve_joints if out_suffix == JOINTS_SUFFIX else _solve_blend
-    report, judged = solve(options, recipe, conditions)
+    report, results = solve(options, recipe, conditions)
     say(report_text(report, options.out))
-    if failed := [str(outcome) for outcome in judged if outcome.failed]:
+    if failed := [str(outcome) for outcome in results if outcome.failed]:
         raise TakeFailedError(f"the take was saved, but fails: {'; '.join(failed)}")
 
 
 def _solve_joints(options: argparse.Namespace, recipe: Recipe, conditions: tuple[Condition, ...]) -> Solved:
     """Solve a take and write its joints. Blender is not needed, and a long take is solved in pieces."""
     if recipe.rig != "default":
-        raise FileError(f"{options.out}: holds the performer's joints, expected a .blend file to key {recipe.rig} in")
+        raise FileError(
+            f"{options.out}: contains the performer's joints, expected a .blend file to key {recipe.rig} in"
+        )
     files = TakeFiles(options.out, options.evidence, options.html, options.report)
     choices = SolveChoices(options.out.stem, usual_processes(), conditions, html=options.html is not None)
     with exiting_on_signals(), progress_bar() as update_progress:
@@ -241,15 +243,15 @@ def _solve_blend(options: argparse.Namespace, recipe: Recipe, conditions: tuple[
         update_progress(0.9, "Keying")
         written = blend_file.new_scene_with_take(take, recipe.rig, rig_choice)
         report = with_keying(take.report, written)
-        judged = outcomes(conditions, take.evidence, take.problems)
+        results = outcomes(conditions, take.evidence, take.problems)
         html = ""
         if options.html is not None:
             update_progress(0.95, "Rendering the worst frames")
-            html = page_of_open_take(written.armatures[0], options.out.stem, judged)
+            html = page_of_open_take(written.armatures[0], options.out.stem, results)
         files = TakeFiles(options.joints, options.evidence, options.html, options.report, options.out)
         write_files(files, TakeContent(take, report, html))
         update_progress(1.0, "Done")
-    return report, judged
+    return report, results
 
 
 def _pose(options: argparse.Namespace) -> None:

@@ -21,15 +21,16 @@ from .terminal import TakeFailedError, exiting_on_signals, say
 PAGE_NAME = "summary.html"
 USUAL_OUTPUTS = ("joints", "evidence", "report", "html")
 MAX_WORKERS = 1000
+"""Maximum of --workers."""
 MIN_MEMORY_GB, MAX_MEMORY_GB = 0.3, 100_000.0
-"""An idle worker takes 0.15 GB."""
+"""Bounds of --memory in GB; an idle worker takes 0.15 GB."""
 
 
 def add_farm(parser: argparse.ArgumentParser) -> None:
     """Add the options of `farm`."""
     parser.description = (
-        "Solve many takes, each into its own folder, with a summary page and a table of all figures. A run that is "
-        "started again does only what is missing or changed. Needs pip install 'knuckle[farm]'."
+        "Solve many takes, each into its own folder, with a summary page and a table of all figures. Run again, it "
+        "solves only what is missing or changed. Needs pip install 'knuckle[farm]'."
     )
     parser.add_argument(
         "takes",
@@ -38,8 +39,8 @@ def add_farm(parser: argparse.ArgumentParser) -> None:
         help="folders, globs in quotes, captures, or lists: CSV or JSON with capture, name, performer, rig and recipe",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write to")
-    parser.add_argument("--recipe", type=Path, metavar="R.json", help="recipe of all takes that a list gives none")
-    parser.add_argument("--rig", metavar="default|FILE", help="rig of all takes that a list gives none")
+    parser.add_argument("--recipe", type=Path, metavar="R.json", help="recipe of all takes for which no list gives one")
+    parser.add_argument("--rig", metavar="default|FILE", help="rig of all takes for which no list gives one")
     parser.add_argument(
         "--write",
         nargs="+",
@@ -51,25 +52,25 @@ def add_farm(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pictures",
         action="store_true",
-        help="render pictures of the worst frames for the report pages, which takes seconds a take and needs "
+        help="render pictures of the worst frames for the report pages, which takes seconds per take and needs "
         "--write html blend",
     )
     _add_cluster(parser)
 
 
 def _add_cluster(parser: argparse.ArgumentParser) -> None:
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
+    machines = parser.add_mutually_exclusive_group()
+    machines.add_argument(
         "--workers", type=int, metavar="N", help="processes on this machine; by default one for each core"
     )
-    where.add_argument(
-        "--scheduler", metavar="ADDRESS", help="scheduler of a cluster, such as tcp://10.0.0.5:8786, instead"
+    machines.add_argument(
+        "--scheduler", metavar="ADDRESS", help="scheduler of a cluster to use instead, such as tcp://10.0.0.5:8786"
     )
     parser.add_argument(
         "--memory",
         type=float,
         metavar="GB",
-        help="memory of each process on this machine, beyond which it is renewed; by default its share of all",
+        help="memory of each process on this machine, beyond which it is restarted; by default an equal share",
     )
     parser.add_argument("--dashboard", action="store_true", help="show dask's dashboard; needs bokeh")
 
@@ -83,17 +84,19 @@ def farm(options: argparse.Namespace) -> None:
     orders = read_orders(options.takes, options.recipe, options.rig, Path(settings.out))
     workers = options.workers or min(cores(), len(orders))
     local = cluster.LocalChoices(workers, options.memory, options.dashboard)
-    opened = cluster.local_cluster(local) if options.scheduler is None else cluster.remote_cluster(options.scheduler)
-    # The cluster starts first, so that nothing is written if it cannot start. It also stops first.
-    with exiting_on_signals(), ExitStack() as locks, opened as (found, dashboard):
+    workers_of_run = (
+        cluster.local_cluster(local) if options.scheduler is None else cluster.remote_cluster(options.scheduler)
+    )
+    # The cluster starts first: if it cannot, nothing is written. It also stops first.
+    with exiting_on_signals(), ExitStack() as locks, workers_of_run as (pool, dashboard):
         locks.enter_context(locked_folder(Path(settings.out), settings.run))
         if options.dashboard:
             say(f"dashboard: {dashboard}")
-        run, progress, rows = FarmRun(orders, settings, found), FarmProgress(len(orders)), list[TakeRow]()
+        run, progress, rows = FarmRun(orders, settings, pool), FarmProgress(len(orders)), list[TakeRow]()
         try:
-            for done in run.rows():
-                rows += done
-                progress.add(done, found.count(), run.unmeasured)
+            for new_rows in run.rows():
+                rows += new_rows
+                progress.add(new_rows, pool.count(), run.unmeasured)
         except SchedulerLostError as lost:
             raise SchedulerLostError(
                 f"{options.scheduler or 'this machine'}: {lost}; {len(rows)} of {len(orders)} takes are "
@@ -115,26 +118,26 @@ def _settings(options: argparse.Namespace) -> FarmSettings:
         )
     outputs = tuple(output for output in FILE_NAMES if output in options.write)
     if options.pictures and not {"html", "blend"} <= {*outputs}:
-        raise RecipeError("--pictures are of Blender's scene and on the report page, expected --write html blend")
+        raise RecipeError("--pictures renders Blender's scene for the report page, expected --write html blend")
     return settings_of(absolute(options.out), outputs, pictures=options.pictures)
 
 
 def _write_summary(
     settings: FarmSettings, orders: tuple[TakeOrder, ...], rows: list[TakeRow], run: FarmRun, seconds: float
 ) -> None:
-    """Write the page and the figures. Takes not in this run were solved by earlier runs."""
+    """Write the summary page and the figures, also of takes that this run did not reach but an earlier one solved."""
     out = Path(settings.out)
-    reached = {row.name for row in rows}
-    left = [kept_row(order, settings) for order in orders if order.name not in reached]
-    ranked = sorted([*rows, *filter(None, left)], key=lambda row: row.rank)
+    names = {row.name for row in rows}
+    earlier_rows = [kept_row(order, settings) for order in orders if order.name not in names]
+    ranked = sorted([*rows, *filter(None, earlier_rows)], key=lambda row: row.rank)
     facts = RunFacts(out.name, settings.version, len(orders), seconds, tuple(run.notes.values()))
     write_csv(out / CSV_NAME, ranked)
-    with written_whole(out / PAGE_NAME) as half:
-        half.write_text(summary_page(ranked, facts), encoding="utf-8")
+    with written_whole(out / PAGE_NAME) as file:
+        file.write_text(summary_page(ranked, facts), encoding="utf-8")
 
 
 def _print_outcome(settings: FarmSettings, rows: list[TakeRow]) -> None:
-    """Print how many takes were solved, and the worst. Raises TakeFailedError if some have failed."""
+    """Print the number of solved takes, and the worst takes. Raises TakeFailedError if some have failed."""
     counts = {state: sum(row.state == state for row in rows) for state in ("solved", "unchanged", "failed")}
     rows.sort(key=lambda row: row.rank)
     totals = ", ".join(f"{count} {state}" for state, count in counts.items() if count)

@@ -17,12 +17,12 @@ def main(
     """Run a command line and return its exit status.
 
     Args:
-        arguments: The command's arguments; by default those of the process.
-        check_address: Raises StreamError for an address that must not be listened on or connected to.
+        arguments: the command's arguments; by default those of the process.
+        check_address: raises StreamError for an address that must not be listened on or connected to.
     """
 
     def run() -> None:
-        # The import takes a second. Ctrl-C while a package is imported would be reported as that package's error.
+        # The import takes a second; Ctrl-C meanwhile would be reported as an error of the package being imported.
         with holding_interrupts():
             from .commands import command_parser
         options = command_parser().parse_args(arguments)

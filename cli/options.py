@@ -67,7 +67,7 @@ def add_camera(parser: argparse.ArgumentParser) -> None:
         "--angle-of-view",
         type=float,
         metavar="DEG",
-        help="angle of view of the camera along the picture's longer side; by default 60",
+        help="angle of view of the camera, in degrees, along the picture's longer side; by default 60",
     )
     parser.add_argument(
         "--hand-length",
@@ -79,7 +79,7 @@ def add_camera(parser: argparse.ArgumentParser) -> None:
 
 def add_hand(parser: argparse.ArgumentParser) -> None:
     """Add the option that selects hands."""
-    parser.add_argument("--hand", choices=HANDS, help="hand of the capture; auto uses all that are in it")
+    parser.add_argument("--hand", choices=HANDS, help="hand of the capture; auto uses all hands in it")
 
 
 def add_hands(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +115,10 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     add_labels(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--save-markers", type=Path, metavar="MAP.json", help="write the labels that were found, to be corrected"
+        "--save-markers",
+        type=Path,
+        metavar="MAP.json",
+        help="write a marker map of the recognised labels, to be edited",
     )
     add_force(parser)
 
@@ -362,13 +365,13 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         choices=tuple(SMOOTHINGS),
         help="off (the default); live uses earlier frames, whole also later ones",
     )
-    for option, what in (("--set", "solver"), ("--set-smoothing", "smoothing")):
+    for option, method in (("--set", "solver"), ("--set-smoothing", "smoothing")):
         parser.add_argument(
             option,
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help=f"set one of the {what}'s settings, listed by `knuckle solvers`; repeatable",
+            help=f"set one of the {method}'s settings, listed by `knuckle solvers`; repeatable",
         )
     parser.add_argument("--performer", type=Path, metavar="PERFORMER.json", help="measurements saved by calibrate")
     parser.add_argument("--fps", type=float, metavar="N", help="frames per second; by default the capture's own frames")
@@ -381,7 +384,7 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         metavar="CONDITIONS",
-        help="exit with status 3 if the take, which is saved all the same, meets one of the conditions, such as "
+        help="exit with status 3 if the take, which is saved in any case, meets one of the conditions, such as "
         "'tip_error_mm.p99>3,leaps>0'; an unknown figure meets every condition",
     )
     add_force(parser)
@@ -389,16 +392,16 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
 
 
 def _transform(options: argparse.Namespace, base: CaptureTransform) -> CaptureTransform:
-    """Return the transform that the options describe. Raises RecipeError."""
-    stated: dict[str, Any] = {name: getattr(options, name, None) for name in ("location", "rotation", "scale")}
-    present = {name: value for name, value in stated.items() if value is not None}
-    present |= {name: tuple(value) for name, value in present.items() if isinstance(value, list)}
-    return replace(base, **present)
+    """Return the transform `base` with the values that the options set. Raises RecipeError."""
+    values: dict[str, Any] = {name: getattr(options, name, None) for name in ("location", "rotation", "scale")}
+    changes = {name: value for name, value in values.items() if value is not None}
+    changes |= {name: tuple(value) for name, value in changes.items() if isinstance(value, list)}
+    return replace(base, **changes)
 
 
 def recipe_of(options: argparse.Namespace) -> Recipe:
     """Return the recipe that the options describe. Raises RecipeError for invalid files and values."""
-    stated = {
+    values = {
         name: getattr(options, name, None)
         for name in (
             *("landmarks", "angle_of_view", "hand_length"),
@@ -429,7 +432,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
             ),
         )
     }
-    stated["rate"] = getattr(options, "capture_rate", None)
+    values["rate"] = getattr(options, "capture_rate", None)
     checks: dict[str, Callable[[Any, str], object]] = {
         "markers": from_json,
         "performer": performer.from_dict,
@@ -437,21 +440,23 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     }
     for name, check in checks.items():
         path = getattr(options, name, None)
-        stated[name] = read_json(path) if path is not None else None
+        values[name] = read_json(path) if path is not None else None
         if path is not None:
-            check(stated[name], str(path))
+            check(values[name], str(path))
     presets = [read_preset(path) for path in getattr(options, "mapping", ())]
-    stated["mappings"] = {preset.side: to_dict(preset) for preset in presets} or None
+    values["mappings"] = {preset.side: to_dict(preset) for preset in presets} or None
     base_path = getattr(options, "recipe", None)
     base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
-    chosen = replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
-    chosen = replace(chosen, transform=_transform(options, base.transform))
+    new_recipe = replace(
+        base, capture=options.file, **{name: value for name, value in values.items() if value is not None}
+    )
+    new_recipe = replace(new_recipe, transform=_transform(options, base.transform))
     # Settings in the recipe belong to its own solver and smoothing.
-    solver_settings = base.settings if chosen.solver == base.solver else {}
-    smoothing_settings = base.smoothing_settings if chosen.smoothing == base.smoothing else {}
+    solver_settings = base.settings if new_recipe.solver == base.solver else {}
+    smoothing_settings = base.smoothing_settings if new_recipe.smoothing == base.smoothing else {}
     return replace(
-        chosen,
-        settings=solver_settings | SOLVER.parse(chosen.solver, getattr(options, "set", ())),
+        new_recipe,
+        settings=solver_settings | SOLVER.parse(new_recipe.solver, getattr(options, "set", ())),
         smoothing_settings=smoothing_settings
-        | SMOOTHING.parse(chosen.smoothing, getattr(options, "set_smoothing", ())),
+        | SMOOTHING.parse(new_recipe.smoothing, getattr(options, "set_smoothing", ())),
     )

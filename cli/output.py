@@ -1,4 +1,4 @@
-"""Output of the shell command: progress, a summary of the take, and the solved joints as arrays."""
+"""Output of the shell command: progress, and summaries of takes and captures."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,11 +15,11 @@ MAX_LISTED = 5
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[float, str], None]]:
-    """Show a progress bar if stderr is a terminal; it is erased at the end."""
-    terminal = sys.stderr.isatty()
+    """Show a progress bar if stderr is a terminal, and erase it at the end."""
+    is_terminal = sys.stderr.isatty()
 
     def update(fraction: float, description: str) -> None:
-        if terminal:
+        if is_terminal:
             filled = round(30 * fraction)
             line = f"\r\033[K[{'=' * filled:<30}] {100 * fraction:3.0f} % {printable(description)}"
             print(line, end="", file=sys.stderr, flush=True)
@@ -27,7 +27,7 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
     try:
         yield update
     finally:
-        if terminal:
+        if is_terminal:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
@@ -55,9 +55,9 @@ def report_text(report: dict[str, Any], out: Path) -> str:
             lines.append(f"    {len(contacts)} contact{'' if len(contacts) == 1 else 's'} of the performer{held_text}")
         rig = hand.get("rig")
         if rig and rig["left_mm"]["mean"] is not None:
-            what = "gaps of pinches" if rig["keep"] == "pinches" else "fingertips"
+            measured_points = "gaps of pinches" if rig["keep"] == "pinches" else "fingertips"
             error = f"{rig['left_mm']['mean']:.2f} mm from the performer's on average, {rig['left_mm']['max']:.2f} mm"
-            lines.append(f"    on the rig {rig['keep']} are kept: {what} {error} at most")
+            lines.append(f"    on the rig {rig['keep']} are kept: {measured_points} {error} at most")
         if rig and rig["keep"] == "directions" and rig["left_deg"]["mean"] is not None:
             error = f"{rig['left_deg']['mean']:.1f} degrees on average, {rig['left_deg']['max']:.1f} degrees at most"
             sources = sorted({digit["directions_of"] for digit in rig["digits"].values() if digit["directions_of"]})
@@ -74,7 +74,7 @@ def report_text(report: dict[str, Any], out: Path) -> str:
 
 
 def tip_facts(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
-    """Return hand -> label -> joint and confidence, JSON-ready, for hands with only fingertips recognised."""
+    """Return hand -> label -> joint and confidence, JSON-ready, for hands of which only fingertips are recognised."""
     return {
         hand: {
             label: {"joint": tip, "confidence": round(confidence, 3)} for label, (tip, confidence) in hand_tips.items()
@@ -93,8 +93,8 @@ def hands_text(facts: dict[str, Any]) -> str:
             lines += [f"    {label}  {tip['confidence']:.2f}  {tip['joint']}" for label, tip in tips.items()]
         return "\n".join(lines)
     counts = ", ".join(f"{side} hand with {count} markers" for side, count in markers["hands"].items())
-    how = "by shape and motion" if markers["by"] == "shape" else f"by their labels ({markers['set']})"
-    lines = [f"  {counts}, {how}"]
+    method = "by shape and motion" if markers["by"] == "shape" else f"by their labels ({markers['set']})"
+    lines = [f"  {counts}, {method}"]
     lines += [f"  note: {note}" for note in markers["notes"]]
     for hand in markers.get("hands_found", ()):
         lines.append(f"  {hand['side']} hand ({hand['set']}), side found with a confidence of {hand['sure']:.2f}")
@@ -103,6 +103,6 @@ def hands_text(facts: dict[str, Any]) -> str:
             origin = ", ".join(
                 f"{source['label']} ({source['first']}-{source['last']})" for source in entry["from"][:4]
             )
-            more = f" and {len(entry['from']) - 4} more" if len(entry["from"]) > 4 else ""
-            lines.append(f"    {name:<{width}}  {entry['confidence']:.2f}  {origin}{more}")
+            further_labels = f" and {len(entry['from']) - 4} more" if len(entry["from"]) > 4 else ""
+            lines.append(f"    {name:<{width}}  {entry['confidence']:.2f}  {origin}{further_labels}")
     return "\n".join(lines)

@@ -24,7 +24,7 @@ def add_pose(parser: argparse.ArgumentParser) -> None:
     cli_options.add_force(parser)
     cli_options.add_rig(parser)
     parser.add_argument(
-        "--hand", choices=(*SIDES, BOTH), default=BOTH, help="hand to pose; both takes those that the rig has"
+        "--hand", choices=(*SIDES, BOTH), default=BOTH, help="hand to pose; both poses all hands that the rig has"
     )
     parser.add_argument(
         "--assets", action="store_true", help="add all poses to the file as pose assets, for Blender's asset shelf"
@@ -53,11 +53,11 @@ def pose(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
     rig_choice = blend_file.RigChoice(options.armature, mappings)
     sides = SIDES if options.hand == BOTH else (options.hand,)
     rig = options.rig or blend_file.DEFAULT_RIG
-    posed = posed_file.new_file_posed(rig, rig_choice, sides, options.name, all_assets=options.assets)
+    result = posed_file.new_file_posed(rig, rig_choice, sides, options.name, all_assets=options.assets)
     blend_file.save(options.out)
-    what = POSES[options.name].label if options.name else f"{len(POSES)} pose assets"
-    hands = " and ".join(f"the {side} hand of {armature}" for armature, side in posed.hands)
-    say("\n".join([f"{options.out}: {what}, {hands}", *(f"  note: {note}" for note in posed.notes)]))
+    content = POSES[options.name].label if options.name else f"{len(POSES)} pose assets"
+    hands = " and ".join(f"the {side} hand of {armature}" for armature, side in result.hands)
+    say("\n".join([f"{options.out}: {content}, {hands}", *(f"  note: {note}" for note in result.notes)]))
 
 
 def _pose_list() -> str:

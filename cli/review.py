@@ -1,4 +1,4 @@
-"""The command `review`: a report page of a take that was saved, or of two that are compared."""
+"""The command `review`: a report page of a saved take, or of two takes compared."""
 
 import argparse
 from pathlib import Path
@@ -15,8 +15,8 @@ from .terminal import expect_replaceable, holding_interrupts, say
 def add_review(parser: argparse.ArgumentParser) -> None:
     """Add the options of `review`."""
     parser.description = (
-        "Write a report page of a take that was solved and saved, or of two takes against each other, such as those of "
-        "two solvers. The page is one HTML file that needs no network."
+        "Write a report page of a saved take, or of two takes compared, such as those of two solvers. The page is one "
+        "HTML file that needs no network."
     )
     parser.add_argument("take", type=Path, metavar="TAKE.blend", help="a file with a take")
     parser.add_argument("other", type=Path, nargs="?", metavar="OTHER.blend", help="a file with a take to compare with")
@@ -53,7 +53,7 @@ def review(options: argparse.Namespace) -> None:
             if number == 0:
                 update_progress(0.3, "Rendering the worst frames")
                 pictures = problem_pictures(take, armature) if options.pictures else NOT_REQUESTED
-        with written_whole(options.html) as half:
-            half.write_text(page(takes, pictures), encoding="utf-8")
-    found = [f"{take.name}: {len(take.problems)} problem{'s' * (len(take.problems) != 1)}" for take in takes]
-    say("\n".join([f"{options.html}: {options.html.stat().st_size / 1e6:.1f} MB", *(f"  {line}" for line in found)]))
+        with written_whole(options.html) as file:
+            file.write_text(page(takes, pictures), encoding="utf-8")
+    counts = [f"{take.name}: {len(take.problems)} problem{'s' * (len(take.problems) != 1)}" for take in takes]
+    say("\n".join([f"{options.html}: {options.html.stat().st_size / 1e6:.1f} MB", *(f"  {line}" for line in counts)]))

@@ -23,13 +23,13 @@ from ..pipeline.take import Take
 from .terminal import say
 
 PRINT_INTERVAL_S = 1.0
-"""s between lines about the stream."""
+"""s between lines that describe the stream."""
 
 
-def add_address(parser: argparse.ArgumentParser, host: str) -> None:
-    """Add the options for the device's address; `host` is the help of --host."""
-    parser.add_argument("--host", default=LOCAL, metavar="ADDRESS", help=host)
-    parser.add_argument("--port", type=int, metavar="N", help="by default the device's usual one")
+def add_address(parser: argparse.ArgumentParser, host_help: str) -> None:
+    """Add the options for the device's address. host_help: help of --host."""
+    parser.add_argument("--host", default=LOCAL, metavar="ADDRESS", help=host_help)
+    parser.add_argument("--port", type=int, metavar="N", help="port; by default the device's usual one")
 
 
 def add_listen(parser: argparse.ArgumentParser) -> None:
@@ -46,19 +46,22 @@ def add_listen(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="host name by which a headset opens the WebXR page, such as a tunnel's; may be repeated",
     )
-    parser.add_argument("--seconds", type=float, metavar="S", help="how long; by default until Ctrl-C")
+    parser.add_argument("--seconds", type=float, metavar="S", help="duration in s; by default until Ctrl-C")
     parser.add_argument(
-        "--record", type=Path, metavar=f"TAKE{SUFFIX}", help="write what arrives to a new raw take; none is replaced"
+        "--record",
+        type=Path,
+        metavar=f"TAKE{SUFFIX}",
+        help="write the packets to a new raw take; an existing file is not replaced",
     )
     parser.add_argument("--points", action="store_true", help="print every point, once a second")
 
 
 def add_stream(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `stream`, besides those for reading a capture."""
+    """Add the options of `stream`, except those for reading a capture."""
     parser.add_argument(
         "--as", dest="device", choices=tuple(DEVICES), required=True, metavar="DEVICE", help="device to imitate"
     )
-    add_address(parser, "address of the receiver, or to wait on for it to connect")
+    add_address(parser, "address to send to, or on which to wait for the receiver to connect")
     parser.add_argument(
         "--rate", type=float, metavar="N", help="frames per second; by default the capture's own frames"
     )
@@ -82,12 +85,12 @@ def devices(_options: argparse.Namespace) -> None:
 
 
 def listen(options: argparse.Namespace) -> None:
-    """Print the frames from a device, until the time is over or Ctrl-C is pressed."""
+    """Print the state of a device's stream every second, until the time is over or Ctrl-C is pressed."""
     if options.seconds is not None and not options.seconds > 0:
-        raise StreamError(f"seconds are {options.seconds:g}, expected more than 0")
+        raise StreamError(f"--seconds is {options.seconds:g}, expected more than 0")
     device = DEVICES[options.device]
     if options.page_name and not device.serves_page:
-        raise StreamError(f"{device.name} opens no page of Knuckle's, expected no --page-name")
+        raise StreamError(f"{device.name} opens no page that Knuckle serves, expected no --page-name")
     address = replace(address_of(options), page_names=tuple(options.page_name))
     receiver = Receiver(options.device, device, address, sender=_sender_of(options))
     if options.record is not None:
@@ -114,13 +117,13 @@ def listen(options: argparse.Namespace) -> None:
 
 
 def _sender_of(options: argparse.Namespace) -> str:
-    """Return the IP address of the only sender to follow, empty for the first.
+    """Return the IP address of the only sender to follow, empty for the first that sends.
 
-    Raises StreamError if none can have it.
+    Raises StreamError if the address is invalid or the device is not a sender that connects.
     """
     device = DEVICES[options.device]
     if options.sender and device.connects:
-        raise StreamError(f"{device.name} is connected to (--host), expected no --sender")
+        raise StreamError(f"Knuckle connects to {device.name} (--host), expected no --sender")
     try:
         return str(ip_address(options.sender)) if options.sender else ""
     except ValueError:
@@ -136,15 +139,16 @@ def _wait_for_client(sender: Sender) -> None:
 
 
 def _print_state(receiver: Receiver, points: bool) -> None:
-    """Print a line about the last second, and its last frame."""
+    """Print a line about the last second, and a description of its last frame."""
     frames, stats = receiver.drain(), receiver.stats
     counts = f"{stats.packets} packets, {stats.frames} frames"
     problems = {"lost": stats.lost, "late": stats.late, "not understood": stats.malformed}
     problem_counts = ", ".join(f"{count} {name}" for name, count in problems.items() if count)
     figures = ", ".join(filter(None, [counts, problem_counts, f"jitter {1000 * stats.jitter():.1f} ms"]))
     say(f"{receiver.state()} ({figures})")
-    if receiver.senders.other:
-        say(f"  {receiver.senders.other} sends, too: {receiver.senders.ignored} packets were ignored (see --sender)")
+    senders = receiver.senders
+    if senders.ignored_sender:
+        say(f"  {senders.ignored_sender} sends, too: {senders.ignored_packets} packets were ignored (see --sender)")
     if stats.malformed:
         say(f"  not understood: {stats.problem}")
     if receiver.recording is not None and receiver.recording.problem:
@@ -155,19 +159,19 @@ def _print_state(receiver: Receiver, points: bool) -> None:
 
 def _frame_lines(frame: Frame, points: bool) -> list[str]:
     """Return lines that describe a frame; `points` adds all positions."""
-    seen = np.all(np.isfinite(frame.positions), axis=1)
+    visible = np.all(np.isfinite(frame.positions), axis=1)
     hands = dict.fromkeys(name.rpartition(":")[0] for name in frame.names)
     lines = [f"  timecode {frame.timecode}"] if frame.timecode else []
     for hand in hands:
         rows = [row for row, name in enumerate(frame.names) if name.rpartition(":")[0] == hand]
         rotation_count = 0 if frame.rotations is None else int(np.isfinite(frame.rotations[rows]).all(axis=1).sum())
         lines.append(
-            f"  {hand or 'markers'}: {seen[rows].sum()} of {len(rows)} points seen, {rotation_count} rotations"
+            f"  {hand or 'markers'}: {visible[rows].sum()} of {len(rows)} points seen, {rotation_count} rotations"
         )
     if points:
         lines += [
             f"    {name}: {', '.join(f'{value:.4f}' for value in position)} m"
-            for name, position, is_seen in zip(frame.names, frame.positions, seen, strict=True)
+            for name, position, is_seen in zip(frame.names, frame.positions, visible, strict=True)
             if is_seen
         ]
     return lines
@@ -176,16 +180,16 @@ def _frame_lines(frame: Frame, points: bool) -> list[str]:
 def stream(options: argparse.Namespace, solve: Callable[[], Take]) -> None:
     """Solve a capture and send it as a device would, until its end or until Ctrl-C is pressed."""
     if not 0.01 <= options.speed <= 100:
-        raise StreamError(f"speed is {options.speed:g}, expected 0.01 to 100")
-    moments = capture_player.frames_of_take(solve())
+        raise StreamError(f"--speed is {options.speed:g}, expected 0.01 to 100")
+    frames = capture_player.frames_of_take(solve())
     address, device = address_of(options), DEVICES[options.device]
-    say(f"{options.file}: {len(moments)} frames as {device.name} to {address}; Ctrl-C ends it")
+    say(f"{options.file}: {len(frames)} frames as {device.name} to {address}; Ctrl-C ends it")
     sent = 0
     try:
         with device.sender(address) as sender:
             _wait_for_client(sender)
-            for moment in capture_player.play(moments, options.speed, options.repeat):
-                sender.send(moment)
+            for frame in capture_player.play(frames, options.speed, options.repeat):
+                sender.send(frame)
                 sent += 1
     except KeyboardInterrupt:
         print(file=sys.stderr)

@@ -18,11 +18,11 @@ INTERRUPTED = 130
 
 
 FAILED = 3
-"""Exit status of a take that was saved but does not meet the conditions of --fail-on, and of failed takes of a farm."""
+"""Exit status if a saved take meets a condition of --fail-on, or if takes of a farm failed."""
 
 
 class TakeFailedError(KnuckleError):
-    """Saved takes do not meet the conditions, or some of several takes failed."""
+    """A saved take meets a condition of --fail-on, or some of several takes failed."""
 
 
 def say(text: str) -> None:
@@ -31,10 +31,7 @@ def say(text: str) -> None:
 
 
 def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
-    """Check that no file exists under these paths unless `force` is set or the person at the terminal agrees.
-
-    Raises FileError otherwise.
-    """
+    """Raise FileError if a file exists at one of the paths, unless `force` is set or the user agrees to replace it."""
     for path in paths:
         if path is None or force or not path.exists():
             continue
@@ -47,10 +44,9 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
 
 @contextmanager
 def holding_interrupts() -> Iterator[None]:
-    """Delay Ctrl-C until the end: while Blender starts, it discards the signal, and then crashes, hangs or
-    continues."""
-    before, signals = signal.getsignal(signal.SIGINT), list[int]()
-    if before is None or threading.current_thread() is not threading.main_thread():
+    """Delay Ctrl-C until the end. Blender handles it badly while it starts: it crashes, hangs or continues."""
+    previous, signals = signal.getsignal(signal.SIGINT), list[int]()
+    if previous is None or threading.current_thread() is not threading.main_thread():
         # Blender's program has its own handler, which Python could not restore; other threads get no signals.
         yield
         return
@@ -58,35 +54,35 @@ def holding_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
     if signals:
         raise KeyboardInterrupt
 
 
 @contextmanager
 def exiting_on_signals() -> Iterator[None]:
-    """Let SIGTERM and a closed terminal end the command like Ctrl-C, so that the programs that it started end, too."""
+    """Let SIGTERM and SIGHUP raise SystemExit: the command then ends the programs that it started, as after Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield  # other threads get no signals
         return
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
+    previous = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
 
-    for number in before:
+    for number in previous:
         signal.signal(number, end)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             if handler is not None:
                 signal.signal(number, handler)
 
 
 def exit_status(run: Callable[[], None]) -> int:
-    """Run a command and return its exit status; problems are printed in one sentence on standard error."""
+    """Run a command and return its exit status; an error is printed as one sentence on standard error."""
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -116,7 +112,7 @@ def exit_status(run: Callable[[], None]) -> int:
 
 
 def _report(sentence: str) -> None:
-    """Print a sentence on one line of standard error, if that can be written."""
+    """Print a sentence on one line of standard error, unless it cannot be written."""
     with suppress(OSError):
         print(printable(f"knuckle: {sentence}").replace("\n", "\\n"), file=sys.stderr, flush=True)
 
@@ -136,7 +132,7 @@ def exit_at_once(status: int) -> NoReturn:
 def _open_closed_streams() -> None:
     """Connect streams that the shell closed (`>&-`) to the null device.
 
-    Otherwise the next opened file would get their descriptors, and with them Blender's messages.
+    Otherwise the next file to be opened would get a stream's descriptor, and Blender's messages would go into it.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -144,7 +140,7 @@ def _open_closed_streams() -> None:
 
 
 def _discard_unwritten() -> None:
-    """Discard output that cannot be written, which Python would try again when it ends."""
+    """Discard output that cannot be written; otherwise Python would try again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -15,12 +15,12 @@ def add_track(parser: argparse.ArgumentParser) -> None:
     """Add the options of `track`."""
     parser.description = (
         "Find the hands in each frame of a video, and write their landmarks as a capture. Chromium, Chrome or Edge "
-        "does it without a window, on a page of this computer; no picture leaves it."
+        "does this without a window, on a local page; no picture leaves this computer."
     )
     parser.add_argument("video", type=Path, metavar="VIDEO", help="a video: MP4, MOV, WebM or MKV")
     parser.add_argument("--out", type=Path, required=True, metavar="TAKE.json", help="the capture to write")
     parser.add_argument(
-        "--browser", default="", metavar="PROGRAM", help="Chromium, Chrome or Edge; by default the one that is found"
+        "--browser", default="", metavar="PROGRAM", help="Chromium, Chrome or Edge; by default the first that is found"
     )
     add_force(parser)
 
@@ -29,16 +29,16 @@ def track(options: argparse.Namespace) -> None:
     """Find the hands in a video, and write them as a capture."""
     expect_writable(options.out, ".json", unlike=[options.video])
     expect_replaceable([options.out], options.force)
-    tracked = _tracked(options)
-    with written_whole(options.out) as half:
-        half.write_bytes(tracked.as_json())
+    tracked = _run_tracking(options)
+    with written_whole(options.out) as file:
+        file.write_bytes(tracked.as_json())
     count = len(tracked.frames)
     rate = f"at {tracked.rate:g} Hz" if tracked.rate is not None else "at a rate that varies"
     frames = f"{count} frame{'s' * (count != 1)} {rate}" if count > 1 else "1 frame"
     say(f"{options.out}: {frames}, a hand in {tracked.hands}")
 
 
-def _tracked(options: argparse.Namespace) -> CameraVideo:
+def _run_tracking(options: argparse.Namespace) -> CameraVideo:
     work = track_video(options.video, options.browser)
     try:
         with exiting_on_signals(), progress_bar() as update_progress:

@@ -24,8 +24,9 @@ ABDUCTION_SD_DEGREES, TWIST_SD_DEGREES = 8.0, 2.0
 """Standard deviations in degrees of a bent finger's abduction and twist. Ten headset hands (npm handy-work) have 2 to 5
 and 0.2 to 2.6; spread hands have more abduction."""
 END_WEIGHT = 100.0
-"""Weight of the digit's end relative to its other points, which leaves it a tenth of their distance to the plane."""
+"""Weight of the digit's end relative to its other points: its distance to the plane is about a tenth of theirs."""
 GAUSS_NEWTON_STEPS = 4
+"""Number of Gauss-Newton steps from the linear least-squares plane."""
 
 
 def fit_plane(
@@ -64,14 +65,14 @@ def fit_inner_points(
         picked = [(pick(x), pick(y), pick(z)) for x, y, z in points]
         return nearest_plane(m, picked, [pick(weight) for weight in weights], limits)
 
-    found: tuple[N, N] = m.recompute_where(other_weight > 0, end_plane, nearest)
-    return found
+    plane: tuple[N, N] = m.recompute_where(other_weight > 0, end_plane, nearest)
+    return plane
 
 
 def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
-    """Return abduction and twist of the plane through a digit's end, as far as the limits allow.
+    """Return abduction and twist, within the limits, of the plane through a digit's end.
 
-    Twist accounts for as much of the lateral offset as in real fingers, and for more where abduction is at its limit.
+    Twist accounts for its usual share of the end's lateral offset, and for more where abduction is at its limit.
     """
     abduction_limits, twist_limits = limits
     x, y, z = tip
@@ -80,16 +81,16 @@ def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds
     # x cos a + y sin a = k is solved by (k x ± s y, k y ∓ s x) / (x² + y²) as (cos a, sin a), s² = x² + y² - k².
     cos_twist, sin_twist = m.cos_sin(twist)
     k = z * sin_twist / cos_twist
-    across = x * x + y * y
-    s = m.sqrt(m.where(across > k * k, across - k * k, 0.0)) * m.where(y < 0.0, -1.0, 1.0)
+    squared_distance = x * x + y * y
+    s = m.sqrt(m.where(squared_distance > k * k, squared_distance - k * k, 0.0)) * m.where(y < 0.0, -1.0, 1.0)
     unlimited = m.atan2(k * y - s * x, k * x + s * y)
-    unlimited = unlimited * (across / (across + ABDUCTION_PRIOR_M * ABDUCTION_PRIOR_M))
+    unlimited = unlimited * (squared_distance / (squared_distance + ABDUCTION_PRIOR_M * ABDUCTION_PRIOR_M))
     abduction = m.clip(unlimited, *abduction_limits)
     if can_twist:
         cos, sin = m.cos_sin(abduction)
-        aside = x * cos + y * sin
+        lateral = x * cos + y * sin
         depth = m.where(z < 0.0, -z, z)
-        twist_through_tip = m.clip(m.atan2(m.where(z < 0.0, -aside, aside), depth), *twist_limits)
+        twist_through_tip = m.clip(m.atan2(m.where(z < 0.0, -lateral, lateral), depth), *twist_limits)
         twist = m.where((abduction == unlimited) | (depth <= TWIST_PRIOR_M), twist, twist_through_tip)
     return abduction, twist
 
@@ -113,7 +114,7 @@ def nearest_plane(
     """Return abduction and twist of the plane nearest to all points of a digit, within the limits.
 
     The first point is the digit's end and has a larger weight than the others. Regularisation draws the plane towards
-    upright and straight ahead where the points leave it open.
+    upright and straight ahead where the points do not determine it.
 
     Minimises the weighted squared distances by Gauss-Newton steps, starting from the linear least-squares plane x + p y
     + q z = 0. Where a limit stops one angle, the other continues alone. Descending from that start, the result follows
@@ -125,11 +126,12 @@ def nearest_plane(
     p, q = (yz * xz - zz * xy) / determinant, (yz * xy - yy * xz) / determinant
     unclipped = m.atan2(p, 1.0 + 0.0 * p)
     abduction = m.clip(unclipped, *abduction_limits)
-    zz = zz + _unreached(points[0], unclipped - abduction)
+    zz = zz + _end_stiffness(points[0], unclipped - abduction)
     twist = m.clip(m.atan2(-q * m.cos_sin(abduction)[0], 1.0 + 0.0 * p), *twist_limits)
     for _ in range(GAUSS_NEWTON_STEPS):
         (ca, sa), (ct, st) = m.cos_sin(abduction), m.cos_sin(twist)
-        # Scatter times the normal (ca ct, sa ct, -st), then half the gradient and Hessian of their product.
+        # The scatter matrix times the normal (ca ct, sa ct, -st), then half the cost's gradient and its Hessian
+        # [[aa, mixed], [mixed, tt]].
         nx, ny = ca * ct, sa * ct
         px, py, pz = xx * nx + xy * ny - xz * st, xy * nx + yy * ny - yz * st, xz * nx + yz * ny - zz * st
         lean, tilt = ny, ca * st
@@ -143,27 +145,28 @@ def nearest_plane(
             + zz * ct * ct
             + 2 * (xy * tilt * rise + xz * tilt * ct + yz * rise * ct)
         )
-        at = lean * (xx * tilt + xy * rise + xz * ct) - nx * (xy * tilt + yy * rise + yz * ct)
+        mixed = lean * (xx * tilt + xy * rise + xz * ct) - nx * (xy * tilt + yy * rise + yz * ct)
         aa, tt = aa + 1e-15, tt + 1e-15
         new_twist = m.clip(
-            twist - (aa * twist_gradient - at * abduction_gradient) / (aa * tt - at * at + 1e-30), *twist_limits
+            twist - (aa * twist_gradient - mixed * abduction_gradient) / (aa * tt - mixed * mixed + 1e-30),
+            *twist_limits,
         )
-        # Newton's step of abduction given the new twist, then the reverse.
-        new_abduction = m.clip(abduction - (abduction_gradient + at * (new_twist - twist)) / aa, *abduction_limits)
-        twist = m.clip(twist - (twist_gradient + at * (new_abduction - abduction)) / tt, *twist_limits)
+        # Newton's step of abduction given the new twist, then of twist given the new abduction.
+        new_abduction = m.clip(abduction - (abduction_gradient + mixed * (new_twist - twist)) / aa, *abduction_limits)
+        twist = m.clip(twist - (twist_gradient + mixed * (new_abduction - abduction)) / tt, *twist_limits)
         abduction = new_abduction
     return abduction, twist
 
 
-def _unreached(end: Point[N], beyond: N) -> N:
-    """Return the stiffness (m²) that keeps the plane upright where abduction would exceed its limit by `beyond` rad.
+def _end_stiffness(end: Point[N], excess: N) -> N:
+    """Return the stiffness (m²) that keeps the plane upright where abduction would exceed its limit by `excess` rad.
 
-    No plane then reaches the end. Twist would hardly bring the plane of a straight digit nearer to it, and would jump
-    from limit to limit as the end passes from below the knuckle to above it. It is 0 where abduction is within its
-    limits.
+    No plane then reaches the end. Twist would hardly bring the plane of a straight digit nearer to the end, and would
+    jump from limit to limit as the end passes from below the knuckle to above it. The stiffness is 0 where abduction is
+    within its limits.
     """
     x, y, _ = end
-    return END_WEIGHT * beyond * beyond * (x * x + y * y)
+    return END_WEIGHT * excess * excess * (x * x + y * y)
 
 
 def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N]:

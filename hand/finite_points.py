@@ -1,4 +1,4 @@
-"""Which points are known: those whose coordinates are all finite numbers."""
+"""Mask of points whose coordinates are all finite."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ def finite_points(points: NDArray[np.floating]) -> NDArray[np.bool_]:
     Components are compared one after the other: np.all over so short an axis takes seven times as long.
     """
     finite = np.isfinite(points)
-    known: NDArray[np.bool_] = finite[..., 0].copy()
+    result: NDArray[np.bool_] = finite[..., 0].copy()
     for component in range(1, finite.shape[-1]):
-        known &= finite[..., component]
-    return known
+        result &= finite[..., component]
+    return result

@@ -24,7 +24,7 @@ Reals = TypeVar("Reals", NDArray[np.float32], NDArray[np.float64])
 """Points at either precision: a whole take is searched in single precision, a pose is solved in double."""
 
 PALM = len(DIGITS)
-"""The part that follows the digits."""
+"""Index of the palm among a hand's parts, after the digits."""
 TIP_RADIUS_RATIO = 0.8
 """Radius at a fingertip relative to that at the last joint."""
 PALM_FLESH_RATIO = 1.2
@@ -35,31 +35,33 @@ NEAR_JOINT = 0.3
 TIP_POSITION = 0.6
 """Position on the last bone, as a fraction of it, at which a tip's thickness is measured: it is rounded beyond."""
 THICKNESS_QUANTILE = 0.2
-"""Quantile of the distances of skin from a bone that is half its thickness from back to front: digits are wider."""
-MIN_POINTS = 6
+"""Quantile of the skin's distances from a bone that is taken for half the thickness, since digits are wider than
+thick."""
+MIN_SKIN_POINTS = 6
 """Minimum number of skin points that determine a joint's thickness."""
 
 _BONES = [[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]] for digit in DIGITS]
 STARTS: Ints = np.array([*(bones[k] for bones in _BONES for k in range(3)), *(bones[0] - 1 for bones in _BONES[1:])])
 ENDS: Ints = np.array([*(bones[k + 1] for bones in _BONES for k in range(3)), *(bones[0] for bones in _BONES[1:])])
-"""(19,) joints at the starts of capsules, which move them, and at their ends: three of each digit, four of the palm."""
+"""(19,) joints at the starts of the capsules and at their ends: three capsules for each digit, four for the palm. The
+joint at the start moves the capsule."""
 PARTS_OF_CAPSULES: Ints = np.array([*np.repeat(np.arange(len(DIGITS)), 3), *[PALM] * 4])
 """(19,) the digit of each capsule, or PALM."""
 LINKS_OF_CAPSULES: Ints = np.array([*np.tile([0, 1, 2], len(DIGITS)), *[0] * 4])
-"""(19,) its index in the digit, from the palm outwards."""
+"""(19,) index of each capsule in its digit, from the palm outwards."""
 _TIPS = np.flatnonzero(LINKS_OF_CAPSULES == 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flesh:
-    """The flesh of a hand: 19 capsules, and the K pairs of them that may touch."""
+    """The flesh of a hand: 19 capsules, and K pairs of capsules that may touch."""
 
     radii: Floats
     """(19, 2) m, at the start and end of each capsule."""
     pairs: Ints
     """(2, K)"""
     overlaps: Floats
-    """(K,) m, depth of the pairs in each other with straight fingers, at least 0."""
+    """(K,) m, at least 0: how deep each pair overlaps with straight fingers."""
 
     @classmethod
     def of(cls, hand: HandModel, radii: Floats | None = None, digits: Collection[str] = DIGITS) -> "Flesh":
@@ -69,29 +71,29 @@ class Flesh:
         digits: the digits that the hand has.
         """
         straight = Pose.at_origin(hand, np.zeros((1, hand.dofs)))
-        # Use single precision, as for takes, so that straight fingers touch nothing bit by bit.
+        # Single precision, as for takes, makes the depth of straight fingers exactly zero.
         positions = joint_frames(hand, straight)[..., :3, 3].astype(np.float32)
-        along = usual_radii(float(np.linalg.norm(positions[0, JOINT_INDEX["middle-finger-tip"]])))
+        joint_radii = usual_radii(float(np.linalg.norm(positions[0, JOINT_INDEX["middle-finger-tip"]])))
         if radii is not None:
-            along = np.where(np.isnan(radii), along, radii)
-        phalanges = np.stack([along[:, :-1], along[:, 1:]], axis=2).reshape(-1, 2)
-        palm = np.repeat(PALM_FLESH_RATIO * along[1:, :1], 2, axis=1)
+            joint_radii = np.where(np.isnan(radii), joint_radii, radii)
+        phalanges = np.stack([joint_radii[:, :-1], joint_radii[:, 1:]], axis=2).reshape(-1, 2)
+        palm = np.repeat(PALM_FLESH_RATIO * joint_radii[1:, :1], 2, axis=1)
         capsules = [index for index, part in enumerate(PARTS_OF_CAPSULES) if part == PALM or DIGITS[part] in digits]
-        found = [(a, b) for a in capsules for b in capsules if a < b and _may_touch(a, b)]
-        pairs = np.array(found, int).reshape(-1, 2).T
+        touching = [(a, b) for a in capsules for b in capsules if a < b and _may_touch(a, b)]
+        pairs = np.array(touching, int).reshape(-1, 2).T
         flesh = cls(np.concatenate([phalanges, palm]), pairs, np.zeros(pairs.shape[1]))
-        straightened = touches(flesh, positions, np.zeros(pairs.shape[1], int), np.arange(pairs.shape[1]))
-        return cls(flesh.radii, pairs, np.maximum(straightened.depths, 0.0))
+        overlaps = touches(flesh, positions, np.zeros(pairs.shape[1], int), np.arange(pairs.shape[1])).depths
+        return cls(flesh.radii, pairs, np.maximum(overlaps, 0.0))
 
     @property
     def parts(self) -> Ints:
-        """(2, K) the parts of the pairs: a digit, or PALM."""
+        """(2, K) the parts to which the capsules of each pair belong: a digit, or PALM."""
         return PARTS_OF_CAPSULES[self.pairs]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touches:
-    """N pairs of capsules in some frames, with their nearest points."""
+    """Nearest points of N pairs of capsules, each pair in one frame."""
 
     depths: Floats
     """(N,) m, depth in each other beyond that of straight fingers; negative where they are apart."""
@@ -102,7 +104,7 @@ class Touches:
 
 
 def usual_radii(size: float) -> Floats:
-    """Return half the usual thickness (5, 4) m of the digits at their joints and tips, by the hand's length in m."""
+    """Return half the usual thickness (5, 4) m of the digits at their joints and tips. size: the hand's length in m."""
     joints = radii_of_size(size)
     return np.concatenate([joints, TIP_RADIUS_RATIO * joints[:, 2:]], axis=1)
 
@@ -117,23 +119,24 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
     """
     radii = np.full((len(DIGITS), 4), np.nan)
     for digit, bones in enumerate(_BONES):
+        # Distance of each point from the bone that moves it, and its position along that bone, 0..1.
         distance, along = (np.full((3, len(points)), np.nan) for _ in range(2))
         for link in range(3):
-            own = np.flatnonzero(joint_of == bones[link])
+            rows = np.flatnonzero(joint_of == bones[link])
             bone = joints[bones[link + 1]] - joints[bones[link]]
             length = float(np.linalg.norm(bone))
             if length > 0.0:
-                offsets = points[own] - joints[bones[link]]
-                along[link, own] = offsets @ bone / length**2
-                distance[link, own] = np.linalg.norm(offsets - along[link, own, None] * bone, axis=1)
+                offsets = points[rows] - joints[bones[link]]
+                along[link, rows] = offsets @ bone / length**2
+                distance[link, rows] = np.linalg.norm(offsets - along[link, rows, None] * bone, axis=1)
         for joint in range(4):
-            near = np.zeros_like(along, bool)
+            is_near = np.zeros_like(along, bool)
             if joint < 3:
-                near[joint] = np.abs(along[joint]) < NEAR_JOINT
+                is_near[joint] = np.abs(along[joint]) < NEAR_JOINT
             if joint > 0:
-                near[joint - 1] |= np.abs(along[joint - 1] - (TIP_POSITION if joint == 3 else 1.0)) < NEAR_JOINT
-            if near.sum() >= MIN_POINTS:
-                radii[digit, joint] = np.quantile(distance[near], THICKNESS_QUANTILE)
+                is_near[joint - 1] |= np.abs(along[joint - 1] - (TIP_POSITION if joint == 3 else 1.0)) < NEAR_JOINT
+            if is_near.sum() >= MIN_SKIN_POINTS:
+                radii[digit, joint] = np.quantile(distance[is_near], THICKNESS_QUANTILE)
     # The thumb's first joint is inside the ball of the thumb.
     radii[0, 0] = np.nan
     return radii
@@ -145,9 +148,9 @@ def _may_touch(a: int, b: int) -> bool:
     The base of a digit is connected to the palm, and so is the thumb's proximal phalanx: its base is in the ball of the
     thumb, which moves with it, so its capsule is 3 to 8 mm deep in the palm even if the skin touches nothing.
     """
-    joined = 1 if PARTS_OF_CAPSULES[a] == 0 else 0
-    to_palm = PARTS_OF_CAPSULES[b] == PALM and LINKS_OF_CAPSULES[a] <= joined
-    return bool(PARTS_OF_CAPSULES[a] != PARTS_OF_CAPSULES[b] and not to_palm)
+    last_connected_link = 1 if PARTS_OF_CAPSULES[a] == 0 else 0
+    is_connected = PARTS_OF_CAPSULES[b] == PALM and LINKS_OF_CAPSULES[a] <= last_connected_link
+    return bool(PARTS_OF_CAPSULES[a] != PARTS_OF_CAPSULES[b] and not is_connected)
 
 
 def axes(flesh: Flesh, joints: Reals) -> tuple[Reals, Reals]:
@@ -156,9 +159,9 @@ def axes(flesh: Flesh, joints: Reals) -> tuple[Reals, Reals]:
     The skin ends at the tip's joint, so the last capsule of a digit ends a radius before it.
     """
     starts, ends = joints[:, STARTS], joints[:, ENDS]
-    along = ends[:, _TIPS] - starts[:, _TIPS]
-    length = np.maximum(lengths(along), 1e-6)[..., None]
-    ends[:, _TIPS] -= along * np.minimum(flesh.radii[_TIPS, 1][:, None].astype(along.dtype) / length, 1.0)
+    directions = ends[:, _TIPS] - starts[:, _TIPS]
+    length = np.maximum(lengths(directions), 1e-6)[..., None]
+    ends[:, _TIPS] -= directions * np.minimum(flesh.radii[_TIPS, 1][:, None].astype(directions.dtype) / length, 1.0)
     return starts, ends
 
 
@@ -166,11 +169,11 @@ def near_pairs(flesh: Flesh, joints: NDArray[np.float32]) -> tuple[Ints, Ints]:
     """Return frame and pair (N,) of capsules whose bounding spheres touch; joints (F, J, 3) m."""
     starts, ends = axes(flesh, joints)
     a, b = flesh.pairs
-    reach = lengths(ends - starts) / 2 + flesh.radii.max(axis=1).astype(np.float32)
+    sphere_radii = lengths(ends - starts) / 2 + flesh.radii.max(axis=1).astype(np.float32)
     middle = (starts + ends) / 2
     offset = middle[:, a] - middle[:, b]
-    near = squared_lengths(offset) < (reach[:, a] + reach[:, b]) ** 2
-    frames, pairs = np.nonzero(near)
+    spheres_touch = squared_lengths(offset) < (sphere_radii[:, a] + sphere_radii[:, b]) ** 2
+    frames, pairs = np.nonzero(spheres_touch)
     return frames, pairs
 
 
@@ -193,8 +196,8 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
 def radius_at(flesh: Flesh, capsules: int | Ints, fractions: float | NDArray[np.floating]) -> Floats:
     """Return the radii (N,) m of capsules (N,), or of one, at fractions (N,) of their axes."""
     ends = flesh.radii.take(capsules, axis=0)
-    found: Floats = ends[..., 0] + fractions * (ends[..., 1] - ends[..., 0])
-    return found
+    radii: Floats = ends[..., 0] + fractions * (ends[..., 1] - ends[..., 0])
+    return radii
 
 
 def nearest_on_segments(p: Reals, q: Reals, r: Reals, s: Reals) -> tuple[Reals, Reals]:

@@ -33,10 +33,10 @@ def cross_matrix(vectors: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandTopology:
-    """The parts of a hand that do not depend on its pose, laid out for few NumPy operations per frame."""
+    """The constant data of a hand's forward kinematics, laid out for few NumPy operations per frame."""
 
     levels: tuple[tuple[Ints, Ints], ...]
-    """Joints at the same depth from the root, and their parents; the root's is −1."""
+    """The joints at each depth of the hierarchy, and their parents; the root's parent is −1."""
     rest_rotations: Floats
     """(J, 3, 3) rotation of T_parent_joint."""
     rest_positions: Floats
@@ -48,11 +48,11 @@ class HandTopology:
     axis_cross_squares: Floats
     """(D, 3, 3) S(axis)²"""
     dofs_by_order: tuple[tuple[Ints, Ints], ...]
-    """The degrees of freedom that come first, second, ... in their joint, and those joints."""
+    """The degrees of freedom that come first, second, ... in their joints, and those joints."""
     dof_joints: Ints
     """(D,) the joint of each degree of freedom."""
     dof_parents: Ints
-    """(D,) the parent of that joint, −1 for the root's."""
+    """(D,) the parent of that joint, −1 for the root."""
     affected_by: Bools
     """(J, D) whether a degree of freedom moves a joint's frame."""
 
@@ -100,9 +100,9 @@ class PosedJoints:
 
     def site_positions(self, sites: Ints) -> Floats:
         """Return positions (F, T, 3) m of some of the hand's sites (T,)."""
-        chosen = [self.hand.sites[site] for site in sites]
-        joints = [site.joint for site in chosen]
-        offsets = np.array([site.offset for site in chosen]).reshape(-1, 3, 1)
+        selected = [self.hand.sites[site] for site in sites]
+        joints = [site.joint for site in selected]
+        offsets = np.array([site.offset for site in selected]).reshape(-1, 3, 1)
         positions: Floats = (self.rotations[:, joints] @ offsets)[..., 0] + self.positions[:, joints]
         return positions
 
@@ -137,28 +137,28 @@ def pose_joints(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
     sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
     # Rodrigues' formula.
     dof_rotations = np.eye(3) + sine * topology.axis_crosses + (1.0 - cosine) * topology.axis_cross_squares
-    count, joints = len(angles), len(hand.joints)
-    local = np.broadcast_to(topology.rest_rotations, (count, joints, 3, 3)).copy()
-    axes = np.empty((count, hand.dofs, 3, 1))
+    frames, joints = len(angles), len(hand.joints)
+    local = np.broadcast_to(topology.rest_rotations, (frames, joints, 3, 3)).copy()
+    axes = np.empty((frames, hand.dofs, 3, 1))
     for dofs, dof_joints in topology.dofs_by_order:
         # In the parent's frame: the joint's earlier rotations are applied, its later ones are not.
         axes[:, dofs] = local[:, dof_joints] @ topology.axes[dofs]
         local[:, dof_joints] = local[:, dof_joints] @ dof_rotations[:, dofs]
     # One extra row at the end holds the wrist's frame, which the root's parent index −1 picks.
-    rotations, positions = np.empty((count, joints + 1, 3, 3)), np.empty((count, joints + 1, 3, 1))
+    rotations, positions = np.empty((frames, joints + 1, 3, 3)), np.empty((frames, joints + 1, 3, 1))
     rotations[:, -1], positions[:, -1] = root[:, :3, :3], root[:, :3, 3:]
     for level, parents in topology.levels:
-        above = rotations[:, parents]
-        rotations[:, level] = above @ local[:, level]
-        positions[:, level] = above @ topology.rest_positions[level] + positions[:, parents]
+        parent_rotations = rotations[:, parents]
+        rotations[:, level] = parent_rotations @ local[:, level]
+        positions[:, level] = parent_rotations @ topology.rest_positions[level] + positions[:, parents]
     world_axes = (rotations[:, topology.dof_parents] @ axes)[..., 0]
     return PosedJoints(hand, rotations[:, :-1], positions[:, :-1, :, 0], world_axes)
 
 
 def rotation_errors(target: Floats, current: Floats) -> Floats:
-    """Return the shorter rotation vectors (..., 3) rad in world axes that rotate `current` to `target` (..., 3, 3).
+    """Return the shortest rotation vectors (..., 3) rad in world axes that rotate `current` to `target` (..., 3, 3).
 
-    At half a turn, where both directions are equally short, either may be returned.
+    At an angle of π, either of the two opposite vectors may be returned.
     """
     q = rot.from_matrix(target @ current.swapaxes(-1, -2))
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
@@ -170,12 +170,12 @@ def rotation_errors(target: Floats, current: Floats) -> Floats:
 def integrate(root: Floats, angles: Floats, step: Floats) -> tuple[Floats, Floats]:
     """Integrate a step of the velocity: the root (F, 4, 4) and angles (F, D) after ν dt (F, 6 + D).
 
-    The wrist rotates by the exponential map, and the product is normalised so that it remains a rotation.
+    The wrist rotates by the exponential map, and the product is normalised to remain a rotation.
     """
     angle = np.linalg.norm(step[:, 3:ROOT_DOFS], axis=-1)
     axis = step[:, 3:ROOT_DOFS] / np.maximum(angle, 1e-300)[:, None]
-    after = root.copy()
-    after[:, :3, 3] += step[:, :3]
+    new_root = root.copy()
+    new_root[:, :3, 3] += step[:, :3]
     rotated = rot.to_matrix(rot.from_axis_angle(axis, angle)) @ root[:, :3, :3]
-    after[:, :3, :3] = rot.to_matrix(rot.from_matrix(rotated))
-    return after, angles + step[:, ROOT_DOFS:]
+    new_root[:, :3, :3] = rot.to_matrix(rot.from_matrix(rotated))
+    return new_root, angles + step[:, ROOT_DOFS:]

@@ -1,4 +1,4 @@
-"""Joint rotations reported by a device: aligned with the model's joint frames and converted to joint angles."""
+"""Align a device's joint rotations with the model's joint frames, and convert them to joint angles."""
 
 from dataclasses import replace
 
@@ -50,33 +50,33 @@ def constant_offsets(device: Floats, solved: Floats) -> Floats:
     offsets = rot.multiply(rot.conjugate(device), solved)
     result = np.full(offsets.shape[1:], np.nan)
     for column in range(offsets.shape[1]):
-        known = offsets[np.isfinite(offsets[:, column]).all(axis=1), column]
-        if len(known):
+        valid = offsets[np.isfinite(offsets[:, column]).all(axis=1), column]
+        if len(valid):
             # The mean of unit quaternions of either sign (Markley 2007): the principal eigenvector of Σ q qᵀ.
-            mean = np.linalg.eigh(known.T @ known)[1][:, -1]
-            deviations = 2 * np.arccos(np.clip(np.abs(known @ mean), 0.0, 1.0))
+            mean = np.linalg.eigh(valid.T @ valid)[1][:, -1]
+            deviations = 2 * np.arccos(np.clip(np.abs(valid @ mean), 0.0, 1.0))
             if np.median(deviations) < OFFSET_TOLERANCE:
                 result[column] = mean
     return result
 
 
-def observable_joints(hand: HandModel, joints: "NDArray[np.int64]", seen: Bools) -> Bools:
-    """Return whether each joint's rotation (J,) is observable: whether a target beyond it is seen.
+def observable_joints(hand: HandModel, joints: "NDArray[np.int64]", visible: Bools) -> Bools:
+    """Return whether each joint's rotation (J,) is observable: whether a target distal of the joint is visible.
 
     Args:
         hand: the hand model.
         joints: (T,) the joint of each target.
-        seen: (T,) whether the target is seen.
+        visible: (T,) whether the target is visible.
     """
-    beyond = np.zeros(len(hand.joints), bool)
-    for joint in joints[seen].tolist():
+    observable = np.zeros(len(hand.joints), bool)
+    for joint in joints[visible].tolist():
         while (joint := hand.parents[joint]) >= 0:
-            beyond[joint] = True
-    return beyond
+            observable[joint] = True
+    return observable
 
 
 def fill_from_parents(hand: HandModel, joints: "NDArray[np.int64]", offsets: Floats) -> Floats:
-    """Fill offsets (T, 4) that are NaN with the parent joint's: a device uses one convention along a digit."""
+    """Replace NaN offsets (T, 4) by the parent joint's: a device uses one convention along a digit."""
     column = {joint: index for index, joint in enumerate(joints.tolist())}
     result = offsets.copy()
     for joint in sorted(column):
@@ -97,36 +97,36 @@ def apply_target_rotations(hand: HandModel, targets: Targets, pose: Pose) -> Pos
     if targets.rotations is None or targets.rotation_weights is None:
         return pose
     joints = np.array([hand.sites[site].joint for site in targets.sites])
-    # Process together the frames that have the same joints' rotations.
-    patterns, which = np.unique(targets.rotation_weights > 0, axis=0, return_inverse=True)
+    # Frames in which the same joints have a rotation are processed together.
+    patterns, pattern_of_frame = np.unique(targets.rotation_weights > 0, axis=0, return_inverse=True)
     result = pose.angles.copy()
     for number, columns in enumerate(patterns):
-        rows = np.flatnonzero(which.ravel() == number)
-        rotations, known = np.zeros((len(rows), len(hand.joints), 4)), np.zeros(len(hand.joints), bool)
-        rotations[:, joints[columns]], known[joints[columns]] = targets.rotations[rows][:, columns], True
-        if not known[0]:
-            rotations[:, 0], known[0] = rot.from_matrix(pose.root[rows, :3, :3]), True
-        angles = angles_from_rotations(hand, rotations, known)
+        rows = np.flatnonzero(pattern_of_frame.ravel() == number)
+        rotations, has_rotation = np.zeros((len(rows), len(hand.joints), 4)), np.zeros(len(hand.joints), bool)
+        rotations[:, joints[columns]], has_rotation[joints[columns]] = targets.rotations[rows][:, columns], True
+        if not has_rotation[0]:
+            rotations[:, 0], has_rotation[0] = rot.from_matrix(pose.root[rows, :3, :3]), True
+        angles = angles_from_rotations(hand, rotations, has_rotation)
         result[rows] = np.where(np.isfinite(angles), angles, result[rows])
     return replace(pose, angles=result)
 
 
-def angles_from_rotations(hand: HandModel, rotations: Floats, known: Bools) -> Floats:
-    """Joint angles (F, D) rad within the limits from joint rotations; NaN where they do not determine an angle.
+def angles_from_rotations(hand: HandModel, rotations: Floats, has_rotation: Bools) -> Floats:
+    """Return joint angles (F, D) rad within the limits from joint rotations; NaN where undetermined.
 
     Args:
         hand: the hand model.
         rotations: (F, J, 4) unit quaternions wxyz in the world.
-        known: (J,) which joints have a rotation. A joint's angles are relative to its nearest known ancestor, which
-            must be on its digit or the wrist; joints between them are assumed to be at rest.
+        has_rotation: (J,) whether each joint has a rotation. A joint's angles are relative to its nearest ancestor that
+            has one, on its digit or at the wrist; joints between them are assumed to be at rest.
     """
-    frames = rot.to_matrix(np.where(known[:, None], rotations, rot.IDENTITY))
+    frames = rot.to_matrix(np.where(has_rotation[:, None], rotations, rot.IDENTITY))
     result = np.full((len(rotations), hand.dofs), np.nan)
     for joint in sorted(set(hand.axis_joint.tolist())):
         ancestor, rest = hand.parents[joint], hand.rest[joint, :3, :3]
-        while ancestor > 0 and not known[ancestor]:
+        while ancestor > 0 and not has_rotation[ancestor]:
             ancestor, rest = hand.parents[ancestor], hand.rest[ancestor, :3, :3] @ rest
-        if known[joint] and known[ancestor]:
+        if has_rotation[joint] and has_rotation[ancestor]:
             dofs = np.flatnonzero(hand.axis_joint == joint)
             relative = np.swapaxes(frames[:, ancestor] @ rest, -1, -2) @ frames[:, joint]
             result[:, dofs] = _euler_angles(hand, dofs, relative)

@@ -1,4 +1,4 @@
-"""Words in labels: the side and the joint of a hand that a label names, in the spellings of many rigs and devices."""
+"""Read the side and the joint of a hand from the words in a label, in the spellings of many rigs and devices."""
 
 import re
 
@@ -30,7 +30,7 @@ _THUMB_WORDS = {
     **dict.fromkeys(("1", "01"), "metacarpal"),
     **dict.fromkeys(("2", "02", "mcp", "proximal", "prox", "intermediate", "medial", "inter"), "phalanx-proximal"),
 }
-"""Where a thumb has other joints by these words than a finger has."""
+"""Words that name another joint on a thumb than on a finger."""
 _MIDDLE_WORDS = {"intermediate", "medial", "inter"}
 WRIST_WORDS = ("wrist", "hand", "carpus")
 _DIGIT_OF_ROW = ("thumb", "index", "middle", "ring", "pinky")
@@ -40,10 +40,10 @@ def split_label(label: str) -> list[str]:
     """Split a label into words: 'LeftHandIndex1_end' -> left, hand, index, 1, end. 'right:' counts as a word."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)", " ", label)
     words = [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
-    return [part for word in words for part in _without_side(word)]
+    return [part for word in words for part in _split_side(word)]
 
 
-def _without_side(word: str) -> tuple[str, ...]:
+def _split_side(word: str) -> tuple[str, ...]:
     """Split the side from a word such as rhand or lthumb."""
     has_side = word[0] in "lr" and (word[1:] in DIGIT_WORDS or word[1:] in WRIST_WORDS)
     return (word[0], word[1:]) if has_side else (word,)
@@ -55,16 +55,16 @@ def _name_numbered_digits(words: list[str]) -> list[str]:
     MakeHuman's finger 2 1 -> index 1, Rokoko's finger 2 distal -> index distal, Biped's finger 11 -> index 2.
     """
     text = " ".join(words)
-    text = re.sub(r"\bmetacarpal ([1-4])\b", lambda found: f"{_DIGIT_OF_ROW[int(found[1])]} metacarpal", text)
-    text = re.sub(r"\bfinger ([1-5]) (\d)\b", lambda found: f"{_DIGIT_OF_ROW[int(found[1]) - 1]} {found[2]}", text)
+    text = re.sub(r"\bmetacarpal ([1-4])\b", lambda match: f"{_DIGIT_OF_ROW[int(match[1])]} metacarpal", text)
+    text = re.sub(r"\bfinger ([1-5]) (\d)\b", lambda match: f"{_DIGIT_OF_ROW[int(match[1]) - 1]} {match[2]}", text)
     text = re.sub(
         r"\bfinger ([1-5]) (?=meta|prox|inter|medial|dist|tip)",
-        lambda found: f"{_DIGIT_OF_ROW[int(found[1]) - 1]} ",
+        lambda match: f"{_DIGIT_OF_ROW[int(match[1]) - 1]} ",
         text,
     )
     # Biped counts digits and bones from 0.
     return re.sub(
-        r"\bfinger ([0-4])(\d?)\b", lambda found: f"{_DIGIT_OF_ROW[int(found[1])]} {int(found[2] or 0) + 1}", text
+        r"\bfinger ([0-4])(\d?)\b", lambda match: f"{_DIGIT_OF_ROW[int(match[1])]} {int(match[2] or 0) + 1}", text
     ).split()
 
 
@@ -94,13 +94,15 @@ def joint_in_label(label: str) -> tuple[Side | None, str] | None:
 
 
 def is_bare_thumb(label: str) -> bool:
-    """Return whether a label names only a thumb, with or without its side, as MakeHuman's rthumb in a BVH file."""
+    """Return whether a label only says "thumb", with or without a side, such as MakeHuman's rthumb in a BVH file."""
     words = split_label(label.rpartition(":")[-1])
     return {DIGIT_WORDS.get(word) for word in words if word not in SIDE_WORDS and word not in WRIST_WORDS} == {"thumb"}
 
 
 def is_middle_of_thumb(label: str) -> bool:
-    """Return whether a label is of a thumb's middle joint, as Unity's LeftThumbIntermediate, whose proximal is the
-    CMC."""
+    """Return whether a label names a thumb's middle joint, such as Unity's LeftThumbIntermediate.
+
+    LeftThumbProximal is then the CMC.
+    """
     words = set(_name_numbered_digits(split_label(label.rpartition(":")[-1])))
     return "thumb" in words and not words.isdisjoint(_MIDDLE_WORDS)

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FRAMES_AT_ONCE = 512
-"""Frames whose joints fit into a processor's cache."""
+"""Number of frames computed at a time: their joints fit into a processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class Pose:
         positions = np.empty((len(self), len(self.hand.joints), 3))
         for start in range(0, len(self), FRAMES_AT_ONCE):
             rows = slice(start, start + FRAMES_AT_ONCE)
-            own = self.rotations[rows]
-            origin = np.broadcast_to(np.eye(4), (len(own), 4, 4))
-            positions[rows] = _chained(self.hand, origin, own)[:, :, 3].transpose(2, 0, 1)
+            rotations = self.rotations[rows]
+            origin = np.broadcast_to(np.eye(4), (len(rotations), 4, 4))
+            positions[rows] = _chain_frames(self.hand, origin, rotations)[:, :, 3].transpose(2, 0, 1)
         return positions
 
     @cached_property
@@ -73,21 +73,21 @@ def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
     Returns:
         (F, J, 4) unit quaternions wxyz.
     """
-    half = angles.T / 2
-    quaternions = np.concatenate([np.cos(half)[None], np.sin(half) * hand.axes.T[..., None]])
+    half_angles = angles.T / 2
+    quaternions = np.concatenate([np.cos(half_angles)[None], np.sin(half_angles) * hand.axes.T[..., None]])
     result = np.zeros((4, len(hand.joints), len(angles)))
     result[0] = 1.0
-    for dofs, joints in _factors(tuple(hand.axis_joint.tolist())):
+    for dofs, joints in _dofs_by_order(tuple(hand.axis_joint.tolist())):
         result[:, joints] = rot.multiply_components(result[:, joints], quaternions[:, dofs])
     return np.ascontiguousarray(result.T)
 
 
 @lru_cache(maxsize=32)
-def _factors(axis_joint: tuple[int, ...]) -> tuple[tuple[Ints, Ints], ...]:
-    """Return the joints' first, second and third degrees of freedom, each with the joints that have it."""
+def _dofs_by_order(axis_joint: tuple[int, ...]) -> tuple[tuple[Ints, Ints], ...]:
+    """Return the degrees of freedom that come first, second and third in their joints, and those joints."""
     order = np.arange(len(axis_joint)) - np.searchsorted(axis_joint, axis_joint)
-    dofs = [np.flatnonzero(order == k) for k in range(3)]
-    return tuple((own, np.array(axis_joint)[own]) for own in dofs)
+    by_order = [np.flatnonzero(order == k) for k in range(3)]
+    return tuple((dofs, np.array(axis_joint)[dofs]) for dofs in by_order)
 
 
 def joint_frames(hand: HandModel, pose: Pose) -> Floats:
@@ -100,28 +100,29 @@ def joint_frames(hand: HandModel, pose: Pose) -> Floats:
     frames[..., 3, :] = 0.0, 0.0, 0.0, 1.0
     for start in range(0, len(pose), FRAMES_AT_ONCE):
         rows = slice(start, start + FRAMES_AT_ONCE)
-        frames[rows, :, :3] = _chained(hand, pose.root[rows], pose.rotations[rows]).transpose(3, 0, 1, 2)
+        frames[rows, :, :3] = _chain_frames(hand, pose.root[rows], pose.rotations[rows]).transpose(3, 0, 1, 2)
     return frames
 
 
-def _chained(hand: HandModel, root: Floats, rotations: Floats) -> Floats:
-    """Return (J, 3, 4, F), the first three rows of T_world_joint, of (F, 4, 4) and (F, J, 4); frames are last, so that
-    each element is computed over all of them.
+def _chain_frames(hand: HandModel, root: Floats, rotations: Floats) -> Floats:
+    """Return the first three rows of T_world_joint, m, as (J, 3, 4, F): the frames are last, which is faster.
+
+    root: (F, 4, 4) T_world_wrist, m. rotations: (F, J, 4) of the joints relative to their rest.
     """
     elements = np.stack(rot.matrix_elements(np.ascontiguousarray(rotations.T)), axis=1)
-    joints, _, frames = elements.shape
-    local = np.zeros((joints, 4, 4, frames))
-    local[:, :3, :3] = (hand.rest[:, :3, :3] @ elements.reshape(joints, 3, -1)).reshape(joints, 3, 3, frames)
+    joint_count, _, frames = elements.shape
+    local = np.zeros((joint_count, 4, 4, frames))
+    local[:, :3, :3] = (hand.rest[:, :3, :3] @ elements.reshape(joint_count, 3, -1)).reshape(joint_count, 3, 3, frames)
     local[:, :3, 3], local[:, 3, 3] = hand.rest[:, :3, 3, None], 1.0
-    world = np.empty((joints, 3, 4, frames))
-    for own, parents in _generations(hand.parents):
-        before = root[None, :, :3].transpose(0, 2, 3, 1) if parents[0] < 0 else world[parents]
-        world[own] = np.einsum("jikf,jklf->jilf", before, local[own])
+    world = np.empty((joint_count, 3, 4, frames))
+    for joints, parents in _levels(hand.parents):
+        parent_frames = root[None, :, :3].transpose(0, 2, 3, 1) if parents[0] < 0 else world[parents]
+        world[joints] = np.einsum("jikf,jklf->jilf", parent_frames, local[joints])
     return world
 
 
 def world_rotations(hand: HandModel, pose: Pose) -> Floats:
-    """Return the rotation of each joint in the world, as joint_frames does, without computing matrices.
+    """Return the rotation of each joint in the world: that of joint_frames, without computing matrices.
 
     Returns:
         (F, J, 4) unit quaternions wxyz, w >= 0.
@@ -130,24 +131,24 @@ def world_rotations(hand: HandModel, pose: Pose) -> Floats:
     world = np.empty((len(pose), len(hand.joints), 4))
     for start in range(0, len(pose), FRAMES_AT_ONCE):
         rows = slice(start, start + FRAMES_AT_ONCE)
-        own_rotations, root = np.ascontiguousarray(pose.rotations[rows].T), np.ascontiguousarray(roots[rows].T)
-        local = np.array(rot.multiply_components(rest, own_rotations))
+        rotations, root = np.ascontiguousarray(pose.rotations[rows].T), np.ascontiguousarray(roots[rows].T)
+        local = np.array(rot.multiply_components(rest, rotations))
         chained = np.empty_like(local)
-        for own, parents in _generations(hand.parents):
-            before = root[:, None] if parents[0] < 0 else chained[:, parents]
-            chained[:, own] = rot.multiply_components(before, local[:, own])
+        for joints, parents in _levels(hand.parents):
+            parent_rotations = root[:, None] if parents[0] < 0 else chained[:, parents]
+            chained[:, joints] = rot.multiply_components(parent_rotations, local[:, joints])
         world[rows] = np.where(chained[0] < 0, -chained, chained).T
     return world
 
 
 @lru_cache(maxsize=32)
-def _generations(parents: tuple[int, ...]) -> tuple[tuple[Ints, Ints], ...]:
-    """Return joints that are as far from the root, and their parents, from the root outwards."""
+def _levels(parents: tuple[int, ...]) -> tuple[tuple[Ints, Ints], ...]:
+    """Return the joints at each depth of the hierarchy, and their parents, from the root outwards."""
     depths: list[int] = []
     for parent in parents:
         depths.append(0 if parent < 0 else depths[parent] + 1)
-    generations = [np.flatnonzero(np.equal(depths, depth)) for depth in range(max(depths) + 1)]
-    return tuple((joints, np.array(parents)[joints]) for joints in generations)
+    levels = [np.flatnonzero(np.equal(depths, depth)) for depth in range(max(depths) + 1)]
+    return tuple((joints, np.array(parents)[joints]) for joints in levels)
 
 
 def joint_position(pose: Pose, joint: str) -> Floats:
@@ -162,31 +163,31 @@ def site_positions(hand: HandModel, frames: Floats, sites: Ints | None = None) -
     Args:
         hand: the hand model of S sites.
         frames: (F, J, 4, 4) T_world_joint, from `joint_frames`.
-        sites: (T,) which of them; None for all.
+        sites: (T,) indices of sites; None for all.
 
     Returns:
         (F, T, 3) m in the world.
     """
-    chosen = hand.sites if sites is None else [hand.sites[site] for site in sites]
-    offsets = np.array([(*site.offset, 1.0) for site in chosen]).reshape(-1, 4, 1)
-    at = frames.take([site.joint for site in chosen], axis=1)
-    moved: Floats = (at[..., :3, :] @ offsets)[..., 0]
-    return moved
+    selected = hand.sites if sites is None else [hand.sites[site] for site in sites]
+    offsets = np.array([(*site.offset, 1.0) for site in selected]).reshape(-1, 4, 1)
+    site_frames = frames.take([site.joint for site in selected], axis=1)
+    positions: Floats = (site_frames[..., :3, :] @ offsets)[..., 0]
+    return positions
 
 
 def posed_sites(hand: HandModel, pose: Pose, sites: Ints) -> Floats:
     """Return the positions (F, T, 3) m of sites (T,) of a posed hand. Sites without an offset are at their joints."""
-    chosen = [hand.sites[site] for site in sites]
-    positions = pose.joints_in_world.take([site.joint for site in chosen], axis=1)
-    aside = [index for index, site in enumerate(chosen) if any(site.offset)]
-    if aside:
-        positions[:, aside] = site_positions(hand, joint_frames(hand, pose), sites[aside])
+    selected = [hand.sites[site] for site in sites]
+    positions = pose.joints_in_world.take([site.joint for site in selected], axis=1)
+    with_offset = [index for index, site in enumerate(selected) if any(site.offset)]
+    if with_offset:
+        positions[:, with_offset] = site_positions(hand, joint_frames(hand, pose), sites[with_offset])
     return positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SiteMotion:
-    """S sites of a hand in F frames, in the wrist's frame, and how the angles move them."""
+    """Positions of S sites of a hand in F frames, in the wrist's frame, and their derivatives by n angles."""
 
     positions: Floats
     """(F, S, 3) m"""
@@ -204,11 +205,11 @@ class SiteChains:
     """
 
     dofs: Ints
-    """(S, n) as hand.jacobians counts them, from the wrist outwards; 6 + D for padding."""
+    """(S, n) indices of degrees of freedom in ν (see hand.jacobians), from the wrist outwards; 6 + D for padding."""
     above: Floats
-    """(n, n) 1 where the second degree of freedom is no nearer to the wrist than the first, else 0."""
+    """(n, n) upper triangle of ones: 1 where column >= row, else 0."""
     below: Floats
-    """(n, n) the opposite, 1 - above."""
+    """(n, n) 1 - above."""
     steps: Floats
     """(3, S, n, 4, 4) A, B and C: the frame after a rotation by q is A + sin q B + (1 - cos q) C (Rodrigues)."""
     axes: Floats
@@ -220,9 +221,9 @@ class SiteChains:
         """Return positions and derivatives of the sites at angles (F, D) rad."""
         padded = np.zeros((len(angles), angles.shape[1] + 1))
         padded[:, :-1] = angles
-        own = padded[:, self.dofs - ROOT_DOFS][..., None, None]
+        chain_angles = padded[:, self.dofs - ROOT_DOFS][..., None, None]
         step, sine, cosine = self.steps
-        frames = step + np.sin(own) * sine + (1.0 - np.cos(own)) * cosine
+        frames = step + np.sin(chain_angles) * sine + (1.0 - np.cos(chain_angles)) * cosine
         for number in range(1, self.dofs.shape[1]):
             frames[:, :, number] = frames[:, :, number - 1] @ frames[:, :, number]
         positions = (frames[:, :, -1] @ self.ends)[..., :3, 0]
@@ -233,39 +234,44 @@ class SiteChains:
 @lru_cache(maxsize=32)
 def site_chains(hand: HandModel, sites: tuple[int, ...]) -> SiteChains:
     """Return chains to some of a hand's sites; cached, since hands are immutable."""
-    found = [_chain(hand, site) for site in sites]
-    longest = max([1, *(len(dofs) for dofs, _, _ in found)])
+    chains = [_chain(hand, site) for site in sites]
+    longest = max([1, *(len(chain_dofs) for chain_dofs, _, _ in chains)])
     dofs = np.full((len(sites), longest), ROOT_DOFS + hand.dofs)
-    before = np.tile(np.eye(4), (len(sites), longest, 1, 1))
+    steps = np.tile(np.eye(4), (len(sites), longest, 1, 1))
     axes, ends = np.zeros((len(sites), longest, 3)), np.ones((len(sites), 4, 1))
-    for row, (own, frames, end) in enumerate(found):
-        dofs[row, : len(own)] = np.array(own, int) + ROOT_DOFS
-        before[row, : len(own)] = np.array(frames).reshape(-1, 4, 4)
-        axes[row, : len(own)] = hand.axes[own].reshape(-1, 3)
+    for row, (chain_dofs, transforms, end) in enumerate(chains):
+        count = len(chain_dofs)
+        dofs[row, :count] = np.array(chain_dofs, int) + ROOT_DOFS
+        steps[row, :count] = np.array(transforms).reshape(-1, 4, 4)
+        axes[row, :count] = hand.axes[chain_dofs].reshape(-1, 3)
         ends[row, :3, 0] = end
     sine, cosine = np.zeros((2, len(sites), longest, 4, 4))
     sine[..., :3, :3] = cross_matrix(axes)
     cosine[..., :3, :3] = sine[..., :3, :3] @ sine[..., :3, :3]
-    steps = np.stack([before, before @ sine, before @ cosine])
     above = np.triu(np.ones((longest, longest)))
-    return SiteChains(dofs, above, 1.0 - above, steps, axes[..., None], ends)
+    rodrigues = np.stack([steps, steps @ sine, steps @ cosine])
+    return SiteChains(dofs, above, 1.0 - above, rodrigues, axes[..., None], ends)
 
 
 def _chain(hand: HandModel, site: int) -> tuple[list[int], list[Floats], Floats]:
-    """Return degrees of freedom of the chain to a site, (4, 4) from each to the next, and the site (3,) m in the
-    last."""
+    """Return the chain to a site.
+
+    Returns:
+        The degrees of freedom, the transform (4, 4) to each from its predecessor, and the position (3,) m of the site
+        in the last frame.
+    """
     joint = hand.sites[site].joint
     joints = [joint]
     while hand.parents[joints[0]] >= 0:
         joints.insert(0, hand.parents[joints[0]])
     dofs: list[int] = []
-    frames: list[Floats] = []
-    between = np.eye(4)
+    transforms: list[Floats] = []
+    transform = np.eye(4)
     for joint in joints:
-        between = between @ hand.rest[joint]
+        transform = transform @ hand.rest[joint]
         for dof in np.flatnonzero(hand.axis_joint == joint).tolist():
             dofs.append(dof)
-            frames.append(between)
-            between = np.eye(4)
-    end: Floats = between[:3, :3] @ np.array(hand.sites[site].offset) + between[:3, 3]
-    return dofs, frames, end
+            transforms.append(transform)
+            transform = np.eye(4)
+    end: Floats = transform[:3, :3] @ np.array(hand.sites[site].offset) + transform[:3, 3]
+    return dofs, transforms, end

@@ -11,11 +11,10 @@ Reals = TypeVar("Reals", bound=NDArray[np.floating[Any]])
 def lengths(vectors: Reals) -> Reals:
     """Return the lengths (...) of vectors (..., K).
 
-    They are those of np.linalg.norm, bit by bit for three components, which takes five times as long over so short an
-    axis.
+    The same as np.linalg.norm, bit for bit for three components, and five times as fast over so short an axis.
     """
-    found: Reals = np.sqrt(squared_lengths(vectors))
-    return found
+    result: Reals = np.sqrt(squared_lengths(vectors))
+    return result
 
 
 def squared_lengths(vectors: Reals) -> Reals:
@@ -28,5 +27,5 @@ def dots(first: Reals, second: Reals) -> Reals:
     products: Any = first[..., 0] * second[..., 0]
     for component in range(1, first.shape[-1]):
         products = products + first[..., component] * second[..., component]
-    found: Reals = products
-    return found
+    result: Reals = products
+    return result

@@ -1,14 +1,14 @@
 """Joint limits and couplings of a human hand, in degrees.
 
 The ranges are those of the thesis, section 2.2.1 (Human Hand Anatomy): MCP 30 abduction and 120 flexion, PIP 100, DIP
-60; thumb CMC 120 abduction and 45 flexion, MCP 30 and 50, IP 85. It gives only widths. Where each range begins follows
-from the straight finger and from how far a joint overextends. The thesis gives no twist; the passive axial play of an
-MCP and the pronation of the thumb's CMC are limited to a few degrees.
+60; thumb CMC 120 abduction and 45 flexion, MCP 30 and 50, IP 85. It gives only widths: the lower limits are chosen from
+the straight finger and from how far a joint overextends. It gives no twist: the passive axial play of an MCP and the
+pronation of the thumb's CMC are limited to a few degrees.
 
-Some ranges are wider because headset hands need it. Ten hands of npm handy-work: PIP 110, DIP 70, and 25 degrees of
-adduction from the spread of an adult's flat hand; they use 22.5. Fifty-five more, solved with all markers and
-wide limits: a DIP overextends by up to 16 degrees when a straight finger presses, the thumb's IP by 26; the thumb's CMC
-flexes from -19 to 31 degrees and its MCP to 66.
+Some ranges are wider because headset hands need it. Ten hands of npm handy-work need 110 degrees at the PIP, 70 at the
+DIP and 22.5 of adduction from a flat hand. Of fifty-five more, solved with all markers and wide limits, a DIP
+overextends by up to 16 degrees when a straight finger presses, the thumb's IP by 26; the thumb's CMC flexes from -19 to
+31 degrees and its MCP to 66.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class RigLimits:
     limits: AngleLimits
     """Degrees, for the movements that the rig limits."""
     bones: int = 0
-    """Number of its bones with limits that are used."""
+    """Number of the rig's bones whose limits are used."""
     notes: tuple[str, ...] = ()
     """Remarks for the user, in sentences."""
 
@@ -76,7 +76,8 @@ DIGIT_MOVEMENTS: tuple[tuple[int, Movement], ...] = (
     (1, "flexion"),
     (2, "flexion"),
 )
-"""A digit's movements: index into its CHAIN_JOINTS, and movement. A finger lacks one of them."""
+"""A digit's movements: index of the joint in CHAIN_JOINTS, and movement. A finger has no abduction of its PIP, the
+thumb has all of them."""
 
 
 @dataclass(frozen=True, slots=True)

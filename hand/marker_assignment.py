@@ -24,11 +24,11 @@ class Step:
     """A position on the hand for which the user picks a marker."""
 
     words: str
-    """The joint's name for display: tip of the index finger."""
+    """Its name for display: 'the tip of the index finger'."""
     spot: Spot
 
 
-def _steps() -> tuple[Step, ...]:
+def _list_steps() -> tuple[Step, ...]:
     names = dict(zip(DIGITS, ("thumb", "index finger", "middle finger", "ring finger", "little finger"), strict=True))
     fingers = DIGITS[1:]
     chain = CHAIN_JOINTS
@@ -46,7 +46,7 @@ def _steps() -> tuple[Step, ...]:
     )
 
 
-STEPS = _steps()
+STEPS = _list_steps()
 """Ordered by importance: first the palm, then the fingertips."""
 
 
@@ -55,22 +55,22 @@ class MarkerAssignment:
     """The markers assigned to one hand, and the current step."""
 
     side: Side
-    chosen: Mapping[int, tuple[str, Spot]] = field(default_factory=dict)
+    assigned: Mapping[int, tuple[str, Spot]] = field(default_factory=dict)
     """Step -> label and its spot, which differs from the step's spot if a guess had a better one."""
-    others: Mapping[str, Spot] = field(default_factory=dict)
+    extra_markers: Mapping[str, Spot] = field(default_factory=dict)
     """Markers of a guess that belong to no step: label -> spot."""
-    at: int = 0
-    """Index of the current step in STEPS; their number after the last."""
+    step_index: int = 0
+    """Index of the current step in STEPS; len(STEPS) after the last."""
 
     @property
     def step(self) -> Step | None:
         """The current step; None after the last."""
-        return STEPS[self.at] if self.at < len(STEPS) else None
+        return STEPS[self.step_index] if self.step_index < len(STEPS) else None
 
     @property
     def label(self) -> str:
         """The label at the current step; empty if there is none."""
-        return self.chosen.get(self.at, ("", None))[0]
+        return self.assigned.get(self.step_index, ("", None))[0]
 
     def assign(self, label: str) -> "MarkerAssignment":
         """Return the assignment with this marker at the current step only, advanced to the next step."""
@@ -79,45 +79,53 @@ class MarkerAssignment:
         if label == self.label:
             return self.keep()
         freed = self.without(label)
-        return replace(freed, chosen={**freed.chosen, self.at: (label, self.step.spot)}, at=self.at + 1)
+        return replace(
+            freed, assigned={**freed.assigned, self.step_index: (label, self.step.spot)}, step_index=self.step_index + 1
+        )
 
     def without(self, label: str) -> "MarkerAssignment":
         """Return the assignment without this marker."""
-        chosen = {step: entry for step, entry in self.chosen.items() if entry[0] != label}
-        return replace(self, chosen=chosen, others={name: spot for name, spot in self.others.items() if name != label})
+        assigned = {step: entry for step, entry in self.assigned.items() if entry[0] != label}
+        return replace(
+            self,
+            assigned=assigned,
+            extra_markers={name: spot for name, spot in self.extra_markers.items() if name != label},
+        )
 
     def keep(self) -> "MarkerAssignment":
-        """Return the next step; assignments stay."""
-        return replace(self, at=min(self.at + 1, len(STEPS)))
+        """Return the assignment at the next step, without a change of its markers."""
+        return replace(self, step_index=min(self.step_index + 1, len(STEPS)))
 
     def skip(self) -> "MarkerAssignment":
-        """Return the next step, with no marker at this one."""
-        return replace(self, chosen={step: entry for step, entry in self.chosen.items() if step != self.at}).keep()
+        """Return the assignment at the next step, without a marker at this one."""
+        return replace(
+            self, assigned={step: entry for step, entry in self.assigned.items() if step != self.step_index}
+        ).keep()
 
     def back(self) -> "MarkerAssignment":
-        """Return the step before; assignments stay."""
-        return replace(self, at=max(self.at - 1, 0))
+        """Return the assignment at the previous step, without a change of its markers."""
+        return replace(self, step_index=max(self.step_index - 1, 0))
 
     @property
     def spots(self) -> dict[str, Spot]:
         """The hand's part of a marker map: label -> spot, each spot once."""
-        found = {label: spot for _, (label, spot) in sorted(self.chosen.items())}
-        return found | {label: spot for label, spot in self.others.items() if spot not in found.values()}
+        spots = {label: spot for _, (label, spot) in sorted(self.assigned.items())}
+        return spots | {label: spot for label, spot in self.extra_markers.items() if spot not in spots.values()}
 
 
 def start_assignment(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
     """Start from a guess: label -> spot. Each marker is assigned to the nearest free step on its joint."""
-    chosen: dict[int, tuple[str, Spot]] = {}
-    others: dict[str, Spot] = {}
+    assigned: dict[int, tuple[str, Spot]] = {}
+    extra_markers: dict[str, Spot] = {}
     for label, spot in guess.items():
-        free = [i for i, step in enumerate(STEPS) if i not in chosen and step.spot.joint == spot.joint]
+        free = [i for i, step in enumerate(STEPS) if i not in assigned and step.spot.joint == spot.joint]
         free = [i for i in free if any(STEPS[i].spot.offset) == any(spot.offset)]
         if not free:
-            others[label] = spot
+            extra_markers[label] = spot
             continue
         distances = [float(np.linalg.norm(np.subtract(STEPS[i].spot.offset, spot.offset))) for i in free]
-        chosen[free[int(np.argmin(distances))]] = (label, spot)
-    return MarkerAssignment(side, chosen, others)
+        assigned[free[int(np.argmin(distances))]] = (label, spot)
+    return MarkerAssignment(side, assigned, extra_markers)
 
 
 def combine(hands: Mapping[Side, MarkerAssignment], minimum: int) -> Groups:

@@ -1,8 +1,8 @@
-"""Marker sets: tables of known ones, and reading joint names from any other labels.
+"""Known marker sets, and joint names read from any other labels.
 
-Labels are sorted into groups, one for each hand: by the subject or track before a colon, or the prefix that all of them
-share, and by the side in the label.
-Whether a group really is a left or a right hand is decided by its shape (handedness.py).
+Labels are sorted into groups, one for each hand, by the side in the label and by the subject: the text before a colon,
+or a prefix that all labels share. Whether a group really is a left or a right hand is decided by its shape
+(labelling/handedness.py).
 """
 
 import re
@@ -51,7 +51,7 @@ class MarkerSet:
     name: str
     """Display name."""
     labels: dict[str, Spot]
-    """Label, as `normalise_label` returns it and without the side, -> where the marker sits."""
+    """Label, without the side and normalised by `normalise_label` -> where the marker sits."""
     side_pattern: str = ""
     """A regular expression with the groups `side` and `label`; empty where the labels have no side."""
     side: Side | None = None
@@ -176,7 +176,7 @@ back of the hand."""
 
 
 def marker_set_named(name: str) -> MarkerSet:
-    """Return the marker set of a name; there must be one."""
+    """Return the marker set with a name that is in MARKER_SETS."""
     return next(marker_set for marker_set in MARKER_SETS if marker_set.name == name)
 
 
@@ -191,8 +191,8 @@ def normalise_label(label: str) -> str:
 
 def parse_label(label: str) -> tuple[Side | None, Spot] | None:
     """Return the side in a label, if any, and the joint that it names; None if it names no joint of a hand."""
-    named = joint_in_label(label)
-    return None if named is None else (named[0], Spot(named[1]))
+    side_and_joint = joint_in_label(label)
+    return None if side_and_joint is None else (side_and_joint[0], Spot(side_and_joint[1]))
 
 
 _THUMB_SPOTS = tuple(Spot(joint) for joint in CHAIN_JOINTS["thumb"][:3])
@@ -221,8 +221,8 @@ def suggest(names: Iterable[str]) -> Suggestion:
     Raises:
         MarkerMapError: fewer than three labels of any group name points of a hand.
     """
-    found = _suggest(tuple(names))
-    return replace(found, groups={group: dict(spots) for group, spots in found.groups.items()})
+    suggestion = _suggest(tuple(names))
+    return replace(suggestion, groups={group: dict(spots) for group, spots in suggestion.groups.items()})
 
 
 @lru_cache(maxsize=32)
@@ -236,24 +236,25 @@ def _suggest(names: tuple[str, ...]) -> Suggestion:
     groups = {group: spots for group, spots in groups.items() if len(spots) >= 3}
     if matched and not groups:
         raise MarkerMapError(
-            f"only {', '.join(matched[:4])} of the {len(names)} labels name points of a hand, three of one are needed"
+            f"only {', '.join(matched[:4])} of the {len(names)} labels name points of a hand, "
+            "expected at least three of one hand"
         )
     if not groups:
         raise MarkerMapError(
             f"none of the {len(names)} labels ({', '.join(names[:4])}{' …' if len(names) > 4 else ''}) "
-            "is known as a point of a hand, a marker map must assign them"
+            "names a point of a hand, a marker map must assign them"
         )
     on_skin = any(marker_set.on_skin for marker_set in MARKER_SETS if marker_set.name == name)
     return Suggestion(name, groups, max(map(completeness, groups.values())), on_skin)
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadLabel:
-    """The meaning of a label, parsed once for all marker sets."""
+class _ParsedLabel:
+    """A label, parsed once for all marker sets."""
 
     label: str
     spelling: str
-    """The label with its subject before a colon."""
+    """The label with its subject, if any, before a colon."""
     subject: str
     subject_side: Side | None
     text: str
@@ -263,14 +264,14 @@ class _ReadLabel:
     """The side at the beginning or end of the text."""
 
 
-def _read_label(label: str, spelling: str) -> _ReadLabel:
+def _parse_for_sets(label: str, spelling: str) -> _ParsedLabel:
     subject, _, name = spelling.rpartition(":")
-    return _ReadLabel(label, spelling, subject, side_in_name(subject), normalise_label(name), *_without_side(name))
+    return _ParsedLabel(label, spelling, subject, side_in_name(subject), normalise_label(name), *_split_side(name))
 
 
-def _matches(spelled: dict[str, str]) -> list[tuple[str, Groups]]:
-    """Return the groups that each marker set finds; spelled: label -> the label with its subject before a colon."""
-    labels = [_read_label(label, spelling) for label, spelling in spelled.items()]
+def _matches(spellings: dict[str, str]) -> list[tuple[str, Groups]]:
+    """Return the name and the groups of each marker set. spellings: label -> spelling, see _ParsedLabel."""
+    labels = [_parse_for_sets(label, spelling) for label, spelling in spellings.items()]
     matches = [(marker_set.name, _match_set(marker_set, labels)) for marker_set in MARKER_SETS]
     return [*matches, ("joint names", _match_words(labels))]
 
@@ -309,64 +310,77 @@ def subject_of(group: str) -> str:
     return f"{first}{mark}{number}" if side_in_name(side) else ""
 
 
-def _group_of_label(read: _ReadLabel, side: Side | None) -> str:
+def _group_of_label(parsed_label: _ParsedLabel, side: Side | None) -> str:
     """Return the group of a label: 'LeftHandIndex1' -> 'left'.
 
     With a subject: 'Human4:LIFT' -> 'Human4 left', 'left#2:wrist' -> 'left#2'.
     """
-    if not read.subject or side is None or read.subject_side == side:
-        return read.subject or side or "hand"
-    return f"{read.subject} {side}"
+    if not parsed_label.subject or side is None or parsed_label.subject_side == side:
+        return parsed_label.subject or side or "hand"
+    return f"{parsed_label.subject} {side}"
 
 
-def _match_set(marker_set: MarkerSet, labels: list[_ReadLabel]) -> Groups:
+def _match_set(marker_set: MarkerSet, labels: list[_ParsedLabel]) -> Groups:
     result: _Candidates = {}
-    for read in labels:
-        text, side = read.text, read.subject_side or marker_set.side
+    for parsed_label in labels:
+        text, side = parsed_label.text, parsed_label.subject_side or marker_set.side
         if marker_set.side_pattern:
             match = re.fullmatch(marker_set.side_pattern, text)
             if match is None:
                 continue
             text, side = match["label"], SIDE_WORDS[match["side"]]
         elif text not in marker_set.labels:
-            text, side = read.without_side, read.side or side
+            text, side = parsed_label.without_side, parsed_label.side or side
         if text in marker_set.labels:
-            _add(result, _group_of_label(read, side), read.label, marker_set.labels[text])
-    return _without_duplicates(result)
+            _add(result, _group_of_label(parsed_label, side), parsed_label.label, marker_set.labels[text])
+    return _choose_labels(result)
 
 
-def _without_side(name: str) -> tuple[str, Side | None]:
+def _split_side(name: str) -> tuple[str, Side | None]:
     """Return a label without the side at its beginning or end, normalised, and the side: 'L_IndexTip' -> 'indextip'."""
     words = split_label(name)
-    for at, rest in ((0, words[1:]), (-1, words[:-1])):
-        if words and words[at] in SIDE_WORDS:
-            return "".join(rest), SIDE_WORDS[words[at]]
+    for index, rest in ((0, words[1:]), (-1, words[:-1])):
+        if words and words[index] in SIDE_WORDS:
+            return "".join(rest), SIDE_WORDS[words[index]]
     return "".join(words), None
 
 
-def _match_words(labels: list[_ReadLabel]) -> Groups:
-    parsed = [(read, *found) for read in labels if (found := parse_label(read.spelling)) is not None]
-    groups = [_group_of_label(read, side) for read, side, _ in parsed]
-    with_middle = {group for group, (read, _, _) in zip(groups, parsed, strict=True) if is_middle_of_thumb(read.label)}
+def _match_words(labels: list[_ParsedLabel]) -> Groups:
+    parsed = [
+        (parsed_label, *side_and_spot)
+        for parsed_label in labels
+        if (side_and_spot := parse_label(parsed_label.spelling)) is not None
+    ]
+    groups = [_group_of_label(parsed_label, side) for parsed_label, side, _ in parsed]
+    with_middle = {
+        group
+        for group, (parsed_label, _, _) in zip(groups, parsed, strict=True)
+        if is_middle_of_thumb(parsed_label.label)
+    }
     result: _Candidates = {}
-    for group, (read, _, spot) in zip(groups, parsed, strict=True):
-        is_cmc = group in with_middle and spot == _THUMB_MCP and not is_middle_of_thumb(read.label)
-        _add(result, group, read.label, _THUMB_CMC if is_cmc else spot)
+    for group, (parsed_label, _, spot) in zip(groups, parsed, strict=True):
+        is_cmc = group in with_middle and spot == _THUMB_MCP and not is_middle_of_thumb(parsed_label.label)
+        _add(result, group, parsed_label.label, _THUMB_CMC if is_cmc else spot)
     for group, spots in result.items():
         for joint, label in joints_of_thumb(_thumb(labels, group, spots)).items():
             spots[Spot(joint)] = [label]
-    return _without_duplicates(result)
+    return _choose_labels(result)
 
 
-def _thumb(labels: list[_ReadLabel], group: str, spots: dict[Spot, list[str]]) -> list[tuple[str, str | None]]:
-    """Return the labels of a group's thumb in their order, without the tip, and the joint that each names, if any."""
-    joints = {label: spot.joint for spot, named in spots.items() if spot in _THUMB_SPOTS for label in named}
+def _thumb(labels: list[_ParsedLabel], group: str, spots: dict[Spot, list[str]]) -> list[tuple[str, str | None]]:
+    """Return the labels of a group's thumb in their order, without the tip, each with the joint that it names."""
+    joints = {label: spot.joint for spot, spot_labels in spots.items() if spot in _THUMB_SPOTS for label in spot_labels}
     bare = {
-        read.label
-        for read in labels
-        if is_bare_thumb(read.spelling) and _group_of_label(read, side_in_label(read.spelling)) == group
+        parsed_label.label
+        for parsed_label in labels
+        if is_bare_thumb(parsed_label.spelling)
+        and _group_of_label(parsed_label, side_in_label(parsed_label.spelling)) == group
     }
-    return [(read.label, joints.get(read.label)) for read in labels if read.label in bare or read.label in joints]
+    return [
+        (parsed_label.label, joints.get(parsed_label.label))
+        for parsed_label in labels
+        if parsed_label.label in bare or parsed_label.label in joints
+    ]
 
 
 _Candidates = dict[str, dict[Spot, list[str]]]
@@ -377,10 +391,10 @@ def _add(candidates: _Candidates, group: str, label: str, spot: Spot) -> None:
     candidates.setdefault(group, {}).setdefault(spot, []).append(label)
 
 
-def _without_duplicates(candidates: _Candidates) -> Groups:
-    """Return groups with one label for each spot: the one whose beginning is most like the others', else the first.
+def _choose_labels(candidates: _Candidates) -> Groups:
+    """Return groups with one label for each spot: the label whose beginning is most like those of the other spots.
 
-    Of a body's right_wrist and a hand's right_hand_wrist, this is the one that was tracked with right_hand_thumb_tip.
+    Next to right_hand_thumb_tip, for example, right_hand_wrist is preferred to a body's right_wrist.
     """
     return {group: {_best_label(spot, spots): spot for spot in spots} for group, spots in candidates.items()}
 
@@ -390,7 +404,7 @@ def _best_label(spot: Spot, spots: dict[Spot, list[str]]) -> str:
     labels = spots[spot]
     if len(labels) == 1:
         return labels[0]
-    others = [named[0] for other_spot, named in spots.items() if other_spot != spot]
+    others = [other_labels[0] for other_spot, other_labels in spots.items() if other_spot != spot]
     return max(labels, key=lambda label: sum(_common_prefix_length(label, other_label) for other_label in others))
 
 
@@ -414,7 +428,7 @@ def on_palm(spot: Spot) -> bool:
 
 
 def palm_visible(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return frames (F,) in which at least three palm markers are seen.
+    """Return whether at least three palm markers are seen in each frame (F,).
 
     Args:
         spots: where the M markers sit.
@@ -426,10 +440,10 @@ def palm_visible(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDA
 
 
 def from_json(data: object, where: str) -> Groups:
-    """Read a marker map as `groups_from_json` does, without sides that have no markers.
+    """Read a marker map as `groups_from_json` does, and drop sides without markers.
 
     Raises:
-        MarkerMapError: as there, or no side has markers.
+        MarkerMapError: as `groups_from_json`, or no side has markers.
     """
     groups = {side: spots for side, spots in groups_from_json(data, where).items() if spots}
     if not groups:
@@ -473,9 +487,9 @@ def _spot_from_json(value: Any, where: str) -> Spot:
         raise MarkerMapError(f"{where}: expected a joint's name or an object with 'joint' and 'offset'")
     joint, offset = entry["joint"], entry.get("offset", [0.0, 0.0, 0.0])
     if not isinstance(joint, str) or joint not in JOINT_INDEX:
-        raise MarkerMapError(f"{where}: '{joint}' is no joint, expected a WebXR name such as index-finger-tip")
-    numbers = isinstance(offset, list) and len(offset) == 3 and all(isinstance(x, int | float) for x in offset)
-    if not numbers or not all(abs(x) < 0.5 for x in offset):
+        raise MarkerMapError(f"{where}: '{joint}' is not a joint, expected a WebXR name such as index-finger-tip")
+    are_numbers = isinstance(offset, list) and len(offset) == 3 and all(isinstance(x, int | float) for x in offset)
+    if not are_numbers or not all(abs(x) < 0.5 for x in offset):
         raise MarkerMapError(f"{where}: offset is {offset!r}, expected three numbers in metres")
     return Spot(joint, (float(offset[0]), float(offset[1]), float(offset[2])))
 

@@ -21,12 +21,12 @@ Floats = NDArray[np.float64]
 
 Rho = tuple[float | None, ...]
 MAX_LOST_RANGE_DEGREES = 1.0
-"""Degrees of its range that a joint may lose through a coupling to a joint with narrower limits."""
+"""Maximum part of a joint's range, in degrees, that it may lose through a coupling to a joint with narrower limits."""
 NO_RHO: Rho = (None,) * len(DIGITS)
 
 
-def _not_given() -> Floats:
-    """Return an empty array, which means 'not given'."""
+def _empty_array() -> Floats:
+    """Return an empty array, which stands for a value that is not given."""
     return np.zeros((0, 3))
 
 
@@ -42,16 +42,16 @@ class MeasuredHand:
     spots: dict[str, Spot]
     """Label -> where the marker sits."""
     rho: Rho = NO_RHO
-    """(5,) DIP flexion per PIP flexion of each digit, thesis (4.3). None: a finger's is the usual ratio; the thumb's
-    joints bend independently."""
-    radii: Floats = field(default_factory=_not_given)
+    """(5,) DIP flexion per PIP flexion of each digit, thesis (4.3). None: the usual ratio for a finger, no coupling for
+    the thumb."""
+    radii: Floats = field(default_factory=_empty_array)
     """(5, 3) m, radii of each digit's MCP, PIP and DIP (thumb: CMC, MCP, IP), thesis (4.4); by default from the hand's
     size."""
     limits: AngleLimits = field(default_factory=dict)
     """Degrees, only those that differ from DEFAULT_LIMITS."""
     measurements: tuple[Measurement, ...] = ()
     """Methods and uncertainties of all measurements."""
-    motion: Floats = field(default_factory=_not_given)
+    motion: Floats = field(default_factory=_empty_array)
     """(N, D) rad, the model's angles in frames of free motion; empty if no such clip was solved."""
     uncoupled: frozenset[str] = frozenset()
     """Digits whose DIP does not follow the PIP."""
@@ -66,14 +66,14 @@ class MeasuredHand:
 
     @property
     def all_limits(self) -> AngleLimits:
-        """DEFAULT_LIMITS, overridden by the hand's own."""
+        """DEFAULT_LIMITS, overridden by `limits`."""
         return DEFAULT_LIMITS | self.limits
 
     @property
     def couplings(self) -> tuple[CouplingRow, ...]:
-        """A row θ_dip = ρ θ_pip for each digit that is coupled, thesis (4.2) with the misprinted sides exchanged."""
-        usual = [None if digit == "thumb" else DIP_PER_PIP for digit in DIGITS]
-        slopes = [other if own is None else own for own, other in zip(self.rho, usual, strict=True)]
+        """A row θ_dip = ρ θ_pip for each coupled digit: thesis (4.2), misprinted as θ_pip = ρ θ_dip."""
+        defaults = [None if digit == "thumb" else DIP_PER_PIP for digit in DIGITS]
+        slopes = [default if rho is None else rho for rho, default in zip(self.rho, defaults, strict=True)]
         return tuple(
             CouplingRow(((CHAIN_JOINTS[digit][2], "flexion", 1.0), (CHAIN_JOINTS[digit][1], "flexion", -slope)))
             for digit, slope in zip(DIGITS, slopes, strict=True)
@@ -89,25 +89,24 @@ class MeasuredHand:
             rig_limits: degrees, for the movements that the rig limits.
         """
         limits = self.limits | rig_limits
-        restricting = (
+        restricting_rows = (
             row for row in self.couplings if _restricts_pip(row, self.all_limits, self.all_limits | rig_limits)
         )
-        uncoupled = self.uncoupled | {digit for row in restricting if (digit := digit_of(row.terms[0][0]))}
-        restricted = replace(self, limits=limits, uncoupled=uncoupled, motion=_not_given())
+        uncoupled = self.uncoupled | {digit for row in restricting_rows if (digit := digit_of(row.terms[0][0]))}
+        restricted = replace(self, limits=limits, uncoupled=uncoupled, motion=_empty_array())
         motion = np.clip(self.motion, *restricted.model.limits.T) if len(self.motion) else self.motion
         return replace(restricted, motion=motion)
 
     def thickness(self, digit: str) -> Floats:
         """Return the depth (3,) m of a digit's joints below the line of its markers, thesis (4.4).
 
-        These are the radii, if they were measured or entered and the markers, on the joints' backs, are placed at the
-        joints. Zero if the radii are only the usual ones for a hand of this size, or if markers are placed at offsets
-        from the joints, which already account for it.
+        The depth is the joint's radius, for markers on the backs of the joints whose spots have no offset. It is zero
+        if the radii were neither measured nor entered, or if the spots have offsets, which already contain it.
         """
         row, joints = DIGITS.index(digit), CHAIN_JOINTS[digit]
-        usual = np.allclose(self.radii[row], radii_by_size(self.proportions)[row], rtol=0, atol=1e-5)
+        are_default = np.allclose(self.radii[row], radii_by_size(self.proportions)[row], rtol=0, atol=1e-5)
         is_offset = any(any(spot.offset) for spot in self.spots.values() if spot.joint in joints)
-        return np.zeros(3) if usual or is_offset else self.radii[row]
+        return np.zeros(3) if are_default or is_offset else self.radii[row]
 
     @cached_property
     def model(self) -> HandModel:
@@ -115,13 +114,16 @@ class MeasuredHand:
         return build(self.proportions, self.all_limits, self.couplings)
 
     def relabelled(self, labels: Mapping[str, str]) -> "MeasuredHand":
-        """Return the same hand with other labels of its markers; labels: old -> new, the others stay."""
+        """Return the hand with its markers relabelled.
+
+        labels: old label -> new label; a label that is not listed stays.
+        """
         spots = {labels.get(label, label): spot for label, spot in self.spots.items()}
         if self.skin_fit is None:
             return replace(self, spots=spots)
-        worn = self.skin_fit.markers
-        renamed = replace(worn, labels=tuple(labels.get(label, label) for label in worn.labels))
-        return replace(self, spots=spots, skin_fit=replace(self.skin_fit, markers=renamed))
+        markers = self.skin_fit.markers
+        markers = replace(markers, labels=tuple(labels.get(label, label) for label in markers.labels))
+        return replace(self, spots=spots, skin_fit=replace(self.skin_fit, markers=markers))
 
     def mirrored(self) -> "MeasuredHand":
         """Return the same person's other hand. Its marker positions are unknown."""
@@ -151,7 +153,7 @@ class MeasuredHand:
 def apply_skin_fit(measured: MeasuredHand, skin_fit: SkinFit) -> MeasuredHand:
     """Return a hand with the bones, limits and marker positions of a fit with markers on the skin.
 
-    Limits that the hand has, such as those that a person wrote into its file, are kept.
+    The hand's own limits, such as those that the user wrote into its file, take precedence.
     """
     measurements = tuple(measurement for measurement in measured.measurements if measurement.kind in ("rho", "radius"))
     limits = skin_fit.limits | measured.limits
@@ -161,30 +163,30 @@ def apply_skin_fit(measured: MeasuredHand, skin_fit: SkinFit) -> MeasuredHand:
         spots=skin_fit.spots(),
         limits=limits,
         measurements=measurements,
-        motion=_not_given(),
+        motion=_empty_array(),
         skin_fit=skin_fit,
     )
 
 
-def _restricts_pip(row: CouplingRow, own: AngleLimits, restricted: AngleLimits) -> bool:
-    """Return whether a DIP coupling would restrict the PIP more under limits `restricted` than under the hand's `own`.
+def _restricts_pip(row: CouplingRow, hand_limits: AngleLimits, rig_limits: AngleLimits) -> bool:
+    """Return whether a DIP coupling restricts the PIP more with a rig's limits than with the hand's own.
 
     For example, a DIP that a rig limits to 30 degrees would limit the PIP to 45.
     """
     (dip, dip_movement, _), (pip, pip_movement, slope) = row.terms
 
-    def room(limits: AngleLimits) -> tuple[float, float]:
-        """Return degrees of the PIP's range that the DIP can follow, and degrees that it cannot."""
+    def shared_and_lost(limits: AngleLimits) -> tuple[float, float]:
+        """Return the part of the PIP's range that the DIP can follow, and the rest, in degrees."""
         (low, high), (dip_low, dip_high) = limits[pip, pip_movement], limits[dip, dip_movement]
         shared = min(high, dip_high / -slope) - max(low, dip_low / -slope)
         return shared, high - low - shared
 
-    shared, lost = room(restricted)
-    return shared < 0 or lost > room(own)[1] + MAX_LOST_RANGE_DEGREES
+    shared, lost = shared_and_lost(rig_limits)
+    return shared < 0 or lost > shared_and_lost(hand_limits)[1] + MAX_LOST_RANGE_DEGREES
 
 
 def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow, ...]) -> None:
-    """Raise HandError for a range whose bounds are swapped, or that leaves a coupling no angles."""
+    """Raise HandError if a limit's bounds are swapped, or if no angles within the limits fulfil a coupling."""
     for (joint, movement), (low, high) in limits.items():
         if not low <= high:
             raise HandError(
@@ -195,6 +197,9 @@ def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow,
         bounds = [sorted(factor * limit for limit in limits[joint, movement]) for joint, movement, factor in row.terms]
         lowest, highest = (sum(bound) for bound in zip(*bounds, strict=True))
         if lowest > row.upper or highest < row.lower:
-            named = " and ".join(f"{joint} {movement}" for joint, movement, _ in row.terms)
+            names = " and ".join(f"{joint} {movement}" for joint, movement, _ in row.terms)
             ranges = " and ".join("{:g}..{:g}".format(*limits[joint, movement]) for joint, movement, _ in row.terms)
-            raise HandError(f"{side} hand: {named} are limited to {ranges} degrees, their coupling has no angles there")
+            raise HandError(
+                f"{side} hand: {names} are limited to {ranges} degrees, no angles within these limits fulfil their "
+                "coupling"
+            )

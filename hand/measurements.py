@@ -16,7 +16,7 @@ OUTLIER_DEVIATIONS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One measurement. It has no value where nothing was measured; `how` is then the reason."""
+    """One measurement. Without a value, nothing was measured, and `how` is the reason."""
 
     kind: Kind
     of: str
@@ -27,9 +27,8 @@ class Measurement:
     value: float | None = None
     """mm; for rho, a ratio. The distance of a palm joint is from the wrist, that of a marker from its joint."""
     spread: float | None = None
-    """One standard deviation, in the unit of the value. For a length it is from frame to frame; for a rho or a radius,
-    that of the value itself, by jackknife over parts of the clip; for what was fitted to free motion, from the fit's
-    curvature."""
+    """One standard deviation, in the unit of the value. For a length: between frames. For a rho or a radius: of the
+    estimate, by jackknife over parts of the clip. For values fitted to free motion: from the curvature of the cost."""
     residual: float | None = None
     """Root mean square residual of the frames: degrees for rho, mm for a radius or a marker."""
     frames: int = 0
@@ -44,25 +43,25 @@ def format_value(value: float, measurement: Measurement | None, decimals: int) -
 
 
 def inlier_mask(values: Floats, min_spread: float = 0.0) -> Bools:
-    """Mask (N,) of values (N,) that are finite and no outliers, by the median absolute deviation.
+    """Return whether values (N,) are finite and not outliers (N,), by the median absolute deviation.
 
     Args:
         values: (N,), NaN where unknown.
         min_spread: lower bound of the standard deviation that the median absolute deviation yields.
     """
-    known = np.isfinite(values)
-    if not known.any():
-        return known
-    deviations = np.abs(values - np.median(values[known]))
+    is_finite = np.isfinite(values)
+    if not is_finite.any():
+        return is_finite
+    deviations = np.abs(values - np.median(values[is_finite]))
     # 1.4826: ratio of standard deviation to median absolute deviation of a normal distribution.
-    result: Bools = known & (
-        deviations <= OUTLIER_DEVIATIONS * max(1.4826 * float(np.median(deviations[known])), min_spread, 1e-12)
+    result: Bools = is_finite & (
+        deviations <= OUTLIER_DEVIATIONS * max(1.4826 * float(np.median(deviations[is_finite])), min_spread, 1e-12)
     )
     return result
 
 
 def mean_and_spread(values: Floats) -> tuple[float, float | None, int]:
-    """Return the mean and standard deviation of the values (N,) without outliers, and how many these are.
+    """Return the mean and standard deviation of the values (N,) without outliers, and their number.
 
     The mean is NaN if no value is finite, the standard deviation None if fewer than two are.
     """

@@ -38,9 +38,9 @@ def model(hand: HandModel) -> HandModel:
     )
 
 
-def pose(posed: Pose, hand: HandModel) -> Pose:
-    """Mirror a pose on to `hand`, the model of the other hand."""
-    return Pose(hand, FRAME_SIGNS * posed.root, posed.angles)
+def pose(original: Pose, hand: HandModel) -> Pose:
+    """Mirror a pose for `hand`, the model of the other hand."""
+    return Pose(hand, FRAME_SIGNS * original.root, original.angles)
 
 
 def targets(original: Targets) -> Targets:

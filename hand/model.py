@@ -47,7 +47,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coupling:
-    """A linear constraint on the angles: lower <= coefficients · angles <= upper. Soft ones yield to the targets."""
+    """A linear constraint on the angles: lower <= coefficients · angles <= upper. A soft one yields to the targets."""
 
     coefficients: Floats
     """(D,)"""
@@ -85,12 +85,15 @@ class HandModel:
     sites: tuple[Site, ...]
 
     def __post_init__(self) -> None:
-        j, d = len(self.joints), len(self.movements)
-        shapes = {"parents": (j,), "rest": (j, 4, 4), "axes": (d, 3), "axis_joint": (d,), "limits": (d, 2)}
-        for name, shape in {**shapes, "neutral": (d,)}.items():
-            found = np.shape(getattr(self, name))
-            if found != shape:
-                raise HandError(f"{self.side} hand: {name} has the shape {found}, {j} joints need {shape}")
+        joints, dofs = len(self.joints), self.dofs
+        shapes = {
+            **{"parents": (joints,), "rest": (joints, 4, 4)},
+            **{"axes": (dofs, 3), "axis_joint": (dofs,), "limits": (dofs, 2), "neutral": (dofs,)},
+        }
+        for name, expected in shapes.items():
+            shape = np.shape(getattr(self, name))
+            if shape != expected:
+                raise HandError(f"{self.side} hand: {name} has the shape {shape}, expected {expected}")
         for name in ("rest", "axes", "limits", "neutral"):
             array = getattr(self, name)
             if not np.isfinite(array).all():
@@ -103,7 +106,7 @@ class HandModel:
                 f"{self.side} hand: the {self.dof_name(int(swapped[0]))} is limited to {low:.0f}..{high:.0f} degrees, "
                 "expected the lower limit first"
             )
-        _check_couplings(self.side, self.couplings, d)
+        _check_couplings(self.side, self.couplings, dofs)
 
     @property
     def dofs(self) -> int:
@@ -113,8 +116,8 @@ class HandModel:
     def dof(self, joint: str, movement: Movement) -> int | None:
         """Return the index of a joint's degree of freedom, None if the joint does not have that movement."""
         index = self.joints.index(joint)
-        found = (d for d in range(self.dofs) if self.axis_joint[d] == index and self.movements[d] == movement)
-        return next(found, None)
+        matches = (d for d in range(self.dofs) if self.axis_joint[d] == index and self.movements[d] == movement)
+        return next(matches, None)
 
     def dof_name(self, index: int) -> str:
         """Return a readable name: 'index-finger-phalanx-proximal flexion'."""
@@ -128,7 +131,7 @@ class HandModel:
         raise HandError(f"{self.side} hand: there is no site '{name}'")
 
     def with_sites(self, sites: tuple[Site, ...]) -> "HandModel":
-        """Return the same hand with further sites."""
+        """Return the hand with additional sites."""
         return replace(self, sites=self.sites + sites)
 
 
@@ -139,8 +142,8 @@ def _check_couplings(side: Side, couplings: tuple[Coupling, ...], dofs: int) -> 
             raise HandError(f"{side} hand: coupling {number} is not {dofs} finite numbers between two bounds")
         if not np.any(row.coefficients) or row.lower > row.upper:
             raise HandError(
-                f"{side} hand: coupling {number} holds {np.count_nonzero(row.coefficients)} angles between "
-                f"{row.lower:g} and {row.upper:g}, expected some, and the first bound the smaller"
+                f"{side} hand: coupling {number} keeps {np.count_nonzero(row.coefficients)} angles between "
+                f"{row.lower:g} and {row.upper:g}, expected at least one angle and the lower bound first"
             )
     equal = [row for row in couplings if row.lower == row.upper]
     if equal and np.linalg.matrix_rank(np.stack([row.coefficients for row in equal])) < len(equal):

@@ -22,15 +22,15 @@ Floats = NDArray[np.float64]
 Degrees = dict[tuple[str, Movement], float]
 
 SAVED = "saved"
-"""The group of poses that a person saved; it is none of GROUPS, which are Knuckle's own."""
+"""The group of the user's saved poses. GROUPS lists those of Knuckle."""
 GROUPS: dict[str, str] = {"everyday": "Everyday", "grips": "Grips", "letters": "Sign Alphabet"}
 """Groups of poses and their labels."""
 
-_FINGER: tuple[tuple[int, Movement], ...] = ((0, "flexion"), (1, "flexion"), (0, "abduction"), (0, "twist"))
-"""The columns of a finger in the table, as in DIGIT_MOVEMENTS; those of the thumb are DIGIT_MOVEMENTS."""
+_FINGER_COLUMNS: tuple[tuple[int, Movement], ...] = ((0, "flexion"), (1, "flexion"), (0, "abduction"), (0, "twist"))
+"""A finger's columns in poses.json: index of the joint in its chain, and movement. The thumb has DIGIT_MOVEMENTS."""
 
 
-MAX_LABEL = 64
+MAX_LABEL_LENGTH = 64
 """Maximum characters of the label of a saved pose."""
 MOVEMENTS: tuple[Movement, ...] = get_args(Movement)
 
@@ -57,9 +57,9 @@ def _degrees(row: Mapping[str, Any]) -> Degrees:
     result: Degrees = {}
     for digit in DIGITS:
         joints = CHAIN_JOINTS[digit]
-        columns = DIGIT_MOVEMENTS if digit == "thumb" else _FINGER
+        columns = DIGIT_MOVEMENTS if digit == "thumb" else _FINGER_COLUMNS
         angles = row[digit.removesuffix("-finger")]
-        result.update({(joints[at], movement): a for (at, movement), a in zip(columns, angles, strict=True)})
+        result.update({(joints[k], movement): angle for (k, movement), angle in zip(columns, angles, strict=True)})
         if digit != "thumb":
             result[joints[2], "flexion"] = DIP_PER_PIP * result[joints[1], "flexion"]
     return result
@@ -90,7 +90,7 @@ def names_in_group(group: str) -> tuple[str, ...]:
 
 
 def named(name: str | NamedPose) -> NamedPose:
-    """Return a pose by its name, or the pose that is given. Raises HandError for an unknown name."""
+    """Return the pose of a name; a pose is returned unchanged. Raises HandError for an unknown name."""
     if isinstance(name, NamedPose):
         return name
     if name not in POSES:
@@ -99,7 +99,7 @@ def named(name: str | NamedPose) -> NamedPose:
 
 
 def angles(hand: HandModel, name: str | NamedPose) -> Floats:
-    """Return the angles (D,) rad of a pose or of the one of this name, clipped to the hand's limits.
+    """Return the angles (D,) rad of a pose, or of the pose with a name, clipped to the hand's limits.
 
     Raises:
         HandError: there is no pose of that name.
@@ -113,23 +113,23 @@ def angles(hand: HandModel, name: str | NamedPose) -> Floats:
     return clipped
 
 
-def pose_of_angles(hand: HandModel, posed: Floats, label: str) -> NamedPose:
-    """Return the angles (D,) rad of any hand as a pose for others."""
-    movements = zip(hand.axis_joint, hand.movements, np.rad2deg(posed), strict=True)
+def pose_of_angles(hand: HandModel, hand_angles: Floats, label: str) -> NamedPose:
+    """Return angles (D,) rad of a hand as a pose that any hand can take."""
+    movements = zip(hand.axis_joint, hand.movements, np.rad2deg(hand_angles), strict=True)
     degrees = {(hand.joints[joint], movement): round(float(angle), 2) for joint, movement, angle in movements}
     return _saved(label, degrees)
 
 
 def to_dict(pose: NamedPose) -> dict[str, Any]:
-    """Return a saved pose as JSON, for from_dict."""
+    """Convert a saved pose for JSON: the inverse of from_dict."""
     degrees = {f"{joint} {movement}": angle for (joint, movement), angle in pose.degrees.items()}
     return {"version": 1, "label": pose.label, "degrees": degrees}
 
 
 def from_dict(data: Any, where: str) -> NamedPose:
-    """Return a saved pose. Raises HandError naming `where` if it is invalid."""
+    """Read a saved pose. Raises HandError, whose message begins with `where`, if it is invalid."""
     label, named_angles = (data.get(key) if isinstance(data, dict) else None for key in ("label", "degrees"))
-    if not isinstance(label, str) or not 0 < len(label) <= MAX_LABEL or not isinstance(named_angles, dict):
+    if not isinstance(label, str) or not 0 < len(label) <= MAX_LABEL_LENGTH or not isinstance(named_angles, dict):
         raise HandError(f"{where}: not a hand pose, expected one that Knuckle saved")
     degrees: Degrees = {}
     for name, angle in named_angles.items():

@@ -24,7 +24,7 @@ FIRST_JOINT_ROWS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGIT
 """(5,) index in PALM_JOINTS of each digit's first moving joint."""
 
 MIN_BONE_M = 1e-4
-"""m that every bone is longer than."""
+"""m, exclusive lower bound of a bone's length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class Proportions(ValueEquality):
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.palm).all() or not np.ptp(self.palm[:, 1]) > 0.01 * self.phalanges.max():
-            raise HandError(f"{self.side} hand: its palm joints are not apart, expected them spread over a palm")
+            raise HandError(f"{self.side} hand: the palm joints coincide, expected them spread over a palm")
         lengths = np.column_stack([self.metacarpals, self.phalanges])
         short = np.argwhere(~(lengths > MIN_BONE_M))
         if len(short):
@@ -88,7 +88,7 @@ class Proportions(ValueEquality):
 
 
 def _rotation_zxy(z: float, x: float, y: float) -> Floats:
-    """Return the quaternion of Rz · Rx · Ry, angles in degrees: spread, then droop, then roll."""
+    """Return the quaternion of Rz · Rx · Ry, in degrees: a digit's spread, its tilt to the palm, its roll."""
     about_z, about_x, about_y = (
         rot.from_axis_angle(axis, np.deg2rad(angle))
         for axis, angle in zip(np.eye(3)[[2, 0, 1]], (z, x, y), strict=True)
@@ -165,9 +165,9 @@ def rest_frames_in_wrist(proportions: Proportions) -> Floats:
     for digit, name in enumerate(DIGITS):
         chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[name]]
         first = proportions.first_joints[digit]
-        reach = np.concatenate([[0.0], np.cumsum(proportions.phalanges[digit])])
+        distances = np.concatenate([[0.0], np.cumsum(proportions.phalanges[digit])])
         world[chain, :3, :3] = digit_frames[digit]
-        world[chain, :3, 3] = first + reach[:, None] * digit_frames[digit][:, 1]
+        world[chain, :3, 3] = first + distances[:, None] * digit_frames[digit][:, 1]
         if name != "thumb":
             base = JOINT_INDEX[DIGIT_JOINTS[name][0]]
             start = proportions.palm[PALM_JOINTS.index(JOINTS[base])]
@@ -193,20 +193,20 @@ def site_positions(proportions: Proportions, spots: tuple[Spot, ...]) -> Floats:
     return positions
 
 
-def to_wrist_frame(proportions: Proportions, spots: tuple[Spot, ...], seen: Floats) -> Floats:
+def to_wrist_frame(proportions: Proportions, spots: tuple[Spot, ...], positions: Floats) -> Floats:
     """Transform markers into the wrist's frame, by fitting the hand to its palm markers in each frame.
 
     Args:
         proportions: the hand.
         spots: where the M markers sit.
-        seen: (F, M, 3) m in the world, NaN where not seen.
+        positions: (F, M, 3) m in the world, NaN where not seen.
 
     Returns:
         (F, M, 3) m.
     """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    wrist = rot.fit_rigid_to_visible(site_positions(proportions, tuple(spots[i] for i in palm)), seen[:, palm])
-    local: Floats = np.einsum("fji,fmj->fmi", wrist[:, :3, :3], seen - wrist[:, None, :3, 3])
+    wrist = rot.fit_rigid_to_visible(site_positions(proportions, tuple(spots[i] for i in palm)), positions[:, palm])
+    local: Floats = np.einsum("fji,fmj->fmi", wrist[:, :3, :3], positions - wrist[:, None, :3, 3])
     return local
 
 

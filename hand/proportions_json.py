@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def to_json(proportions: Proportions) -> dict[str, object]:
-    """Convert proportions for a performer file: millimetres, by joint."""
+    """Convert proportions for a performer file: in mm, by joint."""
     chains = [CHAIN_JOINTS[digit] for digit in DIGITS]
     return {
         "size_mm": round(proportions.size * 1000, 2),
@@ -41,8 +41,8 @@ def from_json(side: Side, data: object, where: str) -> Proportions:
     def numbers(group: str, key: str, count: int) -> Floats:
         entry = data.get(group, {}).get(key) if isinstance(data, dict) and isinstance(data.get(group), dict) else None
         values = entry if isinstance(entry, list) else [entry]
-        ok = len(values) == count and all(isinstance(x, int | float) and abs(x) < 1e4 for x in values)
-        if not ok:
+        is_valid = len(values) == count and all(isinstance(x, int | float) and abs(x) < 1e4 for x in values)
+        if not is_valid:
             raise HandError(f"{where}: {group} of {key} is {entry!r}, expected {count} numbers")
         return np.array(values, float)
 

@@ -1,6 +1,6 @@
 """Rotations as unit quaternions (wxyz) and matrices, with any number of leading dimensions.
 
-Formulas from Diebel, Representing Attitude (2006): (109) product, (125) matrix of a quaternion.
+Diebel, Representing Attitude (2006): (109) product of quaternions, (125) matrix of a quaternion.
 """
 
 import math
@@ -22,10 +22,10 @@ OPPOSITE = 1e-6
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
     """Return quaternions (..., 4) of rotations by angles (...) rad about unit axes (..., 3)."""
-    half = np.asarray(angle, float)[..., None] / 2
+    half_angle = np.asarray(angle, float)[..., None] / 2
     axis = np.asarray(axis, float)
-    sine = np.sin(half) * axis
-    return np.concatenate([np.broadcast_to(np.cos(half), (*sine.shape[:-1], 1)), sine], axis=-1)
+    sine = np.sin(half_angle) * axis
+    return np.concatenate([np.broadcast_to(np.cos(half_angle), (*sine.shape[:-1], 1)), sine], axis=-1)
 
 
 def multiply(a: Floats, b: Floats) -> Floats:
@@ -43,7 +43,7 @@ def components(q: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def multiply_components(a: Components, b: Components) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return components (...) of the same product, of the four components (...) of each quaternion."""
+    """Multiply as `multiply`, with quaternions given and returned as four components (...)."""
     (aw, ax, ay, az), (bw, bx, by, bz) = a, b
     return (
         aw * bw - ax * bx - ay * by - az * bz,
@@ -73,8 +73,8 @@ def to_matrix(q: Floats) -> Floats:
 
 
 def matrix_elements(q: Components) -> tuple[Floats, ...]:
-    """Return the nine elements (...), row by row, of the same matrices, of the four components (...) of unit
-    quaternions."""
+    """Return the nine elements (...) of `to_matrix`, row by row, for unit quaternions given as four components
+    (...)."""
     w, x, y, z = q
     return (
         *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -114,7 +114,7 @@ def from_matrix(matrices: Floats) -> Floats:
     syz, szx, sxy = m[..., 2, 1] + m[..., 1, 2], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 0] + m[..., 0, 1]
     squares = 1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz
     best = np.argmax(squares, axis=0)
-    # Component by component, so that each is computed over all rotations.
+    # Component by component, each over all rotations at once.
     w, x, y, z = (
         np.choose(best, row)
         for row in (
@@ -128,7 +128,7 @@ def from_matrix(matrices: Floats) -> Floats:
     return np.stack([w / signed_norm, x / signed_norm, y / signed_norm, z / signed_norm], -1)
 
 
-def continuous(q: Floats) -> Floats:
+def make_continuous(q: Floats) -> Floats:
     """Choose the signs of quaternions (F, ..., 4) so that each is nearest to the previous frame's.
 
     Blender interpolates keyed quaternions by component, so a change of sign would spin the bone.
@@ -142,13 +142,13 @@ def continuous(q: Floats) -> Floats:
     return signed
 
 
-def slerp(a: Floats, b: Floats, part: Floats) -> Floats:
-    """Return the spherical interpolation of unit quaternions (..., 4) at `part` 0..1 of the shorter arc from a to b."""
+def slerp(a: Floats, b: Floats, fraction: Floats) -> Floats:
+    """Interpolate unit quaternions (..., 4) along the shorter arc, from a at fraction 0 to b at fraction 1."""
     cosine = np.einsum("...k,...k->...", a, b)[..., None]
     b, angle = np.where(cosine < 0, -b, b), np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
     # For very short arcs, linear interpolation avoids dividing by sin(0).
     sine, short = np.sin(angle), angle < 1e-6
-    weights = [np.where(short, p, np.sin(p * angle) / np.where(short, 1.0, sine)) for p in (1 - part, part)]
+    weights = [np.where(short, p, np.sin(p * angle) / np.where(short, 1.0, sine)) for p in (1 - fraction, fraction)]
     mixed = weights[0] * a + weights[1] * b
     unit: Floats = mixed / np.linalg.norm(mixed, axis=-1, keepdims=True)
     return unit
@@ -164,8 +164,8 @@ def frame_from_yz(y: Floats, z: Floats) -> Floats:
 
 
 def orthonormal(axes: Floats) -> Floats:
-    """Return the rotation matrices (..., 3, 3) of axes (..., 3, 3) that may be scaled, sheared or mirrored; see
-    frame_from_yz."""
+    """Return rotation matrices (..., 3, 3) from matrices (..., 3, 3) that may scale, shear or mirror: y keeps its
+    direction, as in frame_from_yz."""
     return frame_from_yz(axes[..., :, 1], axes[..., :, 2])
 
 
@@ -186,9 +186,9 @@ def perpendicular(directions: Floats) -> Floats:
 
 
 def shortest_rotation(source: Floats, target: Floats) -> Floats:
-    """Return unit quaternions (..., 4) of the shortest rotations from directions (..., 3) to others.
+    """Return unit quaternions (..., 4) of the shortest rotations from directions `source` (..., 3) to `target`.
 
-    Between opposite directions it is half a turn about an axis of no meaning. A zero direction rotates nothing.
+    Between opposite directions the axis is arbitrary. If either direction is zero, the rotation is the identity.
     """
     source_length, target_length = (np.linalg.norm(direction, axis=-1, keepdims=True) for direction in (source, target))
     valid = (source_length > 0) & (target_length > 0)
@@ -196,19 +196,15 @@ def shortest_rotation(source: Floats, target: Floats) -> Floats:
         np.where(valid, direction, (0.0, 0.0, 1.0)) / np.where(valid, length, 1.0)
         for direction, length in ((source, source_length), (target, target_length))
     )
-    half = source + target
-    opposite = np.linalg.norm(half, axis=-1, keepdims=True) < OPPOSITE
-    half = unit_vectors(np.where(opposite, perpendicular(source), half))
-    return np.concatenate([(source * half).sum(-1, keepdims=True), cross(source, half)], axis=-1)
+    bisector = source + target
+    opposite = np.linalg.norm(bisector, axis=-1, keepdims=True) < OPPOSITE
+    bisector = unit_vectors(np.where(opposite, perpendicular(source), bisector))
+    return np.concatenate([(source * bisector).sum(-1, keepdims=True), cross(source, bisector)], axis=-1)
 
 
-def transformed(linear: Floats, rotations: Floats) -> Floats:
-    """Return rotations (..., 3, 3) whose y and z axes are those of `rotations` after linear maps (..., 3, 3).
-
-    The maps may scale and mirror; y keeps its direction exactly.
-    """
-    moved = linear @ rotations
-    return orthonormal(moved)
+def transform_frames(linear: Floats, rotations: Floats) -> Floats:
+    """Return rotations (..., 3, 3) after linear maps (..., 3, 3), which may scale and mirror, made orthonormal."""
+    return orthonormal(linear @ rotations)
 
 
 def nearest_rotation(products: Floats) -> Floats:
@@ -246,7 +242,7 @@ def unit_or_zero(vectors: Floats) -> Floats:
 
 def unit_vector(vector: Floats) -> Floats:
     """Normalise a vector (N,); a zero vector stays zero."""
-    length = math.hypot(*vector.tolist())  # squares of the least lengths would be 0
+    length = math.hypot(*vector.tolist())  # does not underflow for tiny vectors, as their squares would
     unit: Floats = vector / length if length > 0 else np.zeros_like(vector)
     return unit
 
@@ -254,8 +250,8 @@ def unit_vector(vector: Floats) -> Floats:
 def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
     """Return rigid transforms (..., 4, 4) that take points `source` nearest to `target` by weighted least squares.
 
-    Where fewer than three points that are not collinear leave a rotation undetermined, it is arbitrary but finite, and
-    never a reflection.
+    Where the points do not determine a rotation, since fewer than three have a weight or all are collinear, it is
+    arbitrary but finite, and never a reflection.
 
     Args:
         source: (..., N, 3).
@@ -274,8 +270,8 @@ def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
     return transforms
 
 
-def fit_rigid_to_visible(points: Floats, seen: Floats) -> Floats:
+def fit_rigid_to_visible(points: Floats, markers: Floats) -> Floats:
     """Return rigid transforms (F, 4, 4) that take points (N, 3) nearest to markers (F, N, 3), NaN where not seen."""
-    known = finite_points(seen)
-    target = np.where(known[..., None], seen, 0.0)
-    return fit_rigid(np.broadcast_to(points, seen.shape), target, known.astype(float))
+    is_visible = finite_points(markers)
+    target = np.where(is_visible[..., None], markers, 0.0)
+    return fit_rigid(np.broadcast_to(points, markers.shape), target, is_visible.astype(float))

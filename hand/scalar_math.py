@@ -2,7 +2,7 @@
 
 For a single hand, plain floats are ten times as fast as arrays of one element; for many frames, arrays are a hundred
 times as fast as floats. A formula written with these functions and arithmetic operators serves both. Both branches of a
-choice are evaluated, so neither may fail: no division by zero, no root of a negative number.
+choice are evaluated: neither may divide by zero or take the root of a negative number.
 """
 
 import math
@@ -76,11 +76,11 @@ def _clip_many(x: Floats, low: float, high: float) -> Floats:
 
 
 def _cos_sin_many(x: Floats) -> tuple[Floats, Floats]:
-    """Uses the tangent of the half angle: NumPy's own sine and cosine take eight times as long as its tangent."""
+    """Use the tangent of half the angle: NumPy's sine and cosine take eight times as long as its tangent."""
     tangent = np.tan(0.5 * x)
     square = tangent * tangent
-    whole = 1.0 + square
-    return (1.0 - square) / whole, 2.0 * tangent / whole
+    denominator = 1.0 + square
+    return (1.0 - square) / denominator, 2.0 * tangent / denominator
 
 
 def _recompute_rows(condition: NDArray[np.bool_], values: Values, compute: Callable[[Pick], Values]) -> Values:
@@ -89,9 +89,9 @@ def _recompute_rows(condition: NDArray[np.bool_], values: Values, compute: Calla
         return values
     result = []
     for value, recomputed in zip(values, compute(_pick_of(rows)), strict=True):
-        whole = np.broadcast_to(value, np.shape(condition)).copy()
-        whole[rows] = recomputed
-        result.append(whole)
+        merged = np.broadcast_to(value, np.shape(condition)).copy()
+        merged[rows] = recomputed
+        result.append(merged)
     return cast(Values, tuple(result))
 
 
@@ -105,9 +105,9 @@ def _compute_either_rows(
         return compute(_identity)
     result = []
     for value, other in zip(compute(_pick_of(rows)), otherwise(_pick_of(others)), strict=True):
-        whole = np.empty(np.shape(condition))
-        whole[rows], whole[others] = value, other
-        result.append(whole)
+        merged = np.empty(np.shape(condition))
+        merged[rows], merged[others] = value, other
+        result.append(merged)
     return cast(Values, tuple(result))
 
 
@@ -118,16 +118,18 @@ def _pick_of(rows: NDArray[np.intp]) -> Pick:
     return lambda x: map_numbers(pick_rows, x)
 
 
-def map_numbers(compute: Callable[..., Any], *alike: Any) -> Any:
-    """Compute a number from each number, or from those at the same position in several tuples or dataclasses alike."""
-    first = alike[0]
+def map_numbers(compute: Callable[..., Any], *arguments: Any) -> Any:
+    """Apply a function to numbers, or to the corresponding numbers of tuples or dataclasses of the same structure."""
+    first = arguments[0]
     if isinstance(first, tuple):
-        items = (map_numbers(compute, *numbers) for numbers in zip(*alike, strict=True))
+        items = (map_numbers(compute, *numbers) for numbers in zip(*arguments, strict=True))
         return type(first)._make(items) if hasattr(first, "_make") else tuple(items)
     if is_dataclass(first) and not isinstance(first, type):
         names = [field.name for field in fields(first)]
-        return type(first)(*(map_numbers(compute, *(getattr(each, name) for each in alike)) for name in names))
-    return compute(*alike)
+        return type(first)(
+            *(map_numbers(compute, *(getattr(argument, name) for argument in arguments)) for name in names)
+        )
+    return compute(*arguments)
 
 
 SCALAR: NumberFunctions[float] = NumberFunctions(

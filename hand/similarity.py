@@ -23,22 +23,22 @@ def model(hand: HandModel, factor: float) -> HandModel:
     """Return the same hand, larger or smaller."""
     rest = np.array(hand.rest)
     rest[:, :3, 3] *= factor
-    sites = tuple(Site(site.name, site.joint, _scaled(site.offset, factor)) for site in hand.sites)
+    sites = tuple(Site(site.name, site.joint, _scale(site.offset, factor)) for site in hand.sites)
     return replace(hand, rest=rest, sites=sites)
 
 
-def _scaled(offset: tuple[float, float, float], factor: float) -> tuple[float, float, float]:
+def _scale(offset: tuple[float, float, float], factor: float) -> tuple[float, float, float]:
     x, y, z = offset
     return factor * x, factor * y, factor * z
 
 
-def pose(posed: Pose, hand: HandModel, matrix: Floats) -> Pose:
+def pose(original: Pose, hand: HandModel, matrix: Floats) -> Pose:
     """Return a pose moved by a similarity (4, 4), on `hand`, the scaled model."""
     _, rotation = factor_and_rotation(matrix)
-    root = np.array(posed.root)
-    root[:, :3, :3] = rotation @ posed.root[:, :3, :3]
-    root[:, :3, 3] = posed.root[:, :3, 3] @ matrix[:3, :3].T + matrix[:3, 3]
-    return Pose(hand, root, posed.angles)
+    root = np.array(original.root)
+    root[:, :3, :3] = rotation @ original.root[:, :3, :3]
+    root[:, :3, 3] = original.root[:, :3, 3] @ matrix[:3, :3].T + matrix[:3, 3]
+    return Pose(hand, root, original.angles)
 
 
 def targets(original: Targets, matrix: Floats) -> Targets:

@@ -56,12 +56,12 @@ class Targets:
 
     def __post_init__(self) -> None:
         shape = (len(self.times), len(self.sites))
-        for name, width, weights in ARRAYS:
+        for name, trailing_shape, weights in ARRAYS:
             array = getattr(self, name)
             if array is None:
                 continue
-            if array.shape != shape + width:
-                raise HandError(f"targets: {name} has the shape {array.shape}, expected {shape + width}")
+            if array.shape != shape + trailing_shape:
+                raise HandError(f"targets: {name} has the shape {array.shape}, expected {shape + trailing_shape}")
             # A sum of squares is a cheap test, which matters in a live frame.
             if not math.isfinite(np.vdot(array, array)) or (not weights and array.size and array.min() < 0):
                 self._check_values(array, name, weights)
@@ -73,7 +73,10 @@ class Targets:
                 self._raise_if_weighted(squares == 0, "rotations", "rotation_weights", "of length zero")
 
     def _check_values(self, array: Floats, name: str, weights: str) -> None:
-        """Reject invalid weights and weighted values that are not finite; set the other such values to zero."""
+        """Raise HandError for invalid weights and weighted values that are not finite.
+
+        Values that are not finite and have no weight are set to zero.
+        """
         if not weights:
             if not np.all(array >= 0) or not np.all(np.isfinite(array)):
                 frame, column = np.argwhere(~((array >= 0) & np.isfinite(array)))[0].tolist()
@@ -85,12 +88,14 @@ class Targets:
         self._raise_if_weighted(~finite_points(array), name, weights, "not finite")
         object.__setattr__(self, name, np.where(np.isfinite(array), array, 0.0))
 
-    def _raise_if_weighted(self, bad: NDArray[np.bool_], name: str, weights: str, why: str) -> None:
-        """Raise HandError for the first entry that is bad (F, T) and has a weight."""
+    def _raise_if_weighted(self, is_bad: NDArray[np.bool_], name: str, weights: str, description: str) -> None:
+        """Raise HandError for the first entry for which `is_bad` (F, T) holds and whose weight is positive."""
         weight_values = getattr(self, weights)
-        if weight_values is not None and np.any(bad & (weight_values > 0)):
-            frame, column = np.argwhere(bad & (weight_values > 0))[0].tolist()
-            raise HandError(f"targets: {name} of target {column} in frame {frame} are {why}, expected no weight there")
+        if weight_values is not None and np.any(is_bad & (weight_values > 0)):
+            frame, column = np.argwhere(is_bad & (weight_values > 0))[0].tolist()
+            raise HandError(
+                f"targets: {name} of target {column} in frame {frame} are {description}, expected no weight there"
+            )
 
     def __len__(self) -> int:
         return len(self.times)
@@ -107,13 +112,13 @@ class Targets:
         return part
 
     def with_sites(self, sites: Ints) -> "Targets":
-        """Return the same targets with further sites (M,) of weight zero."""
-        more = {"sites": np.concatenate([self.sites, sites])}
-        for name, width, _ in ARRAYS:
+        """Return the targets with additional sites (M,) of weight zero."""
+        extended = {"sites": np.concatenate([self.sites, sites])}
+        for name, trailing_shape, _ in ARRAYS:
             array = getattr(self, name)
             if array is not None:
-                more[name] = np.concatenate([array, np.zeros((len(self), len(sites), *width))], axis=1)
-        return replace(self, **more)
+                extended[name] = np.concatenate([array, np.zeros((len(self), len(sites), *trailing_shape))], axis=1)
+        return replace(self, **extended)
 
 
 def assign(
@@ -130,7 +135,7 @@ def assign(
             there are none.
 
     Returns:
-        The hand with the further sites, and the targets.
+        The hand with the additional sites, and the targets.
     """
     offset_sites = tuple(
         Site(label, hand.joints.index(spot.joint), spot.offset_on(hand.side))
@@ -140,10 +145,10 @@ def assign(
     new_indices = iter(range(len(hand.sites), len(hand.sites) + len(offset_sites)))
     sites = [next(new_indices) if any(spot.offset) else hand.site_index(spot.joint) for spot in spots.values()]
     hand = hand.with_sites(offset_sites)
-    seen = finite_points(positions)
-    targets = Targets(times, np.array(sites), np.where(seen[..., None], positions, 0.0), seen.astype(float))
+    visible = finite_points(positions)
+    targets = Targets(times, np.array(sites), np.where(visible[..., None], positions, 0.0), visible.astype(float))
     if rotations is None or not np.isfinite(rotations).any():
         return hand, targets
-    known = finite_points(rotations)
-    finite_rotations = np.where(known[..., None], rotations, IDENTITY)
-    return hand, replace(targets, rotations=finite_rotations, rotation_weights=known.astype(float))
+    has_rotation = finite_points(rotations)
+    finite_rotations = np.where(has_rotation[..., None], rotations, IDENTITY)
+    return hand, replace(targets, rotations=finite_rotations, rotation_weights=has_rotation.astype(float))

@@ -1,4 +1,4 @@
-"""Find the joints of a thumb among the bones of a skeleton with more bones than a thumb."""
+"""Find the three joints of a thumb in a skeleton whose thumb has more bones, such as one of the carpus."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -11,21 +11,20 @@ _CMC, _MCP, _IP = CHAIN_JOINTS["thumb"][:3]
 
 
 def from_cmc(thumb: Sequence[Item], tip_count: int = 0) -> Sequence[Item]:
-    """Return a thumb's bones, or items that represent them, from the CMC on, without those of the carpus.
+    """Return the bones of a thumb, or their labels, from the CMC on.
 
-    thumb: from the palm outwards. tip_count: number of last bones that mark the tip or are beyond it.
+    thumb: bones from the palm outwards. tip_count: number of bones at the end that only mark the tip.
     """
     return thumb[-(3 + tip_count) :]
 
 
 def joints_of_thumb(thumb: Sequence[tuple[str, str | None]]) -> dict[str, str]:
-    """Return joint -> label of a thumb with several labels for its CMC, or with one that says only "thumb".
+    """Return joint -> label of a thumb whose CMC has several labels, or a label that says only "thumb"; else nothing.
 
-    thumb: (label, the joint that its words name, None if they name none), from the palm outwards, without the tip.
-    Empty if the words do not allow it.
+    thumb: each label with the joint that it names, None if it names none, from the palm outwards, without the tip.
     """
     chain = from_cmc(thumb)
-    named = [joint for _, joint in chain]
-    if named not in ([_CMC, _MCP, _IP], [None, _MCP, _IP]):
+    named_joints = [joint for _, joint in chain]
+    if named_joints not in ([_CMC, _MCP, _IP], [None, _MCP, _IP]):
         return {}
     return dict(zip((_CMC, _MCP, _IP), (label for label, _ in chain), strict=True))

@@ -14,19 +14,21 @@ MARGIN = np.deg2rad(20.0)
 
 
 def wrist_bend(forearm: Floats, side: Side) -> tuple[Floats, Floats]:
-    """Return the bend of hands against their forearms, and its excess over a person's range, (...) rad each.
+    """Return the angle between hands and their forearms, and its excess over a person's range, (...) rad each.
 
-    forearm (..., 3): the unit vector from elbow to wrist in the wrist's frame, which does not depend on pronation.
-    Between flexion, extension and the deviations the range is an ellipse. The excess is 0 within the range and MARGIN.
+    The range is an ellipse through the limits of flexion, extension and the two deviations. The excess is 0 up to
+    MARGIN beyond it.
+
+    forearm: (..., 3) the unit vector from elbow to wrist in the wrist's frame, which does not depend on pronation.
     """
-    to_thumb = forearm[..., 0] if side == "right" else -forearm[..., 0]
+    to_little_finger = forearm[..., 0] if side == "right" else -forearm[..., 0]
     bend: Floats = np.arccos(np.clip(forearm[..., 1], -1.0, 1.0))
-    # The forearm leaves a flexed hand at its back, and one bent towards the thumb on the little finger's side.
+    # In the wrist's frame, flexion tilts the forearm's direction to the back, radial deviation to the little finger.
     flexing = np.where(forearm[..., 2] > 0, FLEXION, EXTENSION)
-    deviating = np.where(to_thumb > 0, RADIAL, ULNAR)
-    aside = np.hypot(forearm[..., 0], forearm[..., 2])
-    across = np.divide(1.0, aside, out=np.zeros_like(aside), where=aside > 1e-9)
+    deviating = np.where(to_little_finger > 0, RADIAL, ULNAR)
+    sine = np.hypot(forearm[..., 0], forearm[..., 2])
+    inverse_sine = np.divide(1.0, sine, out=np.zeros_like(sine), where=sine > 1e-9)
     max_bend = 1.0 / np.maximum(
-        np.hypot(forearm[..., 2] * across / flexing, forearm[..., 0] * across / deviating), 1.0 / FLEXION
+        np.hypot(forearm[..., 2] * inverse_sine / flexing, forearm[..., 0] * inverse_sine / deviating), 1.0 / FLEXION
     )
     return bend, np.maximum(bend - max_bend - MARGIN, 0.0)

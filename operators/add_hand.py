@@ -59,8 +59,8 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
             return {"CANCELLED"}
         if context.space_data is None or context.space_data.type != "VIEW_3D":
             # There is no view to align with. A rotation that is set keeps Blender from asking the preferences.
-            chosen: Any = self
-            chosen.align, chosen.rotation = "WORLD", chosen.rotation.copy()
+            alignment: Any = self
+            alignment.align, alignment.rotation = "WORLD", alignment.rotation.copy()
         armature.matrix_world = add_object_align_init(context, operator=self)
         select_only(context, armature)
         return {"FINISHED"}

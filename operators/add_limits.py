@@ -29,8 +29,8 @@ class _ArmatureOperator:
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if an armature is driven."""
-        chosen = context.scene.knuckle
-        if chosen.rig != "ARMATURE" or not is_armature(chosen.armature):
+        settings = context.scene.knuckle
+        if settings.rig != "ARMATURE" or not is_armature(settings.armature):
             cls.poll_message_set("Choose a target armature")
             return False
         return True
@@ -49,9 +49,9 @@ class KNUCKLE_OT_add_limits(_ArmatureOperator, bpy.types.Operator):
         try:
             check_keyable(armature)
             hands = [
-                (bound_hand(armature, found, hand), hand)
-                for found in find_hands(armature, ())
-                for hand in [_hand_model(context, found.side)]
+                (bound_hand(armature, detected_hand, hand), hand)
+                for detected_hand in find_hands(armature, ())
+                for hand in [_hand_model(context, detected_hand.side)]
             ]
             count = sum(suggest_limits(armature, binding, hand) for binding, hand in hands)
             detection_cache.clear()
@@ -83,10 +83,10 @@ class KNUCKLE_OT_remove_limits(_ArmatureOperator, bpy.types.Operator):
 
 
 def _hand_model(context: "Context", side: Side) -> HandModel:
-    """Return the performer's hand if it was measured, else a mean adult's."""
+    """Return the performer's measured hand, or a mean adult's."""
     performer = performer_of(context.scene)
-    known = from_dict(performer, "performer").hands.get(side) if performer else None
-    return known.model if known else proportions.build(proportions.adult(side))
+    measured_hand = from_dict(performer, "performer").hands.get(side) if performer else None
+    return measured_hand.model if measured_hand else proportions.build(proportions.adult(side))
 
 
 CLASSES = (

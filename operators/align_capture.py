@@ -50,10 +50,10 @@ class KNUCKLE_OT_align_capture(JobOperator, bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available with a capture, an armature, and no other job."""
-        chosen = context.scene.knuckle
-        if not chosen.capture:
+        settings = context.scene.knuckle
+        if not settings.capture:
             cls.poll_message_set("There is no capture yet, import one")
-        elif chosen.rig != "ARMATURE" or not is_armature(chosen.armature):
+        elif settings.rig != "ARMATURE" or not is_armature(settings.armature):
             cls.poll_message_set("Choose the armature to align the performer with")
         else:
             return no_job_runs(cls, context)

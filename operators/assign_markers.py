@@ -39,8 +39,8 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available with the markers of a capture in view."""
-        shown = context.scene.knuckle.markers
-        if not markers_object.is_markers(shown) or not shown.visible_get():
+        markers_obj = context.scene.knuckle.markers
+        if not markers_object.is_markers(markers_obj) or not markers_obj.visible_get():
             cls.poll_message_set("There are no markers in view, import a capture or show its markers")
             return False
         return no_job_runs(cls, context)
@@ -100,10 +100,10 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
                 self, "WARNING", f"{len(state.hand.spots)} markers are assigned, expected {MIN_MAP_LABELS} or more"
             )
             return {"RUNNING_MODAL"}
-        chosen = context.scene.knuckle
-        chosen.marker_map = json.dumps(to_json(groups))
-        if chosen.labels != "auto":
-            chosen.labels = "auto"
+        settings = context.scene.knuckle
+        settings.marker_map = json.dumps(to_json(groups))
+        if settings.labels != "auto":
+            settings.labels = "auto"
         self.cancel(context)
         counts = ", ".join(f"{side}: {len(spots)} markers" for side, spots in groups.items())
         report_message(self, "INFO", f"Markers assigned: {counts}")
@@ -122,7 +122,9 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
         state = SESSION.assigning_markers
         assert state is not None
         step = state.hand.step
-        instruction = f"{step.words} ({state.hand.at + 1} of {len(STEPS)})" if step else "all are assigned, press Enter"
+        instruction = (
+            f"{step.words} ({state.hand.step_index + 1} of {len(STEPS)})" if step else "all are assigned, press Enter"
+        )
         context.workspace.status_text_set(f"{state.side.capitalize()} hand: {instruction}    {KEYS}")
         redraw_views(context)
 
@@ -138,45 +140,45 @@ STEP_KEYS = {
 
 
 def guessed_map(context: "Context") -> Groups:
-    """Return the scene's marker map, or else that found by the import, without labels that the capture lacks."""
-    about = context.scene.knuckle.markers[markers_object.CAPTURE_PROPERTY]
-    names = set(about["names"])
-    for text in (context.scene.knuckle.marker_map, about.get("guess", "")):
+    """Return the scene's marker map, or the one that the import found, without labels that the capture lacks."""
+    description = context.scene.knuckle.markers[markers_object.CAPTURE_PROPERTY]
+    names = set(description["names"])
+    for text in (context.scene.knuckle.marker_map, description.get("guess", "")):
         try:
             groups = from_json(decode_json(text, "marker map"), "marker map") if text else {}
         except KnuckleError:
             continue
-        present = {
+        labels_present = {
             side: {label: spot for label, spot in spots.items() if label in names} for side, spots in groups.items()
         }
-        if any(present.values()):
-            return present
+        if any(labels_present.values()):
+            return labels_present
     return {}
 
 
 def first_side(context: "Context", guess: Groups) -> Side:
     """Return the side to begin with: as chosen, as guessed, as the file's name says, or right."""
-    chosen = context.scene.knuckle
-    about = chosen.markers[markers_object.CAPTURE_PROPERTY]
-    named = side_of_file(str(about["source"]))
+    settings = context.scene.knuckle
+    description = settings.markers[markers_object.CAPTURE_PROPERTY]
+    named_side = side_of_file(str(description["source"]))
     for side in SIDES:
-        if chosen.hand == side or (chosen.hand not in SIDES and list(guess) == [side]):
+        if settings.hand == side or (settings.hand not in SIDES and list(guess) == [side]):
             return side
-    return named or "right"
+    return named_side or "right"
 
 
 def marker_at(context: "Context", event: "Event", markers: "Object") -> str:
     """Return the label of the marker nearest to the mouse in the view under it; empty if none is near."""
-    under = view_at(context, event.mouse_x, event.mouse_y)
-    if under is None:
+    view_under_mouse = view_at(context, event.mouse_x, event.mouse_y)
+    if view_under_mouse is None:
         return ""
-    region, view = under
+    region, view = view_under_mouse
     mouse = np.array([event.mouse_x - region.x, event.mouse_y - region.y], float)
     nearest, found = PICK_RADIUS * context.preferences.system.ui_scale, ""
     positions = markers_object.positions_at(markers, context.scene.frame_current_final)
     for label, position in zip(markers[markers_object.CAPTURE_PROPERTY]["names"], positions, strict=True):
-        seen = location_3d_to_region_2d(region, view, Vector(position.tolist())) if np.isfinite(position[0]) else None
-        distance = float(np.linalg.norm(np.array(seen) - mouse)) if seen is not None else np.inf
+        pixel = location_3d_to_region_2d(region, view, Vector(position.tolist())) if np.isfinite(position[0]) else None
+        distance = float(np.linalg.norm(np.array(pixel) - mouse)) if pixel is not None else np.inf
         if distance < nearest:
             nearest, found = distance, label
     return found

@@ -26,11 +26,11 @@ def key_hand(context: "Context", rig_hand: RigHand, joints: Collection[int]) -> 
 
 
 def bones_of(rig_hand: RigHand, joints: Collection[int]) -> tuple[list[str], list[str]]:
-    """Return the names of the joints' bones, and of those among them that are translated as well as rotated."""
+    """Return the names of the joints' bones, and the names of the bones that are also translated."""
     binding = rig_hand.binding
-    posed = [joint for joint in binding.mapped if joint in joints]
-    names = [str(binding.bones[joint]) for joint in posed]
-    return names, [str(binding.bones[joint]) for joint in posed if binding.location_keyed[joint]]
+    posed_joints = [joint for joint in binding.mapped if joint in joints]
+    names = [str(binding.bones[joint]) for joint in posed_joints]
+    return names, [str(binding.bones[joint]) for joint in posed_joints if binding.location_keyed[joint]]
 
 
 def key_posed(
@@ -115,8 +115,8 @@ def _curve(armature: "Object", path: str, index: int) -> "FCurve | None":
         return None
     for layer in action.layers:
         for strip in layer.strips:
-            found: Any = strip.channelbag(animation.action_slot)
-            curve: FCurve | None = found.fcurves.find(path, index=index) if found else None
+            bag: Any = strip.channelbag(animation.action_slot)
+            curve: FCurve | None = bag.fcurves.find(path, index=index) if bag else None
             if curve is not None:
                 return curve
     return None
@@ -129,9 +129,9 @@ def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet",
         _key_existing_channels(armature, bones)
         return
     window, area = _view(context)
-    posed: Any = [armature.pose.bones[name] for name in bones]
+    pose_bones: Any = [armature.pose.bones[name] for name in bones]
     override: Any = {"window": window, "area": area} if area else {}
-    override |= {"active_object": armature, "object": armature, "selected_pose_bones": posed, "mode": "POSE"}
+    override |= {"active_object": armature, "object": armature, "selected_pose_bones": pose_bones, "mode": "POSE"}
     # Blender refuses a keying set with missing channels. That is no error: its own tools ignore it as well.
     with context.temp_override(**override), suppress(RuntimeError):
         bpy.ops.anim.keyframe_insert()

@@ -40,10 +40,10 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
 
     def finish(self, context: "Context") -> None:
         """Store the performer in the scene, and the estimated radii as a start for entering others."""
-        found = self._calibration.performer
-        assert found is not None
-        context.scene.knuckle.performer = json.dumps(performer.to_dict(found))
-        context.scene.knuckle_calibration.radii = 1000 * next(iter(found.hands.values())).radii.ravel()
+        measured_performer = self._calibration.performer
+        assert measured_performer is not None
+        context.scene.knuckle.performer = json.dumps(performer.to_dict(measured_performer))
+        context.scene.knuckle_calibration.radii = 1000 * next(iter(measured_performer.hands.values())).radii.ravel()
 
 
 CLASSES = (KNUCKLE_OT_calibrate,)

@@ -73,13 +73,13 @@ class KnuckleCalibration(bpy.types.PropertyGroup):
 
 def choices_of(scene: "Scene") -> CalibrationChoices:
     """Return the choices of a scene's settings. Raises RecipeError for frames that end before they begin."""
-    chosen = scene.knuckle_calibration
-    typed = np.array(chosen.radii, float).reshape(len(DIGITS), 3) / 1000
+    settings = scene.knuckle_calibration
+    typed_radii = np.array(settings.radii, float).reshape(len(DIGITS), 3) / 1000
     return CalibrationChoices(
-        still=FrameRange(chosen.still_first, chosen.still_last) if chosen.use_still else None,
-        motion=FrameRange(chosen.motion_first, chosen.motion_last) if chosen.use_motion else None,
-        motion_capture=bpy.path.abspath(chosen.motion_capture) if chosen.motion_capture else None,
-        radii=np.round(typed, 6) if chosen.radii_from == "TYPED" else unknown_per_bone(),
+        still=FrameRange(settings.still_first, settings.still_last) if settings.use_still else None,
+        motion=FrameRange(settings.motion_first, settings.motion_last) if settings.use_motion else None,
+        motion_capture=bpy.path.abspath(settings.motion_capture) if settings.motion_capture else None,
+        radii=np.round(typed_radii, 6) if settings.radii_from == "TYPED" else unknown_per_bone(),
     )
 
 

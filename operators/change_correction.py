@@ -92,8 +92,8 @@ def _replaced(take: ShownTake, correction: Correction, changed: Correction) -> C
 def _move_by(by: int) -> "Callable[[ShownTake, Correction], Corrections]":
     def move(take: ShownTake, correction: Correction) -> Corrections:
         others = [other for other in take.corrections if other is not correction]
-        at = take.corrections.index(correction) + by
-        others.insert(min(max(at, 0), len(others)), correction)
+        index = take.corrections.index(correction) + by
+        others.insert(min(max(index, 0), len(others)), correction)
         return tuple(others)
 
     return move

@@ -17,7 +17,7 @@ class ClearSetting:
 
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
     setting = ""
-    """Name of the property."""
+    """Name of the scene's property that is cleared."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Clear the setting."""

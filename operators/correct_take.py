@@ -18,7 +18,7 @@ from .apply_hand_pose import POSE_ITEMS
 from .correction_range import RangeOperator, blend_property, digits_property, first_property, last_property
 from .posing_operator import side_property
 from .reports import report_message
-from .review import BeforeMend, problem_here
+from .review import BeforeCorrection, problem_here
 from .saved_poses import saved_poses
 from .take_corrections import ShownTake, required_take
 
@@ -38,19 +38,19 @@ class CorrectionOperator(RangeOperator):
         try:
             self.fill_range(context)
             take = required_take(context)
-            made, before = self.made(context, take), BeforeMend.of(context)
-            notes = take.write((*take.corrections, *made), posed_at=take.frame if self.takes_pose else None)
+            new_corrections, before_correction = self.make_corrections(context, take), BeforeCorrection.of(context)
+            notes = take.write((*take.corrections, *new_corrections), posed_at=take.frame if self.takes_pose else None)
         except KnuckleError as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
-        context.scene.knuckle_correction.selected = made[-1].id
+        context.scene.knuckle_correction.selected = new_corrections[-1].id
         operator: Any = self
-        before.report_remains(operator, context)
+        before_correction.report_remains(operator, context)
         if notes:
             report_message(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}
 
-    def made(self, context: "Context", take: ShownTake) -> list[Correction]:
+    def make_corrections(self, context: "Context", take: ShownTake) -> list[Correction]:
         """Return the new corrections, at least one. Raises KnuckleError."""
         raise NotImplementedError
 
@@ -58,8 +58,8 @@ class CorrectionOperator(RangeOperator):
         """Return corrections with unique ids."""
         result = list[Correction]()
         for correction in corrections:
-            taken = ShownTake(take.armature, take.base, take.clock, (*take.corrections, *result), take.scene)
-            result.append(replace(correction, id=taken.new_id()))
+            numbered_take = ShownTake(take.armature, take.base, take.clock, (*take.corrections, *result), take.scene)
+            result.append(replace(correction, id=numbered_take.new_id()))
         return result
 
 
@@ -71,9 +71,9 @@ class DigitCorrectionOperator(CorrectionOperator):
         """Set the frames and the digits that were not given."""
         super().fill_range(context)
         operator: Any = self
-        problem, given = problem_here(context), operator.properties.is_property_set
-        digits = {part for part in problem.parts if part in DIGITS} if problem else set()
-        if problem and digits and not given("digits") and not given("side"):
+        problem, given_digits = problem_here(context), operator.properties.is_property_set
+        digits = {problem_part for problem_part in problem.parts if problem_part in DIGITS} if problem else set()
+        if problem and digits and not given_digits("digits") and not given_digits("side"):
             operator.side, operator.digits = problem.hand, digits
 
 
@@ -90,7 +90,7 @@ class KNUCKLE_OT_correct_pose(CorrectionOperator, bpy.types.Operator):
     last: last_property()
     blend: blend_property()
 
-    def made(self, context: "Context", take: ShownTake) -> list[Correction]:
+    def make_corrections(self, context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each hand of the take whose pose was changed."""
         span, corrections = self.range_of(take), list[Correction]()
         for armature in take.armatures:
@@ -138,7 +138,7 @@ class KNUCKLE_OT_snap_to_pose(DigitCorrectionOperator, bpy.types.Operator):
         layout.prop(self, "factor")
         self.draw_range(layout)
 
-    def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
+    def make_corrections(self, _context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each requested hand."""
         pose, label = self.pose, named(self.pose).label
         if self.saved:
@@ -200,7 +200,7 @@ class KNUCKLE_OT_take_from(DigitCorrectionOperator, bpy.types.Operator):
         layout.row().prop(self, "digits")
         self.draw_range(layout)
 
-    def made(self, _context: "Context", take: ShownTake) -> list[Correction]:
+    def make_corrections(self, _context: "Context", take: ShownTake) -> list[Correction]:
         """Return a correction for each requested hand that is in the other action."""
         action: Action | None = bpy.data.actions.get(self.action)
         if action is None:

@@ -50,10 +50,10 @@ def hand_property() -> Any:
 
 def chosen_side(sides: Sequence[Side], hand: str) -> Side:
     """Return the side of the chosen hand, of those of a take. Raises RigError if the choice is ambiguous."""
-    chosen = [side for side in sides if hand in ("AUTO", side)]
-    if len(chosen) != 1:
+    matches = [side for side in sides if hand in ("AUTO", side)]
+    if len(matches) != 1:
         raise RigError(f"the take has the hands {' and '.join(sides)}, choose one of them")
-    return chosen[0]
+    return matches[0]
 
 
 def digits_property() -> Any:
@@ -81,9 +81,13 @@ class RangeOperator:
         They are frames of the take, unless the current frame is not.
         """
         operator: Any = self
-        made, frame, shown_take = context.scene.knuckle_correction, context.scene.frame_current, required_take(context)
-        blend = operator.blend if operator.properties.is_property_set("blend") else made.blend
-        first, last = frame - made.reach, frame + made.reach
+        settings, frame, shown_take = (
+            context.scene.knuckle_correction,
+            context.scene.frame_current,
+            required_take(context),
+        )
+        blend = operator.blend if operator.properties.is_property_set("blend") else settings.blend
+        first, last = frame - settings.reach, frame + settings.reach
         problem = problem_here(context)
         if problem is not None:
             first = min(first, int(problem.first) - blend)

@@ -102,10 +102,10 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             return {"CANCELLED"}
         mouse = press_position(event)
         if not self.properties.is_property_set("joint"):
-            found = under_mouse(context, mouse)
-            if found is None:
+            target = under_mouse(context, mouse)
+            if target is None:
                 return {"PASS_THROUGH"}
-            self.armature, self.side, self.joint = found[0].name, found[1], found[2]
+            self.armature, self.side, self.joint = target[0].name, target[1], target[2]
         try:
             self._drag: RigDrag = self._begin(context)
             self._goal: Floats = self._drag.position
@@ -158,21 +158,21 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
 
     def _follow(self, context: "Context", event: "Event") -> None:
         mouse = event.mouse_region_x, event.mouse_region_y
-        before, now = (self._at_goal_depth(context, point) for point in (self._mouse, mouse))
-        self._goal = self._goal + (PRECISION if event.shift else 1.0) * (now - before)
+        old_point, new_point = (self._at_goal_depth(context, point) for point in (self._mouse, mouse))
+        self._goal = self._goal + (PRECISION if event.shift else 1.0) * (new_point - old_point)
         self._mouse = mouse
         surface = self._surface(context) if event.ctrl and self.joint != WRIST else None
-        pinched = None if event.ctrl or event.alt else self._pinched(context)
-        if pinched is not None:
-            self._step, goal = pinched
+        pinch = None if event.ctrl or event.alt else self._pinched(context)
+        if pinch is not None:
+            self._step, goal = pinch
         elif surface is None:
-            along = self._view_direction(context)
-            self._step = move(self._drag, self._goal, self._step, along)
-            goal = self._drag.drag.reached(self._step, self._goal, along)
+            direction = self._view_direction(context)
+            self._step = move(self._drag, self._goal, self._step, direction)
+            goal = self._drag.drag.reached(self._step, self._goal, direction)
         else:
             if self._padded is None:
-                found = detection_cache.usable_hand(named_armature(context, self.armature), self.side)
-                self._padded = padded(self._drag, found)
+                hand = detection_cache.usable_hand(named_armature(context, self.armature), self.side)
+                self._padded = padded(self._drag, hand)
             self._step, goal = self._padded.lay(surface, self._step)
         SESSION.drag_targets = DragTargets(self.armature, self.side, self._drag.drag.tip_targets(self._step))
         self.goal = goal.tolist()
@@ -196,15 +196,15 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         if not self.joint.endswith("-tip"):
             return None
         if self._pinching is None:
-            found = detection_cache.usable_hand(named_armature(context, self.armature), self.side)
-            self._pinching = pinching(self._drag, found)
+            hand = detection_cache.usable_hand(named_armature(context, self.armature), self.side)
+            self._pinching = pinching(self._drag, hand)
         positions = {digit: tip.position for digit, tip in self._pinching.others.items()}
         digit = nearest_on_screen(context, self._goal, positions, PINCH_RADIUS)
         if digit is None:
             return None
-        pinched = self._pinching.pinch(digit, self._goal, self._view_direction(context), self._step)
-        self._pinches = f"Pinch: {digit_label(digit).capitalize()}   " if pinched else ""
-        return pinched
+        pinch = self._pinching.pinch(digit, self._goal, self._view_direction(context), self._step)
+        self._pinches = f"Pinch: {digit_label(digit).capitalize()}   " if pinch else ""
+        return pinch
 
     def _surface(self, context: "Context") -> SurfaceHit | None:
         """Return the first surface under the mouse that does not belong to the hand."""
@@ -224,24 +224,26 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
 
     def _end(self, context: "Context", drag: RigDrag) -> "set[OperatorReturnItems]":
         """Key the bones that moved. If none did, cancel, so that no undo step is made."""
-        moved, placed = moved_bones(drag)
-        if not moved:
+        rotated_bones, placed_bones = moved_bones(drag)
+        if not rotated_bones:
             restore_pose(drag)
             return {"CANCELLED"}
         armature, digit = named_armature(context, self.armature), digit_of(self.joint)
         context.view_layer.update()
         if digit is not None and self.joint == CHAIN_JOINTS[digit][-1]:
             update_pin(armature, drag.hand_arm.rig_hand, digit)
-        key_posed(context, armature, moved, placed)
+        key_posed(context, armature, rotated_bones, placed_bones)
         return {"FINISHED"}
 
     def _show_texts(self, context: "Context") -> None:
         offset = np.array(self.goal) - self._drag.position
-        along = "   ".join(f"D{axis}: {_length(context, part)}" for axis, part in zip("xyz", offset, strict=True))
+        components = "   ".join(
+            f"D{axis}: {_length(context, component)}" for axis, component in zip("xyz", offset, strict=True)
+        )
         if context.area:
             distance = _length(context, float(np.linalg.norm(offset)))
             context.area.header_text_set(
-                f"{self._label}   {along}   ({distance})   {self._pinches}Solver: {LABELS[self.solver].name}"
+                f"{self._label}   {components}   ({distance})   {self._pinches}Solver: {LABELS[self.solver].name}"
             )
         surface, pinch = self.joint != WRIST, self.joint.endswith("-tip")
         context.workspace.status_text_set(KEYS + SURFACE_KEY * surface + PINCH_KEY * pinch)

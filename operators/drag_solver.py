@@ -9,6 +9,6 @@ from .setting_properties import choice_number
 
 
 def solver_property(**more: Any) -> Any:
-    """Return the property; more: further arguments of EnumProperty."""
+    """Make the property. more: further arguments of EnumProperty."""
     items = [(name, label.name, label.about, "NONE", choice_number(name)) for name, label in LABELS.items()]
     return EnumProperty(name="Solver", description="What bends the digits", items=items, default=NEAREST, **more)

@@ -109,19 +109,19 @@ class KNUCKLE_OT_grasp(PosingOperator, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Grasp the object, key and attach it."""
-        (armature, side), chosen = hand_to_pose(context), context.scene.knuckle_grasp
-        found = detection_cache.usable_hand(armature, side)
+        (armature, side), settings = hand_to_pose(context), context.scene.knuckle_grasp
+        hand = detection_cache.usable_hand(armature, side)
         obj = object_to_grasp(context, armature)
-        grip = None if chosen.grip == "AUTO" else chosen.grip
-        if chosen.keyed or context.scene.tool_settings.use_keyframe_insert_auto:
+        grip = None if settings.grip == "AUTO" else settings.grip
+        if settings.keyed or context.scene.tool_settings.use_keyframe_insert_auto:
             check_action(armature)
-        if chosen.attached:
+        if settings.attached:
             check_attachable(posable_hand_arm(armature, side), obj, _attach_frame(context.scene))
         with _wait_cursor(context):
-            done = grasp(armature, found, obj, grip, steps=chosen.steps)
-        _key(context, armature, done, obj if chosen.attached else None)
-        if done.distance < -PENETRATION_TOLERANCE:
-            return f"The skin is {-1e3 * done.distance:.1f} mm inside '{obj.name}' where it is deepest"
+            result = grasp(armature, hand, obj, grip, steps=settings.steps)
+        _key(context, armature, result, obj if settings.attached else None)
+        if result.distance < -PENETRATION_TOLERANCE:
+            return f"The skin is {-1e3 * result.distance:.1f} mm inside '{obj.name}' where it is deepest"
         return ""
 
 
@@ -172,10 +172,10 @@ def object_to_grasp(context: "Context", armature: "Object") -> "Object":
     surfaces = selected_surfaces(context, armature)
     if len(surfaces) != 1:
         names = ", ".join(f"'{obj.name}'" for obj in surfaces[:3])
-        found = (
+        obstacle = (
             f"selected with the armature are {names}" if surfaces else "none is chosen or selected with the armature"
         )
-        raise RigError(f"{found}, expected one mesh object to grasp: choose it in the panel Grasp")
+        raise RigError(f"{obstacle}, expected one mesh object to grasp: choose it in the panel Grasp")
     return surfaces[0]
 
 
@@ -186,10 +186,10 @@ def selected_surfaces(context: "Context", armature: "Object") -> "list[Object]":
 
 def _first_frame(scene: "Scene") -> float:
     """Return the frame on which the approach begins."""
-    chosen = scene.knuckle_grasp
+    settings = scene.knuckle_grasp
     frame: float = scene.frame_current_final
-    first: float = {"HERE": frame, "BEFORE": frame - chosen.length}.get(chosen.begins, chosen.start)
-    return first
+    first_frame: float = {"HERE": frame, "BEFORE": frame - settings.length}.get(settings.begins, settings.start)
+    return first_frame
 
 
 def _attach_frame(scene: "Scene") -> float:
@@ -198,20 +198,20 @@ def _attach_frame(scene: "Scene") -> float:
     return min(frame, _first_frame(scene) + scene.knuckle_grasp.length) if scene.knuckle_grasp.keyed else frame
 
 
-def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | None") -> None:
+def _key(context: "Context", armature: "Object", result: Grasped, obj: "Object | None") -> None:
     """Key the approach if the settings say so, else as auto-keying would; attach the object, if one is given."""
-    chosen, frame = context.scene.knuckle_grasp, context.scene.frame_current_final
-    if not chosen.keyed:
-        keyed = finish_posing(context, done.hand_arm.rig_hand, done.before)
+    settings, frame = context.scene.knuckle_grasp, context.scene.frame_current_final
+    if not settings.keyed:
+        key_frames = finish_posing(context, result.hand_arm.rig_hand, result.before)
         if obj is not None:
-            attach(done.hand_arm, obj, (frame - 1, frame) if keyed or has_keys(obj) else None)
+            attach(result.hand_arm, obj, (frame - 1, frame) if key_frames or has_keys(obj) else None)
         return
-    frames = _first_frame(context.scene) + np.round(done.times * chosen.length)
+    frames = _first_frame(context.scene) + np.round(result.times * settings.length)
     # If several steps fall on one frame, the last one is keyed.
     steps = np.flatnonzero(np.append(np.diff(frames) > 0, True))
-    grasping.key(done, {int(step): float(frames[step]) for step in steps})
+    grasping.key(result, {int(step): float(frames[step]) for step in steps})
     if obj is not None:
-        attach(done.hand_arm, obj, (float(frames[0]), float(frames[-1])))
+        attach(result.hand_arm, obj, (float(frames[0]), float(frames[-1])))
         obj.update_tag(refresh={"TIME"})
     # Re-evaluates the keys of this frame. Setting the frame would also discard unkeyed changes of other objects.
     armature.update_tag(refresh={"TIME"})

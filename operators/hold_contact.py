@@ -13,7 +13,7 @@ from bpy.props import EnumProperty, IntProperty, StringProperty
 from ..errors import RecipeError, RigError
 from ..hand.generators import Progress, Steps, part_of
 from ..hand.joints import DIGITS, SIDES, Side, digit_title
-from ..pipeline.contacts.hold_touch import chosen_touch
+from ..pipeline.contacts.hold_touch import find_touch
 from ..pipeline.corrections.correction import PALM, Correction, HeldTouch, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT
 from ..pipeline.corrections.touch_json import touch_from_dict
@@ -37,7 +37,7 @@ from .correction_range import (
 )
 from .job import ConfirmedJob, no_job_runs
 from .reports import report_message
-from .review import BeforeMend
+from .review import BeforeCorrection
 from .rig_hands import DIGIT_ITEMS
 from .take_corrections import ShownTake, has_take, required_take, shown_take
 
@@ -80,21 +80,23 @@ class FoundContact:
 
 def found_contacts(take: ShownTake) -> list[FoundContact]:
     """Return the performer's contacts that a take does not hold yet, by time, without damaged entries of the report."""
-    reported = _reported_contacts(str(take.base.get(REPORT_PROPERTY, "")))
-    return [contact for contact in reported if not any(_holds(correction, contact) for correction in take.corrections)]
+    candidates = _reported_contacts(str(take.base.get(REPORT_PROPERTY, "")))
+    return [
+        contact for contact in candidates if not any(_holds(correction, contact) for correction in take.corrections)
+    ]
 
 
 @lru_cache(maxsize=2)  # panels call it whenever they are drawn
 def _reported_contacts(report: str) -> tuple[FoundContact, ...]:
     """Return the contacts of a take's report that its solve did not hold, by time."""
-    found, hands = list[FoundContact](), (parsed_report(report) or {}).get("hands", {})
+    result, hands = list[FoundContact](), (parsed_report(report) or {}).get("hands", {})
     for side in SIDES:
         contacts = hands.get(side, {}).get("contacts", [])
         for contact in contacts if isinstance(contacts, list) else []:
             with suppress(RecipeError, KeyError, TypeError, ValueError, OverflowError):
                 if "off_mm" not in contact:
-                    found.append(_found(side, contact))
-    return tuple(sorted(found, key=lambda contact: contact.start))
+                    result.append(_found(side, contact))
+    return tuple(sorted(result, key=lambda contact: contact.start))
 
 
 def _found(side: Side, contact: dict[str, Any]) -> FoundContact:
@@ -184,20 +186,22 @@ class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Make the correction, and compose the take with it."""
         self.fill_range(context)
-        take, played = required_take(context), dict[str, PlayedFrames]()
-        made = yield from part_of(0.0, CHOOSING_FRACTION, "Choosing where it touches", self._made(take, played))
-        self._correction = replace(made, id=take.new_id())
-        composing = take.composing((*take.corrections, self._correction), played)
+        take, poses_by_armature = required_take(context), dict[str, PlayedFrames]()
+        correction = yield from part_of(
+            0.0, CHOOSING_FRACTION, "Choosing where it touches", self._make_correction(take, poses_by_armature)
+        )
+        self._correction = replace(correction, id=take.new_id())
+        composing = take.composing((*take.corrections, self._correction), poses_by_armature)
         self._composed = yield from part_of(CHOOSING_FRACTION, 1.0, "Holding the contact", composing)
 
     def finish(self, context: "Context") -> None:
         """Write the keys, select the correction, and report the result."""
-        take, made, before = required_take(context), self._correction, BeforeMend.of(context)
-        notes = take.write((*take.corrections, made), composed=self._composed)
-        context.scene.knuckle_correction.selected = made.id
+        take, correction, before_correction = required_take(context), self._correction, BeforeCorrection.of(context)
+        notes = take.write((*take.corrections, correction), composed=self._composed)
+        context.scene.knuckle_correction.selected = correction.id
         operator: Any = self
-        before.report_remains(operator, context)
-        if notes := (*self._shortened_blends(take, made.range), *notes):
+        before_correction.report_remains(operator, context)
+        if notes := (*self._shortened_blends(take, correction.range), *notes):
             report_message(self, "WARNING", "; ".join(notes))
 
     def _shortened_blends(self, take: ShownTake, span: TimeRange) -> tuple[str, ...]:
@@ -205,33 +209,33 @@ class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
         blends = [round(blend * take.clock.rate, 2) for blend in (span.blend_in, span.blend_out) if blend > 0.0]
         if self.found or not blends or max(blends) >= self.blend:
             return ()
-        given = f"blends of {self.blend} frames are together longer than frames {self.first} to {self.last}"
-        return (f"{given}, and became {max(blends):g} frames long",)
+        blend_frames = f"blends of {self.blend} frames are together longer than frames {self.first} to {self.last}"
+        return (f"{blend_frames}, and became {max(blends):g} frames long",)
 
-    def _made(self, take: ShownTake, played: dict[str, PlayedFrames]) -> Steps[Correction]:
+    def _make_correction(self, take: ShownTake, poses_by_armature: dict[str, PlayedFrames]) -> Steps[Correction]:
         """Return the correction. Raises KnuckleError.
 
         played: receives the evaluated frames, by the armature's name.
         """
         if self.found:
-            return self._of_found(take)
+            return self._hold_found(take)
         if self.digit == self.other:
             raise RigError(f"the {self.digit} cannot touch itself, choose two parts of the hand")
         span, take_hand = self.range_of(take), _hand(take, self.hand)
         if self.other == ON_OBJECT:
-            return (yield from self._on_object(take, take_hand, span, played))
-        rows, between = (
+            return (yield from self._on_object(take, take_hand, span, poses_by_armature))
+        rows, held_span = (
             take_hand.expected_rows(self.first, self.last),
             take_hand.rows_between(*_between_blends(take, span)),
         )
-        rows = between if between.any() else rows
+        rows = held_span if held_span.any() else rows
         keys = corrected_keys(take_hand, of_hand(take.corrections, take_hand), take.clock, rows)
-        touch = chosen_touch(take_hand.hand.posed(keys.rotations)[0], take_hand.hand.flesh, self.digit, self.other)
+        touch = find_touch(take_hand.hand.posed(keys.rotations)[0], take_hand.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
         return Correction("", name, take_hand.hand.side, span, touch)
 
     def _on_object(
-        self, take: ShownTake, take_hand: HandOfTake, span: TimeRange, played: dict[str, PlayedFrames]
+        self, take: ShownTake, take_hand: HandOfTake, span: TimeRange, poses_by_armature: dict[str, PlayedFrames]
     ) -> Steps[Correction]:
         """Return the correction that holds parts of a hand on an object, at their positions between the blends."""
         palm = PALM in self.tips
@@ -239,31 +243,33 @@ class KNUCKLE_OT_hold_contact(ConfirmedJob, RangeOperator, bpy.types.Operator):
         if not self.object or not (digits or palm):
             raise RigError("choose the object that is touched, and the palm or the digits whose tips touch it")
         rows = take_hand.expected_rows(*_between_blends(take, span))
-        own = of_hand(take.corrections, take_hand)
+        hand_corrections = of_hand(take.corrections, take_hand)
         take_hand = take_hand if palm else take_hand.moved_by(take.corrections)
         armature = bpy.data.objects[take_hand.hand.binding.armature]
-        beside = (
+        neighbours = (
             other_hand.moved_by(take.corrections) for other_hand in hands_of_take(armature, check_correctable(armature))
         )
-        frames = played_frames(armature, [take_hand, *beside])
-        played[armature.name] = frames
-        keys = corrected_keys(take_hand, own, take.clock, rows, frames)
+        frames = played_frames(armature, [take_hand, *neighbours])
+        poses_by_armature[armature.name] = frames
+        keys = corrected_keys(take_hand, hand_corrections, take.clock, rows, frames)
         change = yield from chosen_on_object(
             take_hand, self.object, digits, keys, take_hand.frames[rows], palm=palm, played=frames
         )
         names = " and ".join(digit_title(part) for part in (*((PALM,) if palm else ()), *digits))
         return Correction("", f"{names} on {self.object}"[:MAX_TEXT], take_hand.hand.side, span, change)
 
-    def _of_found(self, take: ShownTake) -> Correction:
+    def _hold_found(self, take: ShownTake) -> Correction:
         """Return the correction that holds a contact that was found, with its blends around it."""
         contacts = found_contacts(take)
         if self.found > len(contacts):
             raise RigError(f"there is no found contact {self.found}, only {len(contacts)} that are not held")
         contact = contacts[self.found - 1]
         take_hand = _hand(take, contact.side)
-        own = of_hand(take.corrections, take_hand)
-        keys = partial(corrected_keys, take_hand, own, take.clock)
-        span = range_of_touch(take_hand, contact.touch, (contact.start, contact.end), take.clock, own, corrected=keys)
+        hand_corrections = of_hand(take.corrections, take_hand)
+        keys = partial(corrected_keys, take_hand, hand_corrections, take.clock)
+        span = range_of_touch(
+            take_hand, contact.touch, (contact.start, contact.end), take.clock, hand_corrections, corrected=keys
+        )
         return Correction("", contact.name, contact.side, span, contact.touch)
 
 
@@ -279,8 +285,8 @@ def _hand(take: ShownTake, side: str) -> HandOfTake:
     hands = [
         take_hand for armature in take.armatures for take_hand in hands_of_take(armature, check_correctable(armature))
     ]
-    chosen = chosen_side([take_hand.hand.side for take_hand in hands], side)
-    return next(take_hand for take_hand in hands if take_hand.hand.side == chosen)
+    chosen_hand_side = chosen_side([take_hand.hand.side for take_hand in hands], side)
+    return next(take_hand for take_hand in hands if take_hand.hand.side == chosen_hand_side)
 
 
 CLASSES = (KNUCKLE_OT_hold_contact,)

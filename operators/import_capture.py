@@ -53,16 +53,16 @@ class CaptureJob(JobOperator):
 
     def finish(self, context: "Context") -> None:
         """Show the markers, selected and in view, and the facts in the panel."""
-        scene, chosen, markers = context.scene, context.scene.knuckle, self._markers
-        chosen.capture = self._path
-        if not chosen.use_range:
-            chosen.first, chosen.last = 1, len(markers.times)
-        if not chosen.start <= scene.frame_current <= last_frame(scene, markers):
+        scene, settings, markers = context.scene, context.scene.knuckle, self._markers
+        settings.capture = self._path
+        if not settings.use_range:
+            settings.first, settings.last = 1, len(markers.times)
+        if not settings.start <= scene.frame_current <= last_frame(scene, markers):
             # Outside of these frames nothing is shown.
-            scene.frame_set(chosen.start)
+            scene.frame_set(settings.start)
         select_only(context, show_capture(context, markers, self._recipe.capture, self._found))
         frame_selected(context)
-        keyed_at = {"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": chosen.fps}[chosen.keys]
+        keyed_at = {"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": settings.fps}[settings.keys]
         sentences = [describe_capture(markers, self._found), key_rate_warning(markers.rate, keyed_at)]
         report_message(self, "INFO", ". ".join(filter(None, sentences)))
 
@@ -91,8 +91,8 @@ class CaptureFileJob(CaptureJob):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Read the file immediately in a script, or as a job if the user chose it in the file browser."""
-        chosen_by_hand = self.options.is_invoke and not self.options.is_repeat
-        return self.begin(context) if chosen_by_hand else super().execute(context)
+        is_from_file_browser = self.options.is_invoke and not self.options.is_repeat
+        return self.begin(context) if is_from_file_browser else super().execute(context)
 
 
 class KNUCKLE_OT_import_capture(CaptureFileJob, bpy.types.Operator):
@@ -161,8 +161,8 @@ class KNUCKLE_OT_import_capture(CaptureFileJob, bpy.types.Operator):
 
     def _choice(self, context: "Context", name: str) -> Any:
         """Return an option as chosen in the operator, or else in the scene."""
-        chosen = self if self.properties.is_property_set(name) else context.scene.knuckle
-        return getattr(chosen, name)
+        source = self if self.properties.is_property_set(name) else context.scene.knuckle
+        return getattr(source, name)
 
     def finish(self, context: "Context") -> None:
         """Store the options in the scene, and show the markers."""

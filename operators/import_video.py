@@ -65,10 +65,10 @@ class KNUCKLE_OT_import_video(CaptureFileJob, bpy.types.Operator):
         """Find the hands, keep their landmarks beside the video, and read them."""
         video = Path(bpy.path.abspath(self.filepath))
         landmarks = free_path(video.parent, video.stem, ".json")
-        with written_whole(landmarks) as half:
-            half.touch()  # fails before the work if the folder cannot be written to
+        with written_whole(landmarks) as temporary:
+            temporary.touch()  # fails before the work if the folder cannot be written to
             self._video: CameraVideo = yield from part_of(0.0, 0.95, "", track_video(video))
-            half.write_bytes(self._video.as_json())
+            temporary.write_bytes(self._video.as_json())
         self._camera = camera_reading(self.landmarks, self.angle_of_view, self.hand_length)
         yield from part_of(0.95, 1.0, "Reading", self.read(context, relative_path(str(landmarks)), **self._camera))
         # Raises RigError before anything is changed.

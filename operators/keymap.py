@@ -35,8 +35,8 @@ def items(keyconfig: Any) -> Iterator[tuple[Any, Any, str]]:
         for name in KEYMAPS:
             keymap = keyconfig.keymaps.get(name)
             for item in list(keymap.keymap_items) if keymap else ():
-                own = item.idname == shortcut.operator
-                if own and (not shortcut.menu or item.properties.name == shortcut.menu):
+                is_shortcut = item.idname == shortcut.operator
+                if is_shortcut and (not shortcut.menu or item.properties.name == shortcut.menu):
                     yield keymap, item, shortcut.title
 
 

@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 def setup_of(context: "Context") -> LiveSetup:
     """Build the setup from the scene's settings. Raises KnuckleError for an armature without a hand to pose, or an
     address beyond this computer without online access."""
-    chosen = context.scene.knuckle_live
-    check_online_access(address_of(chosen))
-    armature, recipe = target(context), recipe_for(context.scene, chosen.device)
-    for driven in filter(None, [armature, *(person.armature for person in chosen.people)]):
-        check_keyable(driven)
-        check_drive(driven, find_hands(driven, ()), recipe.drive)
+    live_settings = context.scene.knuckle_live
+    check_online_access(address_of(live_settings))
+    armature, recipe = target(context), recipe_for(context.scene, live_settings.device)
+    for driven_armature in filter(None, [armature, *(person.armature for person in live_settings.people)]):
+        check_keyable(driven_armature)
+        check_drive(driven_armature, find_hands(driven_armature, ()), recipe.drive)
     return LiveSetup(
-        device=chosen.device,
-        address=address_of(chosen),
+        device=live_settings.device,
+        address=address_of(live_settings),
         recipe=recipe,
-        angles=chosen.angles,
-        pre_roll=chosen.pre_roll,
+        angles=live_settings.angles,
+        pre_roll=live_settings.pre_roll,
         armature=DataReference.of(armature) if armature else None,
-        people=people_of(chosen),
+        people=people_of(live_settings),
     )
 
 
@@ -56,10 +56,10 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if no device is running, and an armature is chosen if one is to be driven."""
-        chosen = context.scene.knuckle
+        settings = context.scene.knuckle
         if SESSION.live.run is not None:
             cls.poll_message_set("A device is followed already, stop that first")
-        elif chosen.rig == "ARMATURE" and not is_armature(chosen.armature):
+        elif settings.rig == "ARMATURE" and not is_armature(settings.armature):
             cls.poll_message_set("Choose a target armature, or a new hand")
         else:
             return True
@@ -93,10 +93,10 @@ class KNUCKLE_OT_live_stop(WhileFollowing, KeyingOperator, bpy.types.Operator):
 
     def end(self, context: "Context") -> EndedTake | None:
         """Disconnect, and restore the bones if the settings say so."""
-        taken = end()
+        take = end()
         redraw("WINDOW")
         redraw("UI")
-        return taken
+        return take
 
 
 class KNUCKLE_OT_live_recentre(WhileFollowing, bpy.types.Operator):

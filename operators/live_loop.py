@@ -66,13 +66,13 @@ class EndedTake:
     recorder: Recorder
     buffer: TakeBuffer
     run: "LiveRun"
-    """The run that recorded it, with the frames that are not solved yet."""
+    """The run that recorded the take, with the frames that are not solved yet."""
     seconds: float
     """s, from the first frame to the last, whether solved or not."""
     timecode: str
-    """Timecode of its first frame, if the device sends timecode."""
+    """Timecode of the take's first frame, if the device sends timecode."""
     start: int
-    """The scene's frame at its start."""
+    """The scene's frame at the start of the take."""
     missed: int
     """Number of frames that were received faster than they could be displayed. The raw take contains them."""
 
@@ -84,17 +84,17 @@ class EndedTake:
         yield from part_of(0.0, 0.5, "Solving", self.run.solve_unread(self.buffer))
         scene: Scene | None = self.run.scene.find_in(bpy.data.scenes)
         if scene is not None and len(self.buffer):
-            name, posed = self.recorder.path.stem, self.run.rigs.rig_hands()
-            taken = LiveTake(
+            name, poses = self.recorder.path.stem, self.run.rigs.rig_hands()
+            take = LiveTake(
                 name,
                 self.buffer.times,
                 self.buffer.poses(),
-                posed,
+                poses,
                 predicted=self.buffer.predicted(),
                 forearms=self.buffer.forearms(),
                 timecode=self.timecode,
             )
-            yield from part_of(0.5, 1.0, "Keying", key_live(taken, scene, self.start))
+            yield from part_of(0.5, 1.0, "Keying", key_live(take, scene, self.start))
 
     def drop(self) -> None:
         """Leave the take without keys."""
@@ -105,7 +105,7 @@ class LiveRun:
     """A device that is followed, from its creation to `stop`. Raises KnuckleError."""
 
     def __init__(self, setup: LiveSetup, scene: "Scene", device_transforms: dict[str, Floats] | None = None) -> None:
-        """device_transforms: those of an earlier run; recentring changes them in place."""
+        """device_transforms: performer -> T_scene_device of an earlier run; recentring changes them in place."""
         self.setup = setup
         self.device_transforms: dict[str, Floats] = {} if device_transforms is None else device_transforms
         """Performer -> (4, 4) T_scene_device, set by recentring; the identity by default."""
@@ -125,7 +125,7 @@ class LiveRun:
         self.receiver.start()
 
     def step(self) -> bool:
-        """Take the frames that arrived, solve them and pose the hands; whether any was posed."""
+        """Solve the frames that arrived and pose the hands. Return whether any hand was posed."""
         # The time before solving: a hand must not count as lost because solving took long.
         max_frames = RECORDED_FRAMES if self.session.take is not None else QUEUE_LENGTH
         now = time.perf_counter()
@@ -135,20 +135,20 @@ class LiveRun:
         self._feed(received)
         # A view that is slow to draw gets as much time as solving: the frames that are recorded must not pile up.
         while self.session.take is not None and time.perf_counter() - now < now - self._ended_step:
-            more = self.receiver.drain(max_frames)
-            if not more:
+            has_more = self.receiver.drain(max_frames)
+            if not has_more:
                 break
-            self._feed(more)
-            received = more
-        before = len(self.rigs.rig_hands())
-        posed = self.pose(now)
-        if received and posed:
+            self._feed(has_more)
+            received = has_more
+        start = len(self.rigs.rig_hands())
+        has_posed = self.pose(now)
+        if received and has_posed:
             bpy.context.view_layer.update()
             # Starting with a new hand takes longer and would distort the latency.
-            if len(self.rigs.rig_hands()) == before:
+            if len(self.rigs.rig_hands()) == start:
                 self.receiver.stats.latencies.append(time.perf_counter() - received[-1].arrival)
         self._ended_step = time.perf_counter()
-        return posed
+        return has_posed
 
     def _feed(self, received: list[TimedFrame]) -> None:
         if received:
@@ -157,12 +157,12 @@ class LiveRun:
             self.timecode = received[-1].frame.timecode
 
     def pose(self, now: float) -> bool:
-        """Pose the hands as displayed at `now` s, without taking new frames; whether any changed."""
+        """Pose the hands as displayed at `now` s, without taking new frames. Return whether any changed."""
         self.displayed_hands = self.session.displayed(now)
         return self.rigs.pose(self.displayed_hands, self.session.hands(), self.device_transforms)
 
     def stop(self, put_back: bool) -> None:
-        """Disconnect; put_back: whether to restore the bones' pose before."""
+        """Disconnect. put_back: whether to restore the bones' previous pose."""
         self.receiver.stop()
         self.session.close()
         if put_back:
@@ -227,13 +227,14 @@ def _time_of(timed: TimedFrame) -> float:
 
 def _limits(setup: LiveSetup) -> dict[DataReference, dict[Side, RigLimits]]:
     """Return armature -> the limits of each hand. Read before anything moves: it takes about a second for each."""
-    known = from_dict(setup.recipe.performer, "performer").hands if setup.recipe.performer is not None else {}
+    measured_hands = from_dict(setup.recipe.performer, "performer").hands if setup.recipe.performer is not None else {}
     models = {
-        side: known[side].model if side in known else proportions.build(proportions.adult(side)) for side in SIDES
+        side: measured_hands[side].model if side in measured_hands else proportions.build(proportions.adult(side))
+        for side in SIDES
     }
     limits: dict[DataReference, dict[Side, RigLimits]] = {}
-    for chosen in {name for name in (setup.armature, *setup.people.values()) if name}:
-        armature: Object | None = chosen.find_in(bpy.data.objects)
+    for people in {name for name in (setup.armature, *setup.people.values()) if name}:
+        armature: Object | None = people.find_in(bpy.data.objects)
         if armature is not None:
-            limits[chosen] = {side: armature_limits(armature, model) for side, model in models.items()}
+            limits[people] = {side: armature_limits(armature, model) for side, model in models.items()}
     return limits

@@ -200,19 +200,19 @@ class LiveRigs:
     def _build_hand(self, displayed: DisplayedHand, followed: FollowedHand, previous: RigHand | None) -> RigHand:
         """Build a hand with the performer's proportions, replacing the one built for earlier measurements."""
         scene = self._scene.find_in(bpy.data.scenes)
-        old: list[Object | None] = [
+        old_hands: list[Object | None] = [
             obj for obj in scene.objects if is_armature(obj) and obj.get(HAND_PROPERTY) == displayed.name
         ]
         if previous is not None:
-            old = [previous.armature.find_in(bpy.data.objects)]
-        for obj in old:
+            old_hands = [previous.armature.find_in(bpy.data.objects)]
+        for obj in old_hands:
             if obj is not None and _is_unmodified(obj):
                 _remove(obj)
-        built, _ = new_hand(followed.measured.proportions, followed.hand, scene.collection, followed.skin)
-        built[HAND_PROPERTY] = displayed.name
+        hand_obj, _ = new_hand(followed.measured.proportions, followed.hand, scene.collection, followed.skin)
+        hand_obj[HAND_PROPERTY] = displayed.name
         self.added_hands = True
         return apply_pose.make_driven_hand(
-            built, None, displayed.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits
+            hand_obj, None, displayed.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits
         )
 
 

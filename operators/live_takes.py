@@ -110,17 +110,17 @@ class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if a take is selected."""
-        chosen = context.scene.knuckle_live
-        if 0 <= chosen.take < len(chosen.takes):
+        settings = context.scene.knuckle_live
+        if 0 <= settings.take < len(settings.takes):
             return True
         cls.poll_message_set("No take is selected")
         return False
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Remove the take from the list, and select the next one."""
-        chosen = context.scene.knuckle_live
-        chosen.takes.remove(chosen.take)
-        chosen.take = max(min(chosen.take, len(chosen.takes) - 1), 0)
+        settings = context.scene.knuckle_live
+        settings.takes.remove(settings.take)
+        settings.take = max(min(settings.take, len(settings.takes) - 1), 0)
         return {"FINISHED"}
 
 

@@ -63,22 +63,22 @@ def describe_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str,
 
     The description also has a marker map in JSON, the initial guess of Assign Markers.
     """
-    nothing: dict[str, Any] = {"marker_set": "", "confidence": 0.0, "hands": "", "facts": []}
+    no_hands: dict[str, Any] = {"marker_set": "", "confidence": 0.0, "hands": "", "facts": []}
     try:
         labels = yield from assigning.label_markers_stepwise(recipe, markers)
-        found = assigning.assign_hands(recipe, labels.markers)
+        assignment = assigning.assign_hands(recipe, labels.markers)
     except KnuckleError as error:
-        return nothing | {"problem": str(error), "guess": json.dumps(_guess_fingertips(recipe, markers))}
-    named = source_map(labels) or {str(side): spots for side, spots in found.hands.items()}
-    guess = json.dumps(to_json(named))
+        return no_hands | {"problem": str(error), "guess": json.dumps(_guess_fingertips(recipe, markers))}
+    marker_map = source_map(labels) or {str(side): spots for side, spots in assignment.hands.items()}
+    guess = json.dumps(to_json(marker_map))
     try:
-        _, found = yield from solvable_hands(recipe, labels.markers)
+        _, assignment = yield from solvable_hands(recipe, labels.markers)
     except KnuckleError as error:
-        return nothing | {"problem": str(error), "guess": guess}
+        return no_hands | {"problem": str(error), "guess": guess}
     return {
-        "marker_set": found.set_name,
-        "confidence": found.confidence,
-        "hands": ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items()),
+        "marker_set": assignment.set_name,
+        "confidence": assignment.confidence,
+        "hands": ", ".join(f"{side}: {len(spots)} markers" for side, spots in assignment.hands.items()),
         "facts": describe_labels(labels.facts),
         "problem": "",
         "guess": guess,

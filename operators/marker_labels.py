@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def labels_of_take(context: "Context") -> dict[str, tuple[Side, str]]:
     """Return label -> hand and joint, of the markers that the shown take was solved from."""
     report = report_of(result_armature(context)) or {}
-    found: dict[str, tuple[Side, str]] = {}
+    result: dict[str, tuple[Side, str]] = {}
     for side in SIDES:
-        worn = report.get("hands", {}).get(side, {}).get("markers", {})
-        for label, spot in worn.items() if isinstance(worn, dict) else ():
-            found[str(label)] = side, str(spot.get("joint", "")) if isinstance(spot, dict) else ""
-    return found
+        spots_of_labels = report.get("hands", {}).get(side, {}).get("markers", {})
+        for label, spot in spots_of_labels.items() if isinstance(spots_of_labels, dict) else ():
+            result[str(label)] = side, str(spot.get("joint", "")) if isinstance(spot, dict) else ""
+    return result
 
 
 def _suggested(_operator: Any, context: "Context", typed: str) -> list[str]:
@@ -40,13 +40,13 @@ def label_property(name: str, description: str) -> Any:
 
 def hand_of_labels(context: "Context", *labels: str) -> Side:
     """Return the hand whose markers have these labels. Raises RigError if there is none or more than one."""
-    known = labels_of_take(context)
+    known_labels = labels_of_take(context)
     if "" in labels:
-        raise RigError(f"no marker is chosen, choose one of {', '.join(known) or 'a take that has some'}")
-    unknown = [label for label in labels if label not in known]
-    if unknown:
-        raise RigError(f"the take has no marker '{unknown[0]}', only {', '.join(known) or 'none at all'}")
-    sides = {known[label][0] for label in labels}
+        raise RigError(f"no marker is chosen, choose one of {', '.join(known_labels) or 'a take that has some'}")
+    unknown_labels = [label for label in labels if label not in known_labels]
+    if unknown_labels:
+        raise RigError(f"the take has no marker '{unknown_labels[0]}', only {', '.join(known_labels) or 'none at all'}")
+    sides = {known_labels[label][0] for label in labels}
     if len(sides) > 1:
         raise RigError(f"{' and '.join(labels)} are markers of different hands, expected those of one")
     return sides.pop()
@@ -60,10 +60,12 @@ def marker_of_problem(context: "Context") -> str:
     problem = _problem(context)
     if problem is None or is_unseen_here(context):
         return ""
-    hidden = _hidden_in(context, problem)
-    worn = {spot: label for label, spot in labels_of_take(context).items() if label not in hidden}
-    outwards = reversed(CHAIN_JOINTS.get(problem.parts[0], ()))
-    return next((worn[spot] for joint in outwards if (spot := (problem.hand, joint)) in worn), "")
+    hidden_labels = _hidden_in(context, problem)
+    label_of_spot = {spot: label for label, spot in labels_of_take(context).items() if label not in hidden_labels}
+    spots_outwards = reversed(CHAIN_JOINTS.get(problem.parts[0], ()))
+    return next(
+        (label_of_spot[spot] for joint in spots_outwards if (spot := (problem.hand, joint)) in label_of_spot), ""
+    )
 
 
 def _hidden_in(context: "Context", problem: TakeProblem) -> set[str]:
@@ -72,7 +74,7 @@ def _hidden_in(context: "Context", problem: TakeProblem) -> set[str]:
         take = shown_take(context)
         if take is not None:
             span = take.clock.times([problem.first, problem.last])
-            hiding = [
+            overlapping = [
                 correction.change.labels
                 for correction in take.corrections
                 if isinstance(correction.change, HiddenMarkers)
@@ -80,7 +82,7 @@ def _hidden_in(context: "Context", problem: TakeProblem) -> set[str]:
                 and correction.range.start <= span[1]
                 and span[0] <= correction.range.end
             ]
-            return {label for labels in hiding for label in labels}
+            return {label for labels in overlapping for label in labels}
     return set()
 
 

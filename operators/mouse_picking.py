@@ -31,10 +31,10 @@ RING_OVERLAP = 15.0
 def draggable_points(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]]]":
     """Yield each detected hand with its points: joint -> (3,) m in the world. Fast."""
     for armature in in_pose_mode(context):
-        known = detection_cache.cached(armature)
-        if known is not None and armature.is_editable:
-            for side in known.usable:
-                yield armature, side, grab_points(armature, known.bindings[side])
+        detected = detection_cache.cached(armature)
+        if detected is not None and armature.is_editable:
+            for side in detected.usable:
+                yield armature, side, grab_points(armature, detected.bindings[side])
 
 
 def press_position(event: "Event") -> tuple[int, int]:
@@ -50,24 +50,24 @@ def under_mouse(context: "Context", mouse: tuple[int, int]) -> "Picked | None":
 
     If points overlap, it is the one in front. Returns None if no point is near.
     """
-    found, scale = _near(context, mouse), context.preferences.system.ui_scale
-    nearest = min((distance for distance, *_ in found), default=0.0)
-    near = [hit for hit in found if hit[0] <= nearest + DISTANCE_TOLERANCE * scale]
-    return min(near, key=lambda hit: hit[1])[-1] if near else None
+    hits, scale = _near(context, mouse), context.preferences.system.ui_scale
+    nearest = min((distance for distance, *_ in hits), default=0.0)
+    nearest_hits = [hit for hit in hits if hit[0] <= nearest + DISTANCE_TOLERANCE * scale]
+    return min(nearest_hits, key=lambda hit: hit[1])[-1] if nearest_hits else None
 
 
 def tips_under_mouse(context: "Context", mouse: tuple[int, int]) -> "list[Picked]":
-    """Return the fingertip that is under the mouse, and those whose rings overlap its ring, the nearest first."""
-    first = under_mouse(context, mouse)
-    if first is None or not first[2].endswith("-tip"):
+    """Return the fingertips whose rings overlap the ring under the mouse, the nearest first."""
+    nearest_tip = under_mouse(context, mouse)
+    if nearest_tip is None or not nearest_tip[2].endswith("-tip"):
         return []
-    found = sorted(_near(context, mouse), key=lambda hit: hit[0])
-    centre = next(pixel for *_, pixel, hit in found if hit == first)
+    hits = sorted(_near(context, mouse), key=lambda hit: hit[0])
+    centre = next(pixel for *_, pixel, hit in hits if hit == nearest_tip)
     max_distance = RING_OVERLAP * context.preferences.system.ui_scale
-    return [first] + [
+    return [nearest_tip] + [
         hit
-        for *_, pixel, hit in found
-        if hit != first and hit[2].endswith("-tip") and float(np.linalg.norm(pixel - centre)) < max_distance
+        for *_, pixel, hit in hits
+        if hit != nearest_tip and hit[2].endswith("-tip") and float(np.linalg.norm(pixel - centre)) < max_distance
     ]
 
 
@@ -76,7 +76,7 @@ def _near(context: "Context", mouse: tuple[int, int]) -> "list[tuple[float, floa
     region, view = context.region, context.region_data
     if region is None or region.type != "WINDOW" or view is None:
         return []
-    found = []
+    hits = []
     for armature, side, points in draggable_points(context):
         for joint, position in points.items():
             projected = location_3d_to_region_2d(region, view, Vector(position.tolist()))
@@ -86,8 +86,8 @@ def _near(context: "Context", mouse: tuple[int, int]) -> "list[tuple[float, floa
             distance = float(np.linalg.norm(pixel - np.array(mouse, float)))
             if distance < PICK_RADIUS * context.preferences.system.ui_scale:
                 depth = -(view.view_matrix @ Vector(position.tolist())).z
-                found.append((distance, depth, pixel, (armature, side, joint)))
-    return found
+                hits.append((distance, depth, pixel, (armature, side, joint)))
+    return hits
 
 
 def nearest_on_screen(

@@ -36,5 +36,5 @@ def limits() -> str:
 
 def check_online_access(address: Address) -> None:
     """Raise StreamError for an address beyond this computer if Blender's preferences do not allow online access."""
-    if (limited := limits()) and not is_on_this_computer(address.host):
-        raise StreamError(f"{address.host} is beyond this computer, and {limited}, or use 127.0.0.1")
+    if (problem := limits()) and not is_on_this_computer(address.host):
+        raise StreamError(f"{address.host} is beyond this computer, and {problem}, or use 127.0.0.1")

@@ -104,7 +104,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
 
     def _point(self, context: "Context", event: "Event") -> None:
         armature = driven_armature(context.scene)
-        before, bone = SESSION.picked_bone, ""
+        old_bone, bone = SESSION.picked_bone, ""
         if armature is not None:
             bone = bone_under(context, armature, event.mouse_x, event.mouse_y)
         SESSION.picked_bone = PickedBone(armature.name, bone) if armature is not None else None
@@ -112,24 +112,24 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
         context.workspace.status_text_set(
             f"{self.side.capitalize()} {what}: {bone or 'no bone here'}     Click to pick it, Esc to leave it as it is"
         )
-        if SESSION.picked_bone != before:
+        if SESSION.picked_bone != old_bone:
             redraw_views(context)
 
 
 def bone_under(context: "Context", armature: "Object", x: int, y: int) -> str:
     """Return the visible bone of an armature at a point of the window in pixels, empty if there is none."""
-    seen = view_at(context, x, y)
+    view_under_point = view_at(context, x, y)
     names = [bone.name for bone in armature.pose.bones if is_bone_visible(armature, bone.name)]
-    if seen is None or not names:
+    if view_under_point is None or not names:
         return ""
-    region, view = seen
+    region, view = view_under_point
     bones = [armature.pose.bones[name] for name in names]
     matrix = np.array(view.perspective_matrix @ armature.matrix_world)
     mouse = np.array([x - region.x, y - region.y], float)
-    within = PICK_RADIUS * context.preferences.system.ui_scale
+    max_distance = PICK_RADIUS * context.preferences.system.ui_scale
     bone_ends = np.array([[bone.head for bone in bones], [bone.tail for bone in bones]])
-    found = bone_at(bone_ends, matrix, (region.width, region.height), mouse, within)
-    return names[found] if found >= 0 else ""
+    index = bone_at(bone_ends, matrix, (region.width, region.height), mouse, max_distance)
+    return names[index] if index >= 0 else ""
 
 
 def view_at(context: "Context", x: int, y: int) -> "tuple[Region, Any] | None":

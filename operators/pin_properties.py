@@ -118,7 +118,7 @@ def has_target(pin: Any) -> bool:
 def pins_of(armature: "Object", side: Side) -> list[Pin]:
     """Return the current pins of a hand, as dragging uses them. Pins to deleted objects are left out."""
     size = _scale(armature)
-    found = []
+    pins = []
     for pin in pins_on(armature):
         if pin.side != side or not has_target(pin):
             continue
@@ -129,8 +129,8 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
                 pin.target, SurfaceAnchor(tuple(pin.home), corners, fractions, tuple(pin.place), pin.vertices)
             )
         other_digit = pin.other if pin.kind == "DIGIT" else None
-        found.append(Pin(pin.digit, size * position if other_digit else position, other_digit))
-    return found
+        pins.append(Pin(pin.digit, size * position if other_digit else position, other_digit))
+    return pins
 
 
 def pin_digit(armature: "Object", rig_hand: RigHand, digit: str, kind: str, to: "Object | str | None" = None) -> None:
@@ -180,15 +180,15 @@ def _plain(value: Any) -> Any:
 
 def unpin(armature: "Object", condition: "Callable[[Any], bool]") -> int:
     """Remove the pins that `wanted` selects. Returns how many there were."""
-    pinned: Any = armature
-    let_go = [number for number, pin in enumerate(pinned.knuckle_pins) if not pin.released and condition(pin)]
-    for number in reversed(let_go):
+    pins: Any = armature
+    released_pins = [number for number, pin in enumerate(pins.knuckle_pins) if not pin.released and condition(pin)]
+    for number in reversed(released_pins):
         try:
-            pinned.knuckle_pins.remove(number)
+            pins.knuckle_pins.remove(number)
         except TypeError:
             # A library override cannot remove pins of its linked file.
-            pinned.knuckle_pins[number].released = True
-    return len(let_go)
+            pins.knuckle_pins[number].released = True
+    return len(released_pins)
 
 
 def unpin_digit(armature: "Object", side: Side, digit: str) -> bool:

@@ -78,8 +78,8 @@ class _DigitOperator:
             tips = tuple((armature.name, side, joint) for armature, side, joint in tips_under_mouse(context, mouse))
             if not tips:
                 return {"PASS_THROUGH"}
-            before = SESSION.picked_tip
-            SESSION.picked_tip = before.next(mouse, tips) if before else PickedTip(mouse, tips, 0)
+            current_index = SESSION.picked_tip
+            SESSION.picked_tip = current_index.next(mouse, tips) if current_index else PickedTip(mouse, tips, 0)
             operator.armature, operator.side, joint = SESSION.picked_tip.tips[SESSION.picked_tip.picked]
             operator.digit = digit_of(joint)
             if len(tips) > 1:
@@ -88,8 +88,8 @@ class _DigitOperator:
                     "INFO",
                     f"{digit_label(operator.digit).capitalize()}; press again for the next of {len(tips)}",
                 )
-        done: set[OperatorReturnItems] = operator.execute(context)
-        return done
+        status: set[OperatorReturnItems] = operator.execute(context)
+        return status
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Change the pin, or report why it cannot be changed."""
@@ -107,8 +107,12 @@ class _DigitOperator:
 
 def _pin_items() -> dict[str, Items]:
     """Return digit -> menu items of what it can be pinned to."""
-    touched = ("TOUCHED", "Touched Surface", "The surface that the fingertip touches, otherwise the world")
-    kinds = [touched, *KINDS[:2], ("DIGIT", "Nearest Digit", "Keep the position relative to the nearest fingertip")]
+    other_digits = ("TOUCHED", "Touched Surface", "The surface that the fingertip touches, otherwise the world")
+    kinds = [
+        other_digits,
+        *KINDS[:2],
+        ("DIGIT", "Nearest Digit", "Keep the position relative to the nearest fingertip"),
+    ]
     fingers = [
         (digit, digit_label(digit).title(), f"Keep the position relative to the tip of the {digit_label(digit)}")
         for digit in DIGITS
@@ -158,33 +162,35 @@ class KNUCKLE_OT_pin_fingertip(_DigitOperator, bpy.types.Operator):
         if self.to in DIGITS and self.to not in tips:
             raise RigError(f"armature '{armature.name}' has no {digit_label(self.to)} on its {self.side} hand")
         if self.to == "DIGIT" or self.to in DIGITS:
-            others = {digit: tip for digit, tip in tips.items() if digit != self.digit and self.to in ("DIGIT", digit)}
-            if not others:
+            other_tips = {
+                digit: tip for digit, tip in tips.items() if digit != self.digit and self.to in ("DIGIT", digit)
+            }
+            if not other_tips:
                 raise RigError(f"there is no digit besides the {digit_label(self.digit)}, pin it to something else")
-            return "DIGIT", min(others, key=lambda digit: float(np.linalg.norm(others[digit] - pinned_tip)))
+            return "DIGIT", min(other_tips, key=lambda digit: float(np.linalg.norm(other_tips[digit] - pinned_tip)))
         if self.to in ("TOUCHED", "OBJECT"):
-            found = self._surface(context, armature, frames, rig_hand)
-            if found is not None:
-                return "OBJECT", found
+            surface = self._surface(context, armature, frames, rig_hand)
+            if surface is not None:
+                return "OBJECT", surface
             if self.to == "OBJECT":
                 raise RigError("there is no other object with a surface in this view layer, add one")
         return "WORLD", None
 
     def _surface(self, context: "Context", armature: "Object", frames: Floats, rig_hand: RigHand) -> "Object | None":
         if self.target and self.to == "OBJECT":
-            named: Object | None = context.view_layer.objects.get(self.target)
-            if named is None:
+            target: Object | None = context.view_layer.objects.get(self.target)
+            if target is None:
                 raise RigError(f"there is no object '{self.target}' in this view layer, choose another one")
-            if _belongs_to(named, armature):
-                raise RigError(f"'{named.name}' moves with '{armature.name}' itself, choose another object")
-            return named
+            if _belongs_to(target, armature):
+                raise RigError(f"'{target.name}' moves with '{armature.name}' itself, choose another object")
+            return target
         last, tip = (frames[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS[self.digit][-2:])
         if self.to == "OBJECT":
             return nearest_surface(touchable_objects(context, armature), tip, np.inf)
         size, inwards = hand_length(rig_hand.hand), last - tip
-        along = inwards / max(float(np.linalg.norm(inwards)), 1e-9 * size)
+        direction = inwards / max(float(np.linalg.norm(inwards)), 1e-9 * size)
         middle = tip + size * (
-            PAD_CENTRE[0] * along - PAD_CENTRE[1] * frames[JOINT_INDEX[CHAIN_JOINTS[self.digit][-1]], :3, 2]
+            PAD_CENTRE[0] * direction - PAD_CENTRE[1] * frames[JOINT_INDEX[CHAIN_JOINTS[self.digit][-1]], :3, 2]
         )
         return nearest_surface(touchable_objects(context, armature), middle, TOUCH_DISTANCE * size)
 
@@ -243,23 +249,23 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Solve each hand and key it as auto-keying would. Hands that cannot be posed are reported and skipped."""
-        moved, out_of_reach, refused = False, [], []
+        any_moved, out_of_reach, refusals = False, [], []
         hands = [(armature, side) for armature in in_pose_mode(context) for side in SIDES]
         for armature, side in hands:
             try:
-                has_moved, short = _reach(context, armature, side)
+                has_moved, unreached = _reach(context, armature, side)
             except KnuckleError as error:
-                refused.append(str(error))
+                refusals.append(str(error))
                 continue
-            moved |= has_moved
-            out_of_reach += short
+            any_moved |= has_moved
+            out_of_reach += unreached
         if out_of_reach:
-            refused.insert(0, f"Out of reach: {', '.join(out_of_reach)}")
-        if refused:
-            report_message(self, "WARNING" if moved or out_of_reach else "ERROR", "; ".join(refused))
-        elif not moved:
+            refusals.insert(0, f"Out of reach: {', '.join(out_of_reach)}")
+        if refusals:
+            report_message(self, "WARNING" if any_moved or out_of_reach else "ERROR", "; ".join(refusals))
+        elif not any_moved:
             report_message(self, "INFO", "All pinned fingertips are at their pins")
-        return {"FINISHED"} if moved else {"CANCELLED"}
+        return {"FINISHED"} if any_moved else {"CANCELLED"}
 
 
 def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, list[str]]:
@@ -279,14 +285,14 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         key_posed(context, armature, bones, placed_bones)
     else:
         restore_pose(dragged)
-    of_armature, enough = (
+    of_armature, tolerance = (
         f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "",
         MET * hand_length(hand_arm.rig_hand.hand),
     )
     return bool(bones), [
         f"the {side} {digit_label(digit)}{of_armature} by {1000 * distance:.{0 if distance > 0.01 else 1}f} mm"
         for digit, distance in pin_distances(hand_arm.rig_hand, pins).items()
-        if distance > enough
+        if distance > tolerance
     ]
 
 

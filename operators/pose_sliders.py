@@ -55,18 +55,18 @@ def value(context: "Context", slider: Slider) -> float:
     armature, settings = posed_armature(context), context.scene.knuckle_posing
     if armature is None:
         return 0.0
-    chosen = armature.name, settings.side, settings.dip_lock
+    key = armature.name, settings.side, settings.dip_lock
     cached = SESSION.slider_values
-    if cached is None or cached.hand != chosen:
+    if cached is None or cached.hand != key:
         hand = chosen_hand(context)
-        known = detection_cache.cached(hand[0]) if hand else None
-        if hand is None or known is None:
+        detected = detection_cache.cached(hand[0]) if hand else None
+        if hand is None or detected is None:
             return 0.0
         try:
-            values = _values(posable_hand(*hand, known), settings.dip_lock)
+            values = _values(posable_hand(*hand, detected), settings.dip_lock)
         except KnuckleError:
             values = dict.fromkeys(SLIDERS, 0.0)
-        cached = SESSION.slider_values = SliderValues(chosen, known, values)
+        cached = SESSION.slider_values = SliderValues(key, detected, values)
     return cached.values[slider]
 
 
@@ -77,8 +77,8 @@ def _values(rig_hand: RigHand, locked: bool) -> dict[Slider, float]:
 
 def _is_shown(group: Any) -> bool:
     """Return whether a property group is that of the open scene, whose hands are seen."""
-    shown: bool = group.id_data == bpy.context.scene
-    return shown
+    is_open_scene: bool = group.id_data == bpy.context.scene
+    return is_open_scene
 
 
 def _slider(slider: Slider) -> Any:

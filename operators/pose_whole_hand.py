@@ -138,14 +138,16 @@ class KNUCKLE_OT_pose_select(PosingOperator, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Select the bones. Those in a hidden bone collection cannot be selected."""
         hands = requested_hands(context, self.side)
-        wanted = {(rig_hand.armature_object().name, name) for rig_hand in hands for name in self._names(rig_hand)}
+        bones_to_select = {
+            (rig_hand.armature_object().name, name) for rig_hand in hands for name in self._names(rig_hand)
+        }
         for armature in posed_armatures(context):
             for bone in armature.pose.bones:
-                _select(bone, (armature.name, bone.name) in wanted, self.extend)
-        first = hands[0].armature_object()
-        names = sorted(name for armature, name in wanted if armature == first.name)
+                _select(bone, (armature.name, bone.name) in bones_to_select, self.extend)
+        first_armature = hands[0].armature_object()
+        names = sorted(name for armature, name in bones_to_select if armature == first_armature.name)
         if names:
-            first.data.bones.active = first.data.bones[names[0]]
+            first_armature.data.bones.active = first_armature.data.bones[names[0]]
         return ""
 
     def _names(self, rig_hand: RigHand) -> Iterator[str]:

@@ -26,11 +26,11 @@ def posed_armatures(context: "Context") -> "list[Object]":
     """
     if context.mode not in MODES:
         return []
-    active, driven = _active(context), driven_armature(context.scene)
-    posed = in_pose_mode(context) or ([active] if active is not None else [])
+    active, target = _active(context), driven_armature(context.scene)
+    armatures = in_pose_mode(context) or ([active] if active is not None else [])
     selected = [obj for obj in context.selected_objects if is_armature(obj) and obj.mode != "EDIT" and obj.is_editable]
-    posed += [obj for obj in selected if obj not in posed]
-    return posed or ([driven] if driven is not None and driven.mode != "EDIT" else [])
+    armatures += [obj for obj in selected if obj not in armatures]
+    return armatures or ([target] if target is not None and target.mode != "EDIT" else [])
 
 
 def posed_armature(context: "Context") -> "Object | None":
@@ -59,10 +59,18 @@ def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
 
     Fast enough to be called while drawing.
     """
-    detected = [(armature, known) for armature in armatures if (known := detection_cache.cached(armature)) is not None]
+    detected = [
+        (armature, hands_of_armature)
+        for armature in armatures
+        if (hands_of_armature := detection_cache.cached(armature)) is not None
+    ]
     armature_of: dict[Side, Object] = {}
     for side in SIDES:
-        candidates = [(side not in known.usable, armature) for armature, known in detected if side in known.hands]
+        candidates = [
+            (side not in hands_of_armature.usable, armature)
+            for armature, hands_of_armature in detected
+            if side in hands_of_armature.hands
+        ]
         if candidates:
             armature_of[side] = min(candidates, key=lambda candidate: candidate[0])[1]
     return armature_of
@@ -71,15 +79,15 @@ def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
 def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":
     """Return the armature and side of the hand that the panel poses; None without an armature.
 
-    That is the side chosen in the panel, or else the only side that is detected. The armature may have no such hand.
+    The side is the one chosen in the panel, or else the only one detected. The armature may have no such hand.
     Fast enough to be called while drawing.
     """
     armatures = posed_armatures(context)
     if not armatures:
         return None
-    chosen: Side = context.scene.knuckle_posing.side
+    chosen_side: Side = context.scene.knuckle_posing.side
     armature_of = sides_of(armatures)
-    side = chosen if chosen in armature_of or not armature_of else next(iter(armature_of))
+    side = chosen_side if chosen_side in armature_of or not armature_of else next(iter(armature_of))
     return armature_of.get(side, armatures[0]), side
 
 
@@ -108,8 +116,8 @@ def requested_hands(context: "Context", side: str) -> list[RigHand]:
         if requested in detection_cache.detected(armature).usable
     ]
     # Without a hand, posable_hand raises an error that says why.
-    first = detection_cache.detected(armatures[0])
-    hands = hands or [(armatures[0], next(filter(first.problem_of, sides), sides[0]))]
+    first_detected = detection_cache.detected(armatures[0])
+    hands = hands or [(armatures[0], next(filter(first_detected.problem_of, sides), sides[0]))]
     return [posable_hand(*hand) for hand in (hands if side == "BOTH" else hands[:1])]
 
 

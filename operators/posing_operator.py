@@ -32,7 +32,7 @@ class PosingOperator:
 
     bl_options: Any = {"REGISTER", "UNDO"}
     keys_pose = True
-    """Whether auto-keying applies to it."""
+    """Whether auto-keying applies to the operator."""
 
     @classmethod
     def poll(cls, context: "Context") -> bool:

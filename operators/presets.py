@@ -51,8 +51,8 @@ def apply_preset(preset: Any, scene: "Scene", where: str) -> None:
         raise RecipeError(f"{where}: not a preset, expected settings that Knuckle saved as one")
     transform = recipe_of(scene).transform if scene.knuckle.capture else NO_TRANSFORM
     scene_fields = to_dict(replace(recipe_for(scene, scene.knuckle.capture), transform=transform))
-    own = {name: value for name, value in scene_fields.items() if name in CAPTURE_FIELDS}
-    apply_recipe(from_dict({**preset, **own}, where), scene, where)
+    capture_fields = {name: value for name, value in scene_fields.items() if name in CAPTURE_FIELDS}
+    apply_recipe(from_dict({**preset, **capture_fields}, where), scene, where)
     if "fps" not in preset:
         scene.knuckle.keys = "SCENE"
 
@@ -100,11 +100,11 @@ class KNUCKLE_OT_add_preset(bpy.types.Operator):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Write or remove the file."""
         try:
-            done = self._remove() if self.remove_name or self.remove_active else self._add(context)
+            has_changed = self._remove() if self.remove_name or self.remove_active else self._add(context)
         except (KnuckleError, OSError) as error:
             report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
-        return {"FINISHED"} if done else {"CANCELLED"}
+        return {"FINISHED"} if has_changed else {"CANCELLED"}
 
     def _add(self, context: "Context") -> bool:
         stem = self.name.strip().translate(_PUNCTUATION).strip("_")

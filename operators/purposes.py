@@ -38,8 +38,10 @@ def purpose_of(settings: Any) -> str:
     """Return the purpose that the settings of a scene serve; ADVANCED if there is none, or if it was chosen."""
     if settings.advanced or any(changed(*chosen_settings(settings, what)) for what in REGISTRIES):
         return ADVANCED
-    chosen = settings.solver, settings.smoothing
-    return next((key for key, purpose in PURPOSES.items() if (purpose.solver, purpose.smoothing) == chosen), ADVANCED)
+    current_choice = settings.solver, settings.smoothing
+    return next(
+        (key for key, purpose in PURPOSES.items() if (purpose.solver, purpose.smoothing) == current_choice), ADVANCED
+    )
 
 
 def choose_purpose(settings: Any, key: str) -> None:

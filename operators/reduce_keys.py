@@ -71,10 +71,10 @@ class KNUCKLE_OT_reduce_keys(_KeysOperator, JobOperator, bpy.types.Operator):
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Begin with the scene's settings, unless others are given."""
-        chosen = context.scene.knuckle
+        settings = context.scene.knuckle
         for name in ("distance", "angle", "shared"):
             if not self.properties.is_property_set(name):
-                setattr(self, name, getattr(chosen, f"reduce_{name}"))
+                setattr(self, name, getattr(settings, f"reduce_{name}"))
         return self.begin(context)
 
     def steps(self, context: "Context") -> Iterator[Progress]:
@@ -127,8 +127,8 @@ class KNUCKLE_OT_restore_dense_keys(_KeysOperator, bpy.types.Operator):
         if not super().poll(context):
             return False
         if dense_action(keyed_armature(context)) is None:
-            played = key_figures(keyed_armature(context)) is not None
-            cls.poll_message_set("The dense action was deleted" if played else "These keys were not reduced")
+            is_reduced = key_figures(keyed_armature(context)) is not None
+            cls.poll_message_set("The dense action was deleted" if is_reduced else "These keys were not reduced")
             return False
         return True
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 def _others(_operator: Any, context: "Context", _text: str) -> list[str]:
     """Return the names of the other takes of the file."""
-    own = action_with_report(result_armature(context))
-    return [action.name for action in bpy.data.actions if action != own and has_report(action)]
+    shown_action = action_with_report(result_armature(context))
+    return [action.name for action in bpy.data.actions if action != shown_action and has_report(action)]
 
 
 class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
@@ -85,10 +85,10 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
 
     def _other_action(self) -> "bpy.types.Action":
         """Return the action to compare with. Raises KnuckleError."""
-        found: bpy.types.Action | None = bpy.data.actions.get(self.other)
-        if found is None:
+        action: bpy.types.Action | None = bpy.data.actions.get(self.other)
+        if action is None:
             raise KnuckleError(f"there is no action '{self.other}' in this file to compare with")
-        return found
+        return action
 
 
 CLASSES = (KNUCKLE_OT_export_report_page,)

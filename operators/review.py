@@ -52,16 +52,16 @@ def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> in
 
 
 @dataclass(frozen=True, slots=True)
-class BeforeMend:
-    """The problems of a take before a correction is made."""
+class BeforeCorrection:
+    """The problems of a take before a new correction."""
 
     problems: tuple[TakeProblem, ...]
     """The take's problems."""
     displayed: TakeProblem | None
-    """The one that was shown on the current frame, unless it was mended or marked as seen."""
+    """The problem shown on the current frame; None if it was mended or marked as seen."""
 
     @classmethod
-    def of(cls, context: "Context") -> "BeforeMend":
+    def of(cls, context: "Context") -> "BeforeCorrection":
         """Return the current problems of the displayed take."""
         armature, current = result_armature(context), problem_here(context)
         is_left = current is not None and armature is not None and current in remaining_problems(context, armature)
@@ -72,15 +72,17 @@ class BeforeMend:
         armature = result_armature(context)
         if self.displayed is None or armature is None:
             return
-        left = remaining_problems(context, armature)
-        still = next((problem for problem in remains_of(self.displayed, self.problems, left)), None)
-        if still is not None:
-            report_message(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
+        remaining = remaining_problems(context, armature)
+        remainder = next((problem for problem in remains_of(self.displayed, self.problems, remaining)), None)
+        if remainder is not None:
+            report_message(operator, "INFO", f"What is left here: {remainder.hand} {remainder.reason}")
             return
-        new = sum(not any(left_problem.is_beside(old) for old in self.problems) for left_problem in left)
-        message = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
-        caused = "which the mend has caused" if len(left) == 1 else f"{new} of them caused by the mend"
-        report_message(operator, "INFO", f"{message}, {caused}" if new else message)
+        new_problems = sum(
+            not any(problem.is_beside(old_problem) for old_problem in self.problems) for problem in remaining
+        )
+        message = f"Mended, {len(remaining) or 'no'} problem{'s are' if len(remaining) != 1 else ' is'} left"
+        cause = "which the mend has caused" if len(remaining) == 1 else f"{new_problems} of them caused by the mend"
+        report_message(operator, "INFO", f"{message}, {cause}" if new_problems else message)
 
 
 def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) -> None:
@@ -102,7 +104,7 @@ def keep_current_problem(context: "Context", before: tuple[TakeProblem, ...]) ->
 def remains_of(
     displayed: TakeProblem, before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]
 ) -> list[TakeProblem]:
-    """Return the problems after a mend that are remainders of one of those before it."""
+    """Return the problems that a mend leaves of the displayed one."""
     others = [problem for problem in before if problem != displayed]
     neighbours = [problem for problem in after if problem.is_beside(displayed)]
     return [problem for problem in neighbours if not any(problem.is_same_problem(unchanged) for unchanged in others)]
@@ -158,7 +160,7 @@ class _GoToOperator(_ReviewOperator):
             (candidate for candidate in (*problems, *reversed(visits.order)) if candidate.key == current), None
         )
         problem, visited = self.step(
-            _Progress(problems, unseen, remaining_problems(context, armature), displayed), visits
+            _ReviewState(problems, unseen, remaining_problems(context, armature), displayed), visits
         )
         if problem is None:
             report_message(self, "INFO", self.nothing)
@@ -173,13 +175,13 @@ class _GoToOperator(_ReviewOperator):
             report_message(self, "WARNING", f"The {problem.hand} hand is hidden or was not found: nothing was selected")
         return {"FINISHED"}
 
-    def step(self, state: "_Progress", visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: "_ReviewState", visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the problem to go to, or None, and the visits with it."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class _Progress:
+class _ReviewState:
     """The state of a review."""
 
     problems: tuple[TakeProblem, ...]
@@ -203,16 +205,16 @@ class KNUCKLE_OT_next_problem(_GoToOperator, bpy.types.Operator):
     bl_idname = "knuckle.next_problem"
     bl_label = "Next Problem"
 
-    def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _ReviewState, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the problem visited after the current one, else the worst that was not visited, else the worst."""
-        again = state.first_of(visits.later(state.displayed, state.problems))
-        if again is not None:
-            return again, visits
+        revisited = state.first_of(visits.later(state.displayed, state.problems))
+        if revisited is not None:
+            return revisited, visits
         unvisited = visits.unvisited(state.problems)
-        found = next((problem for problem in state.left if problem in unvisited), None)
-        if found is None:
-            visits, found = visits.next_round(), next(iter(state.left), None)
-        return found, visits if found is None else visits.with_visit(found)
+        target = next((problem for problem in state.left if problem in unvisited), None)
+        if target is None:
+            visits, target = visits.next_round(), next(iter(state.left), None)
+        return target, visits if target is None else visits.with_visit(target)
 
 
 class KNUCKLE_OT_previous_problem(_GoToOperator, bpy.types.Operator):
@@ -222,7 +224,7 @@ class KNUCKLE_OT_previous_problem(_GoToOperator, bpy.types.Operator):
     bl_label = "Previous Problem"
     nothing = "No other problem of the take was visited"
 
-    def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _ReviewState, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the problem that was visited before the shown one, wrapping around from the first to the last."""
         return state.first_of(visits.earlier(state.displayed, state.problems)), visits
 
@@ -236,11 +238,11 @@ class KNUCKLE_OT_show_problem(_GoToOperator, bpy.types.Operator):
 
     problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
-    def step(self, state: _Progress, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+    def step(self, state: _ReviewState, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the clicked problem."""
-        found = next((problem for problem in state.problems if problem.key == self.problem), None)
-        is_new = found is not None and found in visits.unvisited(state.problems)
-        return found, visits.with_visit(found) if found is not None and is_new else visits
+        target = next((problem for problem in state.problems if problem.key == self.problem), None)
+        is_new = target is not None and target in visits.unvisited(state.problems)
+        return target, visits.with_visit(target) if target is not None and is_new else visits
 
 
 class KNUCKLE_OT_mark_seen(_ReviewOperator, bpy.types.Operator):
@@ -269,12 +271,12 @@ class KNUCKLE_OT_mark_seen(_ReviewOperator, bpy.types.Operator):
 def _select(context: "Context", armature: "Object", problem: TakeProblem) -> bool:
     """Select the bones of a problem's parts in Pose Mode. Return False if they are hidden or not known."""
     for candidate in playing_with(armature, context.scene):
-        found = detection_cache.detected(candidate).hands.get(problem.hand)
-        if found is not None and candidate.visible_get():
+        hand = detection_cache.detected(candidate).hands.get(problem.hand)
+        if hand is not None and candidate.visible_get():
             # The palm moves with its wrist.
             select_in_pose_mode(
                 candidate,
-                {name for joint, name in found.bones.items() if (digit_of(joint) or "palm") in problem.parts},
+                {name for joint, name in hand.bones.items() if (digit_of(joint) or "palm") in problem.parts},
             )
             return True
     return False

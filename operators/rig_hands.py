@@ -35,8 +35,8 @@ DIGIT_ITEMS = [(digit, digit_title(digit), f"The {digit_label(digit)}") for digi
 
 def driven_armature(scene: "Scene") -> "Object | None":
     """Return the armature that a scene's hands drive, None if new hands are built."""
-    chosen = scene.knuckle
-    return chosen.armature if chosen.rig == "ARMATURE" and is_armature(chosen.armature) else None
+    settings = scene.knuckle
+    return settings.armature if settings.rig == "ARMATURE" and is_armature(settings.armature) else None
 
 
 def armature_chosen(operator: type, context: "Context") -> bool:
@@ -62,10 +62,10 @@ def armature_editable(operator: type, context: "Context") -> bool:
 def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]) -> None:
     """Change the mapping of a hand, which becomes the user's own. Raises RigError, and then nothing has changed."""
     # Detect again, since constraints and locks may have changed.
-    known = detection_cache.detect(armature)
-    before = mapping_to_correct(armature, side, known.hands.get(side))
-    mapping = change(before)
-    check_unassigned(known.hands, side, set(mapping.bones.values()) - set(before.bones.values()))
+    detected = detection_cache.detect(armature)
+    old_mapping = mapping_to_correct(armature, side, detected.hands.get(side))
+    mapping = change(old_mapping)
+    check_unassigned(detected.hands, side, set(mapping.bones.values()) - set(old_mapping.bones.values()))
     store_mapping(armature, mapping)
 
 
@@ -74,13 +74,13 @@ def rotate_curl_plane(armature: "Object", side: Side, digit: str, degrees: float
 
     A hand whose mapping is already the user's own is not detected again, so that the angle can be dragged.
     """
-    known = detection_cache.cached(armature)
-    found = known.hands.get(side) if known and not known.problem_of(side) else None
-    if known is None or found is None or not found.corrected:
+    cached = detection_cache.cached(armature)
+    hand = cached.hands.get(side) if cached and not cached.problem_of(side) else None
+    if cached is None or hand is None or not hand.corrected:
         correct(armature, side, lambda mapping: with_curl_rotated(mapping, digit, degrees))
         return
-    mapping = with_curl_rotated(user_mapping(found), digit, degrees)
-    detected = detection_cache.with_curl_angles(armature, known, side, mapping.curl_angles)
+    mapping = with_curl_rotated(user_mapping(hand), digit, degrees)
+    detected = detection_cache.with_curl_angles(armature, cached, side, mapping.curl_angles)
     save_mapping(armature, mapping)
     detection_cache.store(armature, detected)
     redraw_views(bpy.context)
@@ -153,13 +153,15 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Swap the sides of the hands."""
-        known = detection_cache.detect(armature)
-        if not known.hands:
+        detected = detection_cache.detect(armature)
+        if not detected.hands:
             raise RigError(f"armature '{armature.name}' has no hand to mirror, pick its bones first")
-        swapped = [mirrored_mapping(mapping_to_correct(armature, side, found)) for side, found in known.hands.items()]
+        mirrored_mappings = [
+            mirrored_mapping(mapping_to_correct(armature, side, hand)) for side, hand in detected.hands.items()
+        ]
         for side in SIDES:
             forget_mapping(armature, side)
-        for mapping in swapped:
+        for mapping in mirrored_mappings:
             save_mapping(armature, mapping)
         detection_cache.detect(armature)
         redraw_views(bpy.context)
@@ -175,7 +177,7 @@ class KNUCKLE_OT_save_mapping(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Store the mapping as the user's own."""
-        correct(armature, self.side, _checked_whole)
+        correct(armature, self.side, _check_complete)
 
 
 class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
@@ -224,10 +226,10 @@ class KNUCKLE_OT_export_mapping(_ArmatureOperator, ExportHelper, bpy.types.Opera
 
     def change(self, armature: "Object") -> None:
         """Write the mapping of the requested side. The armature is not changed."""
-        known = detection_cache.detect(armature)
-        if self.side not in known.hands:
+        detected = detection_cache.detect(armature)
+        if self.side not in detected.hands:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand to save, pick its bones first")
-        write_preset(Path(self.filepath), _checked_whole(user_mapping(known.hands[self.side])))
+        write_preset(Path(self.filepath), _check_complete(user_mapping(detected.hands[self.side])))
 
 
 class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
@@ -246,14 +248,14 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Select the bones and make the armature the active object."""
-        known = detection_cache.detected(armature)
-        found = known.hands.get(self.side)
-        if found is None:
+        detected = detection_cache.detected(armature)
+        hand = detected.hands.get(self.side)
+        if hand is None:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand, pick its bones first")
         if not armature.visible_get():
             raise RigError(f"armature '{armature.name}' is hidden, show it first")
         select_in_pose_mode(
-            armature, {name for joint, name in found.bones.items() if self.digit in ("ALL", digit_of(joint))}
+            armature, {name for joint, name in hand.bones.items() if self.digit in ("ALL", digit_of(joint))}
         )
 
 
@@ -271,7 +273,7 @@ def select_in_pose_mode(armature: "Object", names: Collection[str]) -> None:
         (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
 
 
-def _checked_whole(mapping: Mapping) -> Mapping:
+def _check_complete(mapping: Mapping) -> Mapping:
     check_whole(mapping)
     return mapping
 

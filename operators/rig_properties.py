@@ -34,10 +34,10 @@ def _scene(group: "PropertyGroup") -> "Scene":
     return scene
 
 
-def _found(group: "PropertyGroup", side: Side) -> FoundHand | None:
+def _detected_hand(group: "PropertyGroup", side: Side) -> FoundHand | None:
     armature = driven_armature(_scene(group))
-    known = detection_cache.cached(armature) if armature else None
-    return known.hands.get(side) if known else None
+    detected = detection_cache.cached(armature) if armature else None
+    return detected.hands.get(side) if detected else None
 
 
 def _change(group: "PropertyGroup", change: Callable[["Object"], None]) -> None:
@@ -48,14 +48,14 @@ def _change(group: "PropertyGroup", change: Callable[["Object"], None]) -> None:
         change(armature)
     except RigError as error:
         # A property cannot report errors: its value stays the same, and the panel shows the reason.
-        known = detection_cache.detected(armature)
-        detection_cache.store(armature, replace(known, refused=str(error)))
+        detected = detection_cache.detected(armature)
+        detection_cache.store(armature, replace(detected, refused=str(error)))
 
 
 def _bone(side: Side, joint: str) -> Any:
     def get(group: Any) -> str:
-        found = _found(group, side)
-        return found.bones.get(joint, "") if found else ""
+        hand = _detected_hand(group, side)
+        return hand.bones.get(joint, "") if hand else ""
 
     def put(group: Any, name: str) -> None:
         _change(group, lambda armature: correct(armature, side, lambda own: with_bone(own, joint, name or None)))
@@ -69,10 +69,10 @@ def _bone(side: Side, joint: str) -> Any:
     )
 
 
-def _turn(side: Side, digit: str) -> Any:
+def _curl_rotation(side: Side, digit: str) -> Any:
     def get(group: Any) -> float:
-        found = _found(group, side)
-        return radians(found.curl_angles.get(digit, 0.0)) if found else 0.0
+        hand = _detected_hand(group, side)
+        return radians(hand.curl_angles.get(digit, 0.0)) if hand else 0.0
 
     def put(group: Any, angle: float) -> None:
         _change(group, lambda armature: rotate_curl_plane(armature, side, digit, round(degrees(angle), 3)))
@@ -94,7 +94,7 @@ def _turn(side: Side, digit: str) -> Any:
 
 def _properties(side: Side) -> dict[str, Any]:
     bones = {setting(joint): _bone(side, joint) for joint in JOINTS}
-    rotations = {setting(f"{digit}-turn"): _turn(side, digit) for digit in DIGITS}
+    rotations = {setting(f"{digit}-turn"): _curl_rotation(side, digit) for digit in DIGITS}
     return bones | rotations
 
 

@@ -38,21 +38,21 @@ def folder() -> Path:
 
 def saved_poses() -> dict[str, NamedPose]:
     """Return label -> saved pose, in alphabetical order. Files that are no poses are left out."""
-    where = folder()
-    return _read(where, where.stat().st_mtime_ns) if where.is_dir() else {}
+    pose_folder = folder()
+    return _read(pose_folder, pose_folder.stat().st_mtime_ns) if pose_folder.is_dir() else {}
 
 
 @lru_cache(maxsize=1)
-def _read(where: Path, _modified: int) -> dict[str, NamedPose]:
+def _read(pose_folder: Path, _modified: int) -> dict[str, NamedPose]:
     """Read a folder, cached until its files change, since panels call it whenever they are drawn."""
-    found = {}
-    for path in sorted(where.glob(f"*{SUFFIX}"))[:MAX_POSES]:
+    pose_of_label = {}
+    for path in sorted(pose_folder.glob(f"*{SUFFIX}"))[:MAX_POSES]:
         try:
             pose = poses.from_dict(read_json(path), path.name)
         except KnuckleError:
             continue
-        found[pose.label] = pose
-    return found
+        pose_of_label[pose.label] = pose
+    return pose_of_label
 
 
 def pose_path(label: str) -> Path:
@@ -70,7 +70,11 @@ class KNUCKLE_OT_save_hand_pose(PosingOperator, bpy.types.Operator):
     keys_pose = False
 
     name: StringProperty(
-        name="Name", description="Name of the pose", default="Pose", maxlen=poses.MAX_LABEL, options={"SKIP_SAVE"}
+        name="Name",
+        description="Name of the pose",
+        default="Pose",
+        maxlen=poses.MAX_LABEL_LENGTH,
+        options={"SKIP_SAVE"},
     )
     replace: BoolProperty(
         name="Replace", description="Replace a saved pose of this name", default=False, options={"SKIP_SAVE"}

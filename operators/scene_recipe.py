@@ -41,10 +41,10 @@ def recipe_of(scene: "Scene") -> Recipe:
     if corrections is None:
         # Use the corrections of the take that the next solve replaces; else those of the last solve, which may be
         # another rig's.
-        chosen = scene.knuckle
-        corrections = kept_corrections(chosen.armature if chosen.rig == "ARMATURE" else None, recipe.capture)
+        settings = scene.knuckle
+        corrections = kept_corrections(settings.armature if settings.rig == "ARMATURE" else None, recipe.capture)
         if corrections is None:
-            corrections = kept_corrections(chosen.result, recipe.capture)
+            corrections = kept_corrections(settings.result, recipe.capture)
     return replace(recipe, transform=transform, corrections=corrections)
 
 
@@ -79,54 +79,54 @@ def place_capture(scene: "Scene", markers_obj: "Object") -> None:
 
 def recipe_for(scene: "Scene", capture: str) -> Recipe:
     """Return the recipe of a scene's settings for another capture, or for a device's name. Raises RecipeError."""
-    chosen = scene.knuckle
+    settings = scene.knuckle
     return Recipe(
         capture=capture,
-        unit=chosen.unit,
-        up=chosen.up,
-        rate=plain(chosen.rate) or None,
-        animation=chosen.animation,
-        **camera_reading(chosen.landmarks, chosen.angle_of_view, chosen.hand_length),
-        start=chosen.first if chosen.use_range else None,
-        end=chosen.last if chosen.use_range and chosen.last < LAST_CAPTURE_FRAME else None,
-        hand=chosen.hand,
-        subject=chosen.subject,
-        mirror=chosen.mirror,
-        labels=chosen.labels,
-        markers_on=chosen.markers_on,
-        markers=_decoded(chosen.marker_map, "marker map"),
+        unit=settings.unit,
+        up=settings.up,
+        rate=plain(settings.rate) or None,
+        animation=settings.animation,
+        **camera_reading(settings.landmarks, settings.angle_of_view, settings.hand_length),
+        start=settings.first if settings.use_range else None,
+        end=settings.last if settings.use_range and settings.last < LAST_CAPTURE_FRAME else None,
+        hand=settings.hand,
+        subject=settings.subject,
+        mirror=settings.mirror,
+        labels=settings.labels,
+        markers_on=settings.markers_on,
+        markers=_decoded(settings.marker_map, "marker map"),
         performer=performer_of(scene),
         cleaning=Cleaning(
-            gap_limit=plain(chosen.gap_limit),
-            fragments=chosen.fragments,
-            spikes=chosen.spikes,
-            cutoff=plain(chosen.cutoff) if chosen.use_cutoff else None,
+            gap_limit=plain(settings.gap_limit),
+            fragments=settings.fragments,
+            spikes=settings.spikes,
+            cutoff=plain(settings.cutoff) if settings.use_cutoff else None,
         ),
-        solver=chosen.solver,
-        settings=changed(*chosen_settings(chosen, "solver")),
-        angles=chosen.angles,
-        smoothing=chosen.smoothing,
-        smoothing_settings=changed(*chosen_settings(chosen, "smoothing")),
-        rig=chosen.rig_file or DEFAULT_RIG,
-        armature=chosen.rig_armature or None,
-        mappings=_decoded(chosen.rig_mappings, "rig's mappings"),
-        drive=chosen.drive,
-        **_alignment(chosen.align),
-        digits=None if chosen.digits == set(DIGITS) else [digit for digit in DIGITS if digit in chosen.digits],
-        into=chosen.into,
-        blend_in=chosen.blend_in,
-        blend_out=chosen.blend_out,
-        reduce=chosen.reduce and chosen.into == "new",
-        reduce_distance=plain(chosen.reduce_distance) / UNITS["m"].factor,
-        reduce_angle=plain(degrees(chosen.reduce_angle)),
-        reduce_shared=chosen.reduce_shared,
-        hold_contacts=chosen.hold_contacts,
-        keep_apart=chosen.keep_apart,
+        solver=settings.solver,
+        settings=changed(*chosen_settings(settings, "solver")),
+        angles=settings.angles,
+        smoothing=settings.smoothing,
+        smoothing_settings=changed(*chosen_settings(settings, "smoothing")),
+        rig=settings.rig_file or DEFAULT_RIG,
+        armature=settings.rig_armature or None,
+        mappings=_decoded(settings.rig_mappings, "rig's mappings"),
+        drive=settings.drive,
+        **_alignment(settings.align),
+        digits=None if settings.digits == set(DIGITS) else [digit for digit in DIGITS if digit in settings.digits],
+        into=settings.into,
+        blend_in=settings.blend_in,
+        blend_out=settings.blend_out,
+        reduce=settings.reduce and settings.into == "new",
+        reduce_distance=plain(settings.reduce_distance) / UNITS["m"].factor,
+        reduce_angle=plain(degrees(settings.reduce_angle)),
+        reduce_shared=settings.reduce_shared,
+        hold_contacts=settings.hold_contacts,
+        keep_apart=settings.keep_apart,
         corrections=loaded_corrections(scene),
-        rig_limits=chosen.rig_limits,
-        keep=chosen.keep,
-        keep_scale=chosen.keep_scale,
-        fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": plain(chosen.fps)}[chosen.keys],
+        rig_limits=settings.rig_limits,
+        keep=settings.keep,
+        keep_scale=settings.keep_scale,
+        fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": plain(settings.fps)}[settings.keys],
     )
 
 
@@ -163,19 +163,19 @@ def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
     if recipe.markers is not None:
         marker_sets.from_json(recipe.markers, f"{where}, markers")
     from_list(recipe.corrections, where)
-    chosen, values = scene.knuckle, _values(recipe)
+    settings, values = scene.knuckle, _values(recipe)
     for name, (setting, value) in values.items():
-        _check(chosen.bl_rna.properties[setting], value, f"{where}: {name}")
+        _check(settings.bl_rna.properties[setting], value, f"{where}: {name}")
     for setting, value in values.values():
-        setattr(chosen, setting, value)
-    assign(*chosen_settings(chosen, "solver"), recipe.settings)
-    assign(*chosen_settings(chosen, "smoothing"), recipe.smoothing_settings)
+        setattr(settings, setting, value)
+    assign(*chosen_settings(settings, "solver"), recipe.settings)
+    assign(*chosen_settings(settings, "smoothing"), recipe.smoothing_settings)
     markers_obj = _markers_of(scene, bpy.path.abspath(recipe.capture))
     if markers_obj is not None:
         place_capture(scene, markers_obj)
-    chosen.use_range = recipe.start is not None or recipe.end is not None
-    chosen.use_cutoff = recipe.cleaning.cutoff is not None
-    chosen.keys = "CAPTURE" if recipe.fps is None else "OTHER"
+    settings.use_range = recipe.start is not None or recipe.end is not None
+    settings.use_cutoff = recipe.cleaning.cutoff is not None
+    settings.keys = "CAPTURE" if recipe.fps is None else "OTHER"
 
 
 def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:

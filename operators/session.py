@@ -39,7 +39,7 @@ class LiveState:
     """The device that is followed. Its socket and thread are not Blender's data, so undo leaves them alone."""
 
     run: LiveRun | None = None
-    """The only one."""
+    """The only run; None if no device is followed."""
     drawn_at: float = 0.0
     """s on time.monotonic's clock, when the panel was drawn last."""
     problem: str = ""
@@ -66,16 +66,16 @@ class PickedTip:
     """The fingertip picked last among several under the mouse; the next press picks the one after it."""
 
     mouse: tuple[int, int]
-    """Pixels in its region."""
+    """Position of the mouse in its region, pixels."""
     tips: tuple[tuple[str, str, str], ...]
     """Armature object's name, side and joint, in the order in which they are picked."""
     picked: int
-    """Index of the one that was picked."""
+    """Index of the picked fingertip."""
 
     def next(self, mouse: tuple[int, int], tips: tuple[tuple[str, str, str], ...]) -> "PickedTip":
-        """Return the one after this, or the first one if the mouse has moved, or the fingertips have."""
-        still = max(abs(after - before) for after, before in zip(mouse, self.mouse, strict=True)) <= MOUSE_JITTER
-        if not still or set(tips) != set(self.tips):
+        """Return the next fingertip, or the first one if the mouse or the fingertips have moved."""
+        is_same_spot = max(abs(new - old) for new, old in zip(mouse, self.mouse, strict=True)) <= MOUSE_JITTER
+        if not is_same_spot or set(tips) != set(self.tips):
             return PickedTip(mouse, tips, 0)
         return PickedTip(self.mouse, self.tips, (self.picked + 1) % len(self.tips))
 
@@ -87,7 +87,7 @@ class PickedBone:
     armature: str
     """The armature object's name."""
     bone: str
-    """Its name; empty where there is none under the mouse."""
+    """The bone's name; empty where there is no bone under the mouse."""
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +119,7 @@ class SliderDrag:
     start_value: float
     """The slider's value, in 32 bits as Blender has it."""
     channels: dict[str, Channels]
-    """Bone -> its channels."""
+    """Bone -> its channels before the drag."""
     pins: PinValues
     keys: KeysBefore | None
     """None without auto-keying."""
@@ -156,13 +156,13 @@ class Session:
     algebra_shown: bool = False
     """Whether the algebra overlay is on, in all files until Blender is closed."""
     draw_algebra: Callable[[bool], None] = lambda _on: None
-    """Switches its drawing on and off."""
+    """Function that switches the drawing of the algebra overlay on and off."""
     algebra: TraceCache = field(default_factory=TraceCache)
-    """The shapes that it drew last."""
+    """The shapes that the algebra overlay drew last."""
     heat: HeatCache = field(default_factory=HeatCache)
     """The heat strips that were drawn last."""
     algebra_names: list[tuple[Shape, Floats]] = field(default_factory=list)
-    """The names of the shapes that it drew last and their positions, to be drawn in the same view right after."""
+    """The names and positions of those shapes, to be drawn in the same view right after."""
     previews: Any = None
     """Blender's collection of the pictures of poses."""
     pose_icons: dict[str, int] = field(default_factory=dict)

@@ -103,17 +103,19 @@ def property_of(name: str, default: Any, allowed: SettingRange) -> Any:
 
 
 def _items(allowed: SettingRange) -> list[tuple[str, str, str, str, int]]:
-    about = allowed.choices if isinstance(allowed.choices, Mapping) else dict.fromkeys(allowed.choices, allowed.about)
+    descriptions = (
+        allowed.choices if isinstance(allowed.choices, Mapping) else dict.fromkeys(allowed.choices, allowed.about)
+    )
     return [
         (choice, choice.replace("_", " ").title(), text, "NONE", choice_number(choice))
-        for choice, text in about.items()
+        for choice, text in descriptions.items()
     ]
 
 
-def group_of(name: str, about: str, ranges: SettingRanges) -> type[bpy.types.PropertyGroup]:
+def group_of(name: str, descriptions: str, ranges: SettingRanges) -> type[bpy.types.PropertyGroup]:
     """Make a class of this name with a property for each setting."""
     properties = {key: property_of(key, *what) for key, what in ranges.items()}
-    return type(name, (bpy.types.PropertyGroup,), {"__doc__": about, "__annotations__": properties})
+    return type(name, (bpy.types.PropertyGroup,), {"__doc__": descriptions, "__annotations__": properties})
 
 
 def changed(group: Any, ranges: SettingRanges) -> dict[str, Any]:

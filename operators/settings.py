@@ -65,7 +65,7 @@ def choose_armature(settings: Any, context: "Context") -> None:
     selected = [obj for obj in context.selected_objects if is_armature(obj)]
     armatures = [obj for obj in scene.objects if is_armature(obj)]
     candidates = ([above] if is_armature(above) else [], selected, armatures)
-    settings.armature = next((found[0] for found in candidates if len(found) == 1), None)
+    settings.armature = next((sources[0] for sources in candidates if len(sources) == 1), None)
 
 
 def blend_property(name: str, description: str, default: int) -> Any:

@@ -51,7 +51,7 @@ def snapped(value: float) -> float:
     return round(value) + 0.0 if abs(value - round(value)) < SNAP else value
 
 
-def slide(context: "Context", slider: Slider, to: float) -> None:
+def slide(context: "Context", slider: Slider, value: float) -> None:
     """Pose the chosen hand with a slider at a value, and auto-key it.
 
     Raises RigError where there is no such hand, or it cannot be posed.
@@ -60,7 +60,7 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     rig_hand, drag = posable_hand(armature, side), SESSION.slider_drag
     if drag is None or drag.slider != slider or drag.fingerprint != _fingerprint(context, armature, rig_hand):
         drag = _start_drag(context, armature, rig_hand, slider)
-    elif to == drag.start_value:
+    elif value == drag.start_value:
         # Escape sets the first value again; Blender does not notify otherwise.
         channel_diff.restore_channels(armature, drag.channels)
         restore_pins(armature, drag.pins)
@@ -68,7 +68,7 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
             restore_keys(armature, drag.keys)
         SESSION.slider_drag = replace(drag, fingerprint=_fingerprint(context, armature, rig_hand))
         return
-    joints = _pose(context, rig_hand, drag, to)
+    joints = _pose(context, rig_hand, drag, value)
     key_hand(context, rig_hand, joints)
     SESSION.slider_drag = replace(drag, fingerprint=_fingerprint(context, armature, rig_hand))
 
@@ -88,10 +88,10 @@ def _start_drag(context: "Context", armature: "Object", rig_hand: RigHand, slide
     )
 
 
-def _pose(context: "Context", rig_hand: RigHand, drag: SliderDrag, to: float) -> frozenset[int]:
+def _pose(context: "Context", rig_hand: RigHand, drag: SliderDrag, value: float) -> frozenset[int]:
     """Pose the hand; return the joints that were posed."""
     sliders, start = sliders_of(rig_hand.hand, context.scene.knuckle_posing.dip_lock), drag.start
-    angles = sliders.write(start.pose.angles[0], drag.slider, to)[None]
+    angles = sliders.write(start.pose.angles[0], drag.slider, value)[None]
     # The arm may have moved since the drag began.
     root = rig_hand.evaluated_frames()[:1]
     joints = frozenset(
@@ -100,9 +100,9 @@ def _pose(context: "Context", rig_hand: RigHand, drag: SliderDrag, to: float) ->
     if drag.pinned is None:
         _only(rig_hand, joints).write(HandState(Pose(rig_hand.hand, root, angles), start.beyond))
         return joints
-    posed = pose_pinned(drag.pinned, Pose(drag.pinned.rig_hand.hand, root, angles), joints)
+    posed_pinned = pose_pinned(drag.pinned, Pose(drag.pinned.rig_hand.hand, root, angles), joints)
     update_pins(rig_hand, [drag.pinned.driven] if drag.pinned.driven else [])
-    return posed
+    return posed_pinned
 
 
 @lru_cache(maxsize=8)
@@ -116,10 +116,10 @@ def _pinned(
 ) -> PinnedHand | None:
     """Return a hand with pinned fingertips before a slider moves; None where none is pinned."""
     pins = pins_at_fingertips(rig_hand, pins_of(armature, rig_hand.hand.side))
-    driven = "thumb" if slider.kind == "oppose" else slider.digit
+    driven_joints = "thumb" if slider.kind == "oppose" else slider.digit
     if not pins:
         return None
-    return pinned_hand(rig_hand, state, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
+    return pinned_hand(rig_hand, state, pins, driven_joints, coupled=context.scene.knuckle_posing.dip_lock)
 
 
 def _fingerprint(context: "Context", armature: "Object", rig_hand: RigHand) -> Hashable:

@@ -27,7 +27,7 @@ from .job import ConfirmedJob, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
 from .reports import report_message
-from .review import BeforeMend, keep_current_problem
+from .review import BeforeCorrection, keep_current_problem
 from .session import SESSION
 from .take_corrections import ShownTake, has_take, required_take
 
@@ -53,16 +53,17 @@ class TakeEdits:
 
     @classmethod
     def of(cls, take: ShownTake) -> "TakeEdits":
-        """Return those of the shown take. Raises KnuckleError if it cannot be solved again."""
+        """Return the edits of the shown take. Raises KnuckleError if it cannot be solved again."""
         frames = np.concatenate([edited_frames(check_correctable(armature)) for armature in take.armatures])
         recipe = recipe_of_take(take.base, ())
         if recipe.hold_contacts or recipe.keep_apart:
             return cls(frames, ((-np.inf, np.inf),))
-        solved = [
+        solve_corrections = [
             correction for correction in (*take.corrections, *solved_with(take.base)) if correction.is_before_solving
         ]
         frame_ranges = [
-            take.clock.frames([correction.range.start, correction.range.end]).tolist() for correction in solved
+            take.clock.frames([correction.range.start, correction.range.end]).tolist()
+            for correction in solve_corrections
         ]
         return cls(frames, tuple((first, last) for first, last in frame_ranges))
 
@@ -99,16 +100,16 @@ class _SolveAgainJob(ConfirmedJob):
         take, scene = self._job.take, context.scene
         SESSION.solved = self._job.cached
         armatures = [
-            found for reference in self._armatures if (found := reference.find_in(bpy.data.objects)) is not None
+            armature for reference in self._armatures if (armature := reference.find_in(bpy.data.objects)) is not None
         ]
         if take is None or len(armatures) < len(self._armatures):
             raise RigError(f"armature '{self._armatures[0].name}' is gone: nothing was changed")
-        before = BeforeMend.of(context)
+        before_correction = BeforeCorrection.of(context)
         notes = write_ranges(take, armatures, self._corrections, scene)
-        keep_current_problem(context, before.problems)
+        keep_current_problem(context, before_correction.problems)
         scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
         operator: Any = self
-        before.report_remains(operator, context)
+        before_correction.report_remains(operator, context)
         notes = (*(note for note in take.report["warnings"] if note.startswith("correction ")), *notes)
         if notes:
             report_message(self, "WARNING", "; ".join(dict.fromkeys(notes)))
@@ -139,12 +140,12 @@ class _AddRangeJob(_SolveAgainJob, RangeOperator):
     def corrections(self, context: "Context", take: ShownTake) -> tuple[Correction, ...]:
         """Return the take's corrections and the new one."""
         self.fill_range(context)
-        side, name, change = self.made(context, take)
-        new = Correction(take.new_id(), name, side, self.range_of(take), change)
-        self._new = new.id
-        return (*take.corrections, new)
+        side, name, change = self.make_change(context, take)
+        new_correction = Correction(take.new_id(), name, side, self.range_of(take), change)
+        self._new = new_correction.id
+        return (*take.corrections, new_correction)
 
-    def made(self, context: "Context", take: ShownTake) -> tuple[Side, str, SolveChange]:
+    def make_change(self, context: "Context", take: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return hand, name and change of the new correction. Raises KnuckleError."""
         raise NotImplementedError
 
@@ -182,7 +183,7 @@ class KNUCKLE_OT_hide_marker(_AddRangeJob, bpy.types.Operator):
         self.layout.prop(self, "marker")
         self.draw_range(self.layout)
 
-    def made(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
+    def make_change(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return the hand of the marker, and that it is hidden."""
         return hand_of_labels(context, self.marker), f"{self.marker} hidden"[:200], HiddenMarkers((self.marker,))
 
@@ -207,7 +208,7 @@ class KNUCKLE_OT_swap_labels(_AddRangeJob, bpy.types.Operator):
         self.layout.prop(self, "other")
         self.draw_range(self.layout)
 
-    def made(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
+    def make_change(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return the hand of the markers, and that they are swapped."""
         if not (self.marker and self.other):
             raise RigError("Two markers are swapped, choose both")
@@ -245,8 +246,8 @@ class KNUCKLE_OT_solve_range(_AddRangeJob, bpy.types.Operator):
             self.layout.prop(self, name)
         self.draw_range(self.layout)
 
-    def made(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
-        """Return the hand and the methods."""
+    def make_change(self, context: "Context", _take: ShownTake) -> tuple[Side, str, SolveChange]:
+        """Return the hand, and the solver and smoothing."""
         sides = [side for side in SIDES if side in (report_of(result_armature(context)) or {}).get("hands", {})]
         side = chosen_side(sides, self.hand)
         name = LABELS[self.solver].name

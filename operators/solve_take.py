@@ -43,14 +43,14 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available with a capture, an armature if one is to be driven, and no other job."""
-        chosen = context.scene.knuckle
-        if not chosen.capture:
+        settings = context.scene.knuckle
+        if not settings.capture:
             cls.poll_message_set("There is no capture yet, import one")
         elif context.mode not in ("OBJECT", "POSE"):
             cls.poll_message_set("Solving works in Object Mode and Pose Mode")
-        elif chosen.rig == "ARMATURE" and not is_armature(chosen.armature):
+        elif settings.rig == "ARMATURE" and not is_armature(settings.armature):
             cls.poll_message_set("Choose a target armature, or a new hand")
-        elif chosen.rig == "NEW" and chosen.rig_file:
+        elif settings.rig == "NEW" and settings.rig_file:
             cls.poll_message_set(
                 "The recipe's target is in another file: append its armature and choose it, or clear the target"
             )
@@ -79,15 +79,15 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         assert take is not None
         scene = context.scene
         armature = self._armature(scene)
-        left = left_corrections_note(armature, take.recipe) if armature else ""
-        with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
-            armatures = write_take(take, own, scene, context.collection, take_timing(context, take))
-        if armature is not None and (notes := notes_of_keying(own, take)):
+        corrections_note = left_corrections_note(armature, take.recipe) if armature else ""
+        with editable(armature, scene, context.view_layer) if armature else nullcontext() as editable_armature:
+            armatures = write_take(take, editable_armature, scene, context.collection, take_timing(context, take))
+        if armature is not None and (notes := notes_of_keying(editable_armature, take)):
             report_message(self, "WARNING", "; ".join(notes))
-        if left:
-            report_message(self, "WARNING", left)
-        if own != armature:
-            scene.knuckle.armature = own
+        if corrections_note:
+            report_message(self, "WARNING", corrections_note)
+        if editable_armature != armature:
+            scene.knuckle.armature = editable_armature
             message = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
             report_message(self, "INFO", message)
         markers_obj = markers_of_take(context, take)
@@ -115,21 +115,21 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
 
 def target(context: "Context") -> "Object | None":
     """Return the armature to key, None for new hands. Raises RigError if the chosen one is not in the scene."""
-    chosen = context.scene.knuckle
-    if chosen.rig == "NEW":
+    settings = context.scene.knuckle
+    if settings.rig == "NEW":
         # A hand that an earlier solve built is an armature like any other when its take is changed.
-        return chosen.result if chosen.into == "this" and is_armature(chosen.result) else None
-    if not is_armature(chosen.armature) or not is_in_scene(chosen.armature, context.scene):
+        return settings.result if settings.into == "this" and is_armature(settings.result) else None
+    if not is_armature(settings.armature) or not is_in_scene(settings.armature, context.scene):
         raise RigError("the armature that was chosen is not in this scene, choose another")
-    return chosen.armature
+    return settings.armature
 
 
 def markers_of_take(context: "Context", take: Take) -> "Object":
     """Return the object with the markers from which a take was solved; show them if they are not in the scene yet."""
     markers_obj = capture_object(context, take.recipe.capture)
     if markers_obj is None:
-        found = run_to_end(describe_hands(take.recipe, take.markers))
-        markers_obj = show_capture(context, take.markers, take.recipe.capture, found)
+        hands = run_to_end(describe_hands(take.recipe, take.markers))
+        markers_obj = show_capture(context, take.markers, take.recipe.capture, hands)
     return markers_obj
 
 

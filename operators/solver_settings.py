@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 REGISTRIES: dict[str, Registry[Any]] = {registry.what: registry for registry in (SOLVER, SMOOTHING)}
-"""By the name of the property that chooses a kind. The settings of all kinds are in `settings_property`."""
+"""Property that chooses a kind -> registry of the kinds. The settings of all kinds are in `settings_property`."""
 
 
 def settings_property(what: str) -> str:
@@ -41,9 +41,11 @@ def _groups(registry: Registry[Any]) -> list[type[bpy.types.PropertyGroup]]:
         _identifier(kind): PointerProperty(name=registry.label(kind).name, description=group.__doc__ or "", type=group)
         for kind, group in groups.items()
     }
-    about = f"The settings of each {registry.what}: those of one that is not chosen stay as they are"
-    every = type(f"{prefix}Settings", (bpy.types.PropertyGroup,), {"__doc__": about, "__annotations__": pointers})
-    return [*groups.values(), every]
+    tooltip = f"The settings of each {registry.what}: those of one that is not chosen stay as they are"
+    group_classes = type(
+        f"{prefix}Settings", (bpy.types.PropertyGroup,), {"__doc__": tooltip, "__annotations__": pointers}
+    )
+    return [*groups.values(), group_classes]
 
 
 GROUPS = {what: _groups(registry) for what, registry in REGISTRIES.items()}
@@ -59,18 +61,20 @@ def kind_property(what: str, description: str, default: str) -> Any:
 
 def all_settings_property(what: str) -> Any:
     """Make the property that holds the settings of all kinds."""
-    every = GROUPS[what][-1]
-    return PointerProperty(name=f"{what.capitalize()} Settings", description=every.__doc__ or "", type=every)
+    settings_class = GROUPS[what][-1]
+    return PointerProperty(
+        name=f"{what.capitalize()} Settings", description=settings_class.__doc__ or "", type=settings_class
+    )
 
 
-def chosen_settings(chosen: Any, what: str) -> tuple[Any, SettingRanges]:
+def chosen_settings(settings: Any, what: str) -> tuple[Any, SettingRanges]:
     """Return the properties of the chosen solver or smoothing, and their ranges.
 
     Raises RecipeError if it is unknown: the file may come from a later version.
     """
-    kind = getattr(chosen, what)
-    known = REGISTRIES[what].settings(kind)
-    return getattr(getattr(chosen, settings_property(what)), _identifier(kind)), known
+    kind = getattr(settings, what)
+    setting_ranges = REGISTRIES[what].settings(kind)
+    return getattr(getattr(settings, settings_property(what)), _identifier(kind)), setting_ranges
 
 
 class KNUCKLE_OT_reset_settings(bpy.types.Operator):
@@ -84,10 +88,10 @@ class KNUCKLE_OT_reset_settings(bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Reset the settings to their defaults."""
-        group, known = chosen_settings(context.scene.knuckle, self.what)
-        if not changed(group, known):
+        group, setting_ranges = chosen_settings(context.scene.knuckle, self.what)
+        if not changed(group, setting_ranges):
             return {"CANCELLED"}
-        assign(group, known, {})
+        assign(group, setting_ranges, {})
         return {"FINISHED"}
 
 

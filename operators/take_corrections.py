@@ -1,4 +1,4 @@
-"""The corrections of the take that is shown, for operators and the panel, and the selected one as properties."""
+"""The corrections of the shown take, for operators and the panel; the selected correction as properties."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -61,10 +61,10 @@ class ShownTake:
 
     def new_id(self) -> str:
         """Return an id that no correction has. Raises RigError if there are too many."""
-        used = {correction.id for correction in self.corrections}
-        if len(used) >= MAX_CORRECTIONS:
-            raise RigError(f"the take has {len(used)} corrections, expected at most {MAX_CORRECTIONS}: delete some")
-        return next(name for number in range(1, MAX_CORRECTIONS + 1) if (name := f"c{number}") not in used)
+        ids = {correction.id for correction in self.corrections}
+        if len(ids) >= MAX_CORRECTIONS:
+            raise RigError(f"the take has {len(ids)} corrections, expected at most {MAX_CORRECTIONS}: delete some")
+        return next(name for number in range(1, MAX_CORRECTIONS + 1) if (name := f"c{number}") not in ids)
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -78,9 +78,9 @@ class ShownTake:
         There is no blend at an end of the take, where it would only weaken the correction.
         """
         (start, end), (take_start, take_end) = self.clock.times([first, last]).tolist(), self.ends
-        blended = first > take_start, last < take_end
-        length = min(blend / self.clock.rate, (end - start) / max(sum(blended), 1))
-        return TimeRange(start, end, length if blended[0] else 0.0, length if blended[1] else 0.0)
+        has_blends = first > take_start, last < take_end
+        length = min(blend / self.clock.rate, (end - start) / max(sum(has_blends), 1))
+        return TimeRange(start, end, length if has_blends[0] else 0.0, length if has_blends[1] else 0.0)
 
     def write_changed(self, before: Correction, after: Correction) -> None:
         """Replace a correction, and show the result: only the frames that it changes are composed again if that is
@@ -101,11 +101,11 @@ class ShownTake:
 
         played: evaluated frames, by the armature's name. Raises KnuckleError; see composing_take.
         """
-        armatures, found = self.armatures, list[dict[Side, Composed]]()
+        armatures, composed = self.armatures, list[dict[Side, Composed]]()
         for number, armature in enumerate(armatures):
             work = composing_take(armature, corrections, self.scene, played.get(armature.name))
-            found.append((yield from part_of(number / len(armatures), (number + 1) / len(armatures), "", work)))
-        return found
+            composed.append((yield from part_of(number / len(armatures), (number + 1) / len(armatures), "", work)))
+        return composed
 
     def write(
         self,
@@ -176,15 +176,15 @@ def _field(make: Any, read: Callable[[Correction, TakeClock], Any], edit: Edit, 
     """Make a property that shows and changes the selected correction."""
 
     def get(_group: Any) -> Any:
-        found = _selected(bpy.context)
-        return default if found is None else read(found[1], found[0].clock)
+        selection = _selected(bpy.context)
+        return default if selection is None else read(selection[1], selection[0].clock)
 
     def put(_group: Any, value: Any) -> None:
         # A property cannot report errors: a locked correction or a take that cannot be changed keeps its value.
-        found = _selected(bpy.context)
-        if found is None or found[1].locked:
+        selection = _selected(bpy.context)
+        if selection is None or selection[1].locked:
             return
-        take, correction = found
+        take, correction = selection
         with suppress(KnuckleError):
             take.write_changed(correction, edit(correction, take.clock, value))
 
@@ -245,7 +245,7 @@ def _with_factor(correction: Correction, clock: TakeClock, value: float) -> Corr
 
 def with_factor_key(correction: Correction, time: float, factor: float) -> Correction:
     """Return a correction with a key of its factor at a time, s."""
-    keys = {round(at, 6): value for at, value in correction.factor_keys} | {round(time, 6): factor}
+    keys = {round(key_time, 6): value for key_time, value in correction.factor_keys} | {round(time, 6): factor}
     return replace(correction, factor_keys=tuple(sorted(keys.items())))
 
 

@@ -18,9 +18,9 @@ UNSAVED_FOLDER = "Knuckle Takes"
 
 def folder_of(scene: "Scene") -> Path:
     """Return the folder of takes: the scene's, the preferences', the .blend file's, or one among the documents."""
-    chosen = scene.knuckle_live.folder or preferences().take_folder
-    if chosen or bpy.data.filepath:
-        return Path(bpy.path.abspath(chosen or "//"))
+    folder_setting = scene.knuckle_live.folder or preferences().take_folder
+    if folder_setting or bpy.data.filepath:
+        return Path(bpy.path.abspath(folder_setting or "//"))
     documents = Path.home() / "Documents"
     return (documents if documents.is_dir() else documents.parent) / UNSAVED_FOLDER
 
@@ -33,8 +33,8 @@ def keep_capture(scene: "Scene", name: str, content: bytes) -> None:
     folder = folder_of(scene)
     make_folder(folder)
     path = free_path(folder, name, ".json")
-    with written_whole(path) as half:
-        half.write_bytes(content)
+    with written_whole(path) as temporary:
+        temporary.write_bytes(content)
     settings = scene.knuckle_live
     row = settings.takes.add()
     row.name, row.filepath = path.stem, str(path)

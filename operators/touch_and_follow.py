@@ -33,7 +33,7 @@ CASE_WORDS = {
     "near": "too near to the shoulder",
 }
 AROUND = {"SPHERE": guides.sphere_of_object, "VERTICES": guides.sphere_through_selected}
-"""Functions that return the sphere of a path around one."""
+"""Kind of sphere to follow -> the function that returns the sphere."""
 END_ITEMS = [
     ("wrist", "Wrist", "The wrist"),
     *((f"{digit}-tip", digit_label(digit).title(), f"The tip of the {digit_label(digit)}") for digit in DIGITS),
@@ -132,17 +132,17 @@ class KNUCKLE_OT_touch(_FollowOperator, bpy.types.Operator):
 
     def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedPath:
         """Pose the hand on this frame, and key it as auto-keying would."""
-        chosen = context.scene.knuckle_follow
-        check_in_view_layer(chosen.target)
-        goal = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
-        followed = _follow(context, hand_arm, lambda tool: along_line(tool, goal, np.zeros(3), np.zeros(1)))
+        settings = context.scene.knuckle_follow
+        check_in_view_layer(settings.target)
+        goal = guides.origin(settings.target) if settings.target else np.array(context.scene.cursor.location)
+        result = _follow(context, hand_arm, lambda tool: along_line(tool, goal, np.zeros(3), np.zeros(1)))
         # If only a finger moves, the arm stays unchanged, even in a pose that the arm's solver would change.
-        hand_arm = replace(hand_arm, arm=None) if chosen.alone and chosen.end != "wrist" else hand_arm
+        hand_arm = replace(hand_arm, arm=None) if settings.alone and settings.end != "wrist" else hand_arm
         armature = hand_arm.rig_hand.armature_object()
-        before = channels_of(armature, [name for name, _ in posed_bones(hand_arm)])
-        pose(hand_arm, followed)
-        finish_posing(context, hand_arm.rig_hand, before, moved=digit_of(chosen.end))
-        return followed.path
+        old_channels = channels_of(armature, [name for name, _ in posed_bones(hand_arm)])
+        pose(hand_arm, result)
+        finish_posing(context, hand_arm.rig_hand, old_channels, moved=digit_of(settings.end))
+        return result.path
 
 
 class KNUCKLE_OT_follow(_FollowOperator, bpy.types.Operator):
@@ -164,50 +164,53 @@ class KNUCKLE_OT_follow(_FollowOperator, bpy.types.Operator):
 
     def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedPath:
         """Key the hand on each frame, in a new action."""
-        chosen = context.scene.knuckle_follow
-        if chosen.last < chosen.first:
-            raise RigError(f"the last frame, {chosen.last}, is before the first, {chosen.first}")
-        check_in_view_layer(chosen.target, chosen.other)
-        frames = np.arange(chosen.first, chosen.last + 1, dtype=float)
-        followed = _follow(context, hand_arm, path_for(chosen, frames), frames)
-        key(hand_arm, followed, frames, f"Follow {chosen.target.name}")
-        return followed.path
+        settings = context.scene.knuckle_follow
+        if settings.last < settings.first:
+            raise RigError(f"the last frame, {settings.last}, is before the first, {settings.first}")
+        check_in_view_layer(settings.target, settings.other)
+        frames = np.arange(settings.first, settings.last + 1, dtype=float)
+        result = _follow(context, hand_arm, path_for(settings, frames), frames)
+        key(hand_arm, result, frames, f"Follow {settings.target.name}")
+        return result.path
 
 
-def path_for(chosen: Any, frames: Floats) -> Callable[[Tool], HandPath]:
+def path_for(settings: Any, frames: Floats) -> Callable[[Tool], HandPath]:
     """Return the path that the settings choose over scene frames (N,). Raises RigError for an object without one."""
     parts = np.linspace(0.0, 1.0, len(frames))
-    if chosen.reverse:
+    if settings.reverse:
         parts = parts[::-1]
-    target, second_target = chosen.target, chosen.other
-    if chosen.kind == "POINT":
+    target, second_target = settings.target, settings.other
+    if settings.kind == "POINT":
         positions = guides.origins(target, frames)
         return lambda tool: HandPath(positions, _wrists_at(tool, positions))
-    if chosen.kind in AROUND:
-        ball, rotation = AROUND[chosen.kind](target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
-        return lambda tool: around_sphere(tool, ball, rotation, parts, gap=chosen.gap, aim=chosen.aim)
+    if settings.kind in AROUND:
+        ball, rotation = (
+            AROUND[settings.kind](target),
+            settings.turn * guides.axis_of(target, "XYZ".index(settings.axis)),
+        )
+        return lambda tool: around_sphere(tool, ball, rotation, parts, gap=settings.gap, aim=settings.aim)
     if second_target is not None and second_target != target:
         return lambda tool: along_line(tool, *guides.segment_between(target, second_target, tool.position), parts)
     points = guides.path_along(target)
     return lambda tool: along_points(tool, points, parts)
 
 
-def miss_warning(followed: FollowedPath) -> str:
+def miss_warning(result: FollowedPath) -> str:
     """Describe how far steps are off the path; empty if none is."""
-    missed = np.flatnonzero(~(followed.distances <= MISS_TOLERANCE))
-    if not len(missed):
+    miss_distances = np.flatnonzero(~(result.distances <= MISS_TOLERANCE))
+    if not len(miss_distances):
         return ""
-    cases = {followed.cases[step] for step in missed}
+    cases = {result.cases[step] for step in miss_distances}
     reason = " and ".join(words for case, words in CASE_WORDS.items() if case in cases) or "held back by the limits"
-    subject = f"{len(missed)} of {len(followed.distances)} frames are" if len(followed.distances) > 1 else "It is"
-    return f"{subject} {reason}, by up to {1000 * float(followed.distances[missed].max()):.0f} mm"
+    subject = f"{len(miss_distances)} of {len(result.distances)} frames are" if len(result.distances) > 1 else "It is"
+    return f"{subject} {reason}, by up to {1000 * float(result.distances[miss_distances].max()):.0f} mm"
 
 
 def _follow(
     context: "Context", hand_arm: HandArm, path: Callable[[Tool], HandPath], frames: Floats | None = None
 ) -> Followed:
-    chosen = context.scene.knuckle_follow
-    return follow_path(hand_arm, chosen.end, path, frames, alone=chosen.alone)
+    settings = context.scene.knuckle_follow
+    return follow_path(hand_arm, settings.end, path, frames, alone=settings.alone)
 
 
 def _wrists_at(tool: Tool, positions: Floats) -> Floats:

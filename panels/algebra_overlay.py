@@ -89,17 +89,17 @@ def draw_shapes() -> None:
     if not displayed:
         return
     view, colours = _view(context), _colours(context)
-    drawn = _Batches()
-    for shape, along in _shapes(context, displayed):
-        lines = strokes(shape, view, along)
-        drawn.add(shape, lines, colours[shape.kind])
+    batches = _Batches()
+    for shape, plane_direction in _shapes(context, displayed):
+        lines = strokes(shape, view, plane_direction)
+        batches.add(shape, lines, colours[shape.kind])
         if shape.name:
             SESSION.algebra_names.append((shape, lines.label))
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_mask_set(False)
     for test, opacity in (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)):
         gpu.state.depth_test_set(test)
-        drawn.draw(opacity, context.preferences.system.ui_scale)
+        batches.draw(opacity, context.preferences.system.ui_scale)
     gpu.state.depth_test_set("NONE")
     gpu.state.blend_set("NONE")
 
@@ -116,9 +116,9 @@ def draw_names() -> None:
     blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.9)
     if chosen.names:
         colours = _colours(context)
-        taken: list[tuple[float, float]] = []
+        taken_positions: list[tuple[float, float]] = []
         for shape, position in SESSION.algebra_names:
-            _write(context, taken, shape, position, colours[shape.kind])
+            _write(context, taken_positions, shape, position, colours[shape.kind])
     if chosen.step:
         lines = [
             f"{DIGIT_NAMES.get(trace.part, trace.part.capitalize())} · {trace.steps[chosen.step - 1]}"
@@ -154,10 +154,10 @@ def _shapes(context: "Context", displayed: tuple[Trace, ...]) -> Iterator[tuple[
     step = context.window_manager.knuckle_algebra.step
     for trace in displayed:
         chain = next((shape.points for shape in trace.shapes if shape.kind == "chain"), None)
-        along = chain[-1] - chain[0] if chain is not None else np.array([0.0, 1.0, 0.0])
+        plane_direction = chain[-1] - chain[0] if chain is not None else np.array([0.0, 1.0, 0.0])
         for shape in trace.shapes:
             if step in (0, shape.step) or shape.kind == "chain":
-                yield shape, along
+                yield shape, plane_direction
 
 
 def _colours(context: "Context") -> dict[Kind, Colour]:
@@ -231,18 +231,18 @@ class _Batches:
 
 
 def _write(
-    context: "Context", taken: list[tuple[float, float]], shape: Shape, position: Floats, colour: Colour
+    context: "Context", taken_positions: list[tuple[float, float]], shape: Shape, position: Floats, colour: Colour
 ) -> None:
     """Write a shape's name beside a position, below names that are already there."""
-    spot = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
-    if spot is None:
+    name_position = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
+    if name_position is None:
         return
     scale = context.preferences.system.ui_scale
-    x, y = spot.x + 7 * scale, spot.y + 5 * scale
+    x, y = name_position.x + 7 * scale, name_position.y + 5 * scale
     height = 1.15 * TEXT_SIZE * scale
-    while any(abs(x - label[0]) < 1.6 * height and abs(y - label[1]) < height for label in taken):
+    while any(abs(x - label[0]) < 1.6 * height and abs(y - label[1]) < height for label in taken_positions):
         y -= 0.5 * height
-    taken.append((x, y))
+    taken_positions.append((x, y))
     blf.color(0, *colour[:3], 0.6 if shape.faint else 1.0)
     blf.position(0, x, y, 0)
     blf.draw(0, shape.name)

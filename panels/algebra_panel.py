@@ -34,32 +34,32 @@ class KNUCKLE_PT_algebra(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the choice of digits and step, and the description of the step."""
-        layout, chosen = self.layout, context.window_manager.knuckle_algebra
-        layout.active = chosen.show
+        layout, settings = self.layout, context.window_manager.knuckle_algebra
+        layout.active = settings.show
         column = layout.column(align=True)
         for parts in (PARTS[:3], PARTS[3:]):
             row = column.row(align=True)
             for part in parts:
-                row.prop_enum(chosen, "parts", part)
+                row.prop_enum(settings, "parts", part)
         row = layout.row(align=True)
-        row.prop(chosen, "step", text="Step" if chosen.step else "All Steps", slider=True)
-        layout.prop(chosen, "names")
-        if chosen.show:
-            _describe_steps(layout, context, chosen)
+        row.prop(settings, "step", text="Step" if settings.step else "All Steps", slider=True)
+        layout.prop(settings, "names")
+        if settings.show:
+            _describe_steps(layout, context, settings)
 
 
-def _describe_steps(layout: "UILayout", context: "Context", chosen: Any) -> None:
+def _describe_steps(layout: "UILayout", context: "Context", settings: Any) -> None:
     """Describe the step for each part that is shown."""
     hand = chosen_hand(context)
     detected = detected_hands(hand[0]) if hand else None
     if hand is None or detected is None:
         return
     try:
-        traces = algebra_overlay.traces(hand[0], detected, hand[1], chosen.parts)
+        traces = algebra_overlay.traces(hand[0], detected, hand[1], settings.parts)
     except KnuckleError as error:
         paragraph(layout, context, sentence(str(error)), "INFO")
         return
-    steps = range(MAX_STEPS) if chosen.step == 0 and len(traces) == 1 else [chosen.step - 1]
+    steps = range(MAX_STEPS) if settings.step == 0 and len(traces) == 1 else [settings.step - 1]
     for trace in traces:
         for step in steps:
             if 0 <= step < len(trace.steps):

@@ -33,7 +33,7 @@ MIN_WIDTH = 200.0
 PROMPT_SIZE = 14.0
 """Pixels as above: size of the text that names the marker to pick."""
 CORNER = (90.0, 60.0)
-"""Pixels as above: position of its lower left corner, right of the toolbar."""
+"""Pixels as above: position of the lower left corner of the picture, right of the toolbar."""
 BOARD: Colour = (0.08, 0.08, 0.08, 0.85)
 SKIN: Colour = (0.45, 0.42, 0.40, 1.0)
 OPEN: Colour = (0.75, 0.75, 0.75, 0.8)
@@ -70,7 +70,9 @@ def draw() -> None:
 
 @cache
 def outline(side: Side) -> tuple[Floats, Floats]:
-    """Return the triangles (T, 3, 2) of a hand seen from its back and the steps' positions (S, 2), as heights of it."""
+    """Return the triangles (T, 3, 2) of a hand seen from its back, and the steps' positions (S, 2).
+
+    Both are in units of the hand's height."""
     skin = surface(adult(side))
     flat = skin.vertices[:, :2]
     low, height = flat.min(axis=0), float(np.ptp(flat[:, 1]))
@@ -90,7 +92,7 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
     _rectangle(corner - margin, corner + [width + margin, size + margin + 44 * scale], BOARD)
     _triangles(triangles.reshape(-1, 2) * size + corner, SKIN)
     for index, dot in enumerate(dots * size + corner):
-        is_current, is_done = index == state.hand.at, index in state.hand.chosen
+        is_current, is_done = index == state.hand.step_index, index in state.hand.assigned
         _disc(dot, (8 if is_current else 4) * scale, CURRENT if is_current else DONE if is_done else OPEN)
     top = corner + [0.0, size + 12 * scale]
     _text(top + [0.0, 20 * scale], f"{state.side.capitalize()} Hand, seen from its back", OPEN, 12 * scale)
@@ -100,21 +102,21 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
 def _draw_names(context: "Context", state: AssigningMarkers, markers: "Object", scale: float) -> None:
     """Mark the markers of the view: assigned ones by their spot, the one of this step, and the one under the mouse."""
     labels = list(markers[markers_object.CAPTURE_PROPERTY]["names"])
-    words = {label: STEPS[step].words.removeprefix("the ") for step, (label, _) in state.hand.chosen.items()}
+    text_of_spot = {label: STEPS[step].words.removeprefix("the ") for step, (label, _) in state.hand.assigned.items()}
     positions = markers_object.positions_at(markers, context.scene.frame_current_final)
     for label, position in zip(labels, positions, strict=True):
-        if label not in words and label != state.hovered:
+        if label not in text_of_spot and label != state.hovered:
             continue
         if not np.isfinite(position[0]):
             continue
-        seen = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
-        if seen is None:
+        pixel = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
+        if pixel is None:
             continue
         colour = HOVERED if label == state.hovered else CURRENT if label == state.hand.label else DONE
-        _ring(np.array(seen), 9 * scale, 2.5 * scale, colour)
-        text = words.get(label, "")
+        _ring(np.array(pixel), 9 * scale, 2.5 * scale, colour)
+        text = text_of_spot.get(label, "")
         _text(
-            np.array(seen) + 12 * scale,
+            np.array(pixel) + 12 * scale,
             f"{label}: {text}" if text and label == state.hovered else text or label,
             colour,
             11 * scale,

@@ -120,13 +120,13 @@ def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, 
 
 def _labels(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str, Colour]]:
     """Yield the position (3,) in armature space, text and colour of each label."""
-    for found, frames in _hands(context, armature):
+    for hand, frames in _hands(context, armature):
         tips, normal = label_positions(frames)
         for digit, tip in tips.items():
-            certain = found.confidence.get(digit, 0.0) >= MIN_CONFIDENCE
-            yield tip, label(found, digit), overlay_colour(digit if certain else "uncertain")
+            is_certain = hand.confidence.get(digit, 0.0) >= MIN_CONFIDENCE
+            yield tip, label(hand, digit), overlay_colour(digit if is_certain else "uncertain")
         if len(normal):
-            yield normal[-1], f"{found.side.capitalize()} palm", overlay_colour("palm")
+            yield normal[-1], f"{hand.side.capitalize()} palm", overlay_colour("palm")
     bone = _picked_bone(armature)
     if bone is not None:
         yield np.array(bone.center), bone.name, overlay_colour("picked")

@@ -31,49 +31,49 @@ class KNUCKLE_PT_calibrate(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw clips, radii and measurements. The button is in the parent panel."""
-        layout, chosen = self.layout, context.scene.knuckle_calibration
-        _clips(layout, chosen)
+        layout, settings = self.layout, context.scene.knuckle_calibration
+        _clips(layout, settings)
         column = layout.column(align=True)
         column.label(text="Joint Radii")
-        column.row(align=True).prop(chosen, "radii_from", expand=True)
-        if chosen.radii_from == "TYPED":
-            _radii(layout.column(align=True), chosen)
-        found = performer_of(context.scene.knuckle.performer)
-        if found is None:
+        column.row(align=True).prop(settings, "radii_from", expand=True)
+        if settings.radii_from == "TYPED":
+            _radii(layout.column(align=True), settings)
+        performer = performer_of(context.scene.knuckle.performer)
+        if performer is None:
             return
-        for hand in found.hands.values():
+        for hand in performer.hands.values():
             _hand(layout.box(), hand)
-        for clip, words in found.clips.items():
-            paragraph(layout, context, f"{clip.capitalize()}: {words}")
-        for note in found.notes:
+        for clip, texts in performer.clips.items():
+            paragraph(layout, context, f"{clip.capitalize()}: {texts}")
+        for note in performer.notes:
             paragraph(layout, context, note, "INFO")
 
 
-def _clips(layout: "UILayout", chosen: Any) -> None:
-    _span(layout, chosen, "still")
+def _clips(layout: "UILayout", settings: Any) -> None:
+    _span(layout, settings, "still")
     column = layout.column(align=True)
     column.label(text="Free Motion Capture")
-    column.prop(chosen, "motion_capture", text="")
-    _span(layout, chosen, "motion")
+    column.prop(settings, "motion_capture", text="")
+    _span(layout, settings, "motion")
 
 
-def _span(layout: "UILayout", chosen: Any, clip: str) -> None:
+def _span(layout: "UILayout", settings: Any, clip: str) -> None:
     column = layout.column(align=True)
-    column.prop(chosen, f"use_{clip}")
-    if getattr(chosen, f"use_{clip}"):
+    column.prop(settings, f"use_{clip}")
+    if getattr(settings, f"use_{clip}"):
         row = column.row(align=True)
-        row.prop(chosen, f"{clip}_first")
-        row.prop(chosen, f"{clip}_last")
+        row.prop(settings, f"{clip}_first")
+        row.prop(settings, f"{clip}_last")
 
 
-def _radii(layout: "UILayout", chosen: Any) -> None:
+def _radii(layout: "UILayout", settings: Any) -> None:
     line(layout, "mm", "MCP", "PIP", "DIP")
     for number, digit in enumerate(DIGITS):
         row = layout.split(factor=0.24, align=True)
         row.label(text=DIGIT_NAMES[digit])
         fields = row.row(align=True)
         for joint in range(3):
-            fields.prop(chosen, "radii", index=3 * number + joint, text="")
+            fields.prop(settings, "radii", index=3 * number + joint, text="")
 
 
 def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
@@ -92,14 +92,14 @@ def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
         thickness = " ".join(f"{1000 * radius:.1f}" for radius in hand.radii[row])
         line(column, DIGIT_NAMES[digit], _rho(hand, digit), thickness)
     radii = [measurement for measurement in hand.measurements if measurement.kind == "radius"]
-    known = [measurement.spread for measurement in radii if measurement.spread is not None]
-    typed = sum(measurement.how == "typed" for measurement in radii)
-    if known:
-        pair(column, f"{len(known)} of 15 radii estimated", f"± {max(known):.1f} mm at most")
-    if typed:
-        pair(column, f"{typed} of 15 radii", "manual")
-    if len(known) + typed < len(radii):
-        pair(column, f"{len(radii) - len(known) - typed} of 15 radii", "from the hand's size")
+    radius_spreads = [measurement.spread for measurement in radii if measurement.spread is not None]
+    radii_mm = sum(measurement.how == "typed" for measurement in radii)
+    if radius_spreads:
+        pair(column, f"{len(radius_spreads)} of 15 radii estimated", f"± {max(radius_spreads):.1f} mm at most")
+    if radii_mm:
+        pair(column, f"{radii_mm} of 15 radii", "manual")
+    if len(radius_spreads) + radii_mm < len(radii):
+        pair(column, f"{len(radii) - len(radius_spreads) - radii_mm} of 15 radii", "from the hand's size")
 
 
 def _rho(hand: MeasuredHand, digit: str) -> str:

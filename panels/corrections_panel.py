@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
 ROWS = 12
-"""Corrections listed at a time, around the selected one."""
+"""Number of corrections listed at a time, around the selected one."""
 RESERVED_WIDTH = 170
 """Pixels of a row that its text cannot use: eye, icon, lock, buttons beside the list, margins, and tabs."""
 CONTACTS = 5
-"""Contacts offered at a time, nearest to the current frame."""
+"""Number of contacts offered at a time, nearest to the current frame."""
 ICONS: dict[Kind, str] = {
     "difference": "POSE_HLT",
     "pose": "VIEW_PAN",
@@ -90,17 +90,17 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
 
 def _draw_found_contacts(layout: "UILayout", take: ShownTake) -> None:
     """Draw a button for each of the performer's contacts that is not held yet; it adds a correction that holds it."""
-    found = found_contacts(take)
-    if not found:
+    contacts = found_contacts(take)
+    if not contacts:
         return
-    spans = [take.clock.frames([contact.start, contact.end]).tolist() for contact in found]
+    spans = [take.clock.frames([contact.start, contact.end]).tolist() for contact in contacts]
     distances = [max(first - take.frame, take.frame - last, 0.0) for first, last in spans]
-    nearest = sorted(sorted(range(len(found)), key=distances.__getitem__)[:CONTACTS])
+    nearest = sorted(sorted(range(len(contacts)), key=distances.__getitem__)[:CONTACTS])
     column = layout.column(align=True)
-    column.label(text=f"Contacts found: {len(found)}", icon="LINKED")
+    column.label(text=f"Contacts found: {len(contacts)}", icon="LINKED")
     box = column.box().column(align=True)
     for row in nearest:
-        contact, (first, last) = found[row], spans[row]
+        contact, (first, last) = contacts[row], spans[row]
         line = box.row(align=True)
         line.alignment = "LEFT"
         text = f"{contact.side[0].upper()}  {contact.name}  {first:.0f}–{last:.0f}  {contact.gap_mm:+.1f} mm"
@@ -111,28 +111,28 @@ def _draw_found_contacts(layout: "UILayout", take: ShownTake) -> None:
 def _draw_list(layout: "UILayout", context: "Context", take: ShownTake) -> None:
     """Draw the list of corrections, its buttons, and the settings of the selected correction."""
     action, settings = composed_of(take.armature) or take.base, context.scene.knuckle_correction
-    waiting, shortened = waiting_of(action), shortened_of(action)
+    waiting_ids, shortened_ids = waiting_of(action), shortened_of(action)
     selected = take.find(settings.selected)
     index = take.corrections.index(selected) if selected else 0
-    first = max(0, min(index - ROWS // 2, len(take.corrections) - ROWS))
+    first_row = max(0, min(index - ROWS // 2, len(take.corrections) - ROWS))
     row = layout.row()
     column = row.box().column(align=True)
-    for correction in take.corrections[first : first + ROWS]:
+    for correction in take.corrections[first_row : first_row + ROWS]:
         _draw_row(
             column,
             context,
             take,
             correction,
             is_selected=correction is selected,
-            is_waiting=correction.id in waiting,
-            is_shortened=correction.id in shortened,
+            is_waiting=correction.id in waiting_ids,
+            is_shortened=correction.id in shortened_ids,
         )
     if selected is None:
         return
     buttons = row.column(align=True)
     for change, icon in (("UP", "TRIA_UP"), ("DOWN", "TRIA_DOWN"), ("DELETE", "X")):
         _button(buttons, selected, change, icon)
-    note = f"waits: {waiting[selected.id]}" if selected.id in waiting else shortened.get(selected.id, "")
+    note = f"waits: {waiting_ids[selected.id]}" if selected.id in waiting_ids else shortened_ids.get(selected.id, "")
     _draw_settings(layout.column(), context, selected, note)
 
 

@@ -23,30 +23,32 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the end effector, its target and the path."""
-        layout, chosen = self.layout, context.scene.knuckle_follow
+        layout, settings = self.layout, context.scene.knuckle_follow
         layout.use_property_split, layout.use_property_decorate = True, False
-        layout.prop(chosen, "end")
+        layout.prop(settings, "end")
         finger = layout.row()
-        finger.enabled = chosen.end != "wrist"
-        finger.prop(chosen, "alone")
-        layout.prop(chosen, "target")
+        finger.enabled = settings.end != "wrist"
+        finger.prop(settings, "alone")
+        layout.prop(settings, "target")
         layout.operator(
-            "knuckle.touch", text="Snap to Target" if chosen.target else "Snap to 3D Cursor", icon="EMPTY_SINGLE_ARROW"
+            "knuckle.touch",
+            text="Snap to Target" if settings.target else "Snap to 3D Cursor",
+            icon="EMPTY_SINGLE_ARROW",
         )
         layout.separator()
-        layout.prop(chosen, "kind")
-        if chosen.kind == "LINE":
-            layout.prop(chosen, "other")
-            layout.prop(chosen, "reverse")
-        elif chosen.kind in AROUND:
+        layout.prop(settings, "kind")
+        if settings.kind == "LINE":
+            layout.prop(settings, "other")
+            layout.prop(settings, "reverse")
+        elif settings.kind in AROUND:
             column = layout.column(align=True)
             for name in ("turn", "axis", "gap"):
-                column.prop(chosen, name)
-            layout.prop(chosen, "aim")
-            layout.prop(chosen, "reverse")
+                column.prop(settings, name)
+            layout.prop(settings, "aim")
+            layout.prop(settings, "reverse")
         frames = layout.column(align=True)
-        frames.prop(chosen, "first")
-        frames.prop(chosen, "last", text="End")
+        frames.prop(settings, "first")
+        frames.prop(settings, "last", text="End")
         layout.operator("knuckle.follow", icon="CON_FOLLOWPATH")
 
 

@@ -29,18 +29,18 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the object, the grip and the keys."""
-        layout, chosen = self.layout, context.scene.knuckle_grasp
+        layout, settings = self.layout, context.scene.knuckle_grasp
         layout.use_property_split, layout.use_property_decorate = True, False
-        layout.prop(chosen, "target")
-        if chosen.target is None:
+        layout.prop(settings, "target")
+        if settings.target is None:
             _selected(layout, context)
-        layout.prop(chosen, "grip")
-        layout.prop(chosen, "keyed")
-        if chosen.keyed:
+        layout.prop(settings, "grip")
+        layout.prop(settings, "keyed")
+        if settings.keyed:
             frames = layout.column(align=True)
-            for name in ("begins", *(("start",) if chosen.begins == "FRAME" else ()), "length", "steps"):
-                frames.prop(chosen, name)
-        layout.prop(chosen, "attached")
+            for name in ("begins", *(("start",) if settings.begins == "FRAME" else ()), "length", "steps"):
+                frames.prop(settings, name)
+        layout.prop(settings, "attached")
         layout.operator("knuckle.grasp", icon="VIEW_PAN")
         layout.operator("knuckle.release_object", icon="UNLINKED")
 

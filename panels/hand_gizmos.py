@@ -54,16 +54,16 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
         """Update the gizmos before each redraw: bones may have been moved, hidden or deleted."""
         for armature in in_pose_mode(context):
             detected_hands(armature)
-        seen = set()
+        current_keys = set()
         for armature, side, points in draggable_points(context):
             for joint, position in points.items():
                 key = armature.name, side, joint
-                seen.add(key)
+                current_keys.add(key)
                 gizmo = self.made.get(key) or self._new(*key)
                 gizmo.matrix_basis = Matrix.Translation(position.tolist())
                 _show_pin(gizmo, armature, side, joint)
         # Gizmos of renamed or deleted armatures would accumulate.
-        for key in self.made.keys() - seen:
+        for key in self.made.keys() - current_keys:
             self.gizmos.remove(self.made.pop(key))
 
     def _new(self, armature: str, side: Side, joint: str) -> Any:

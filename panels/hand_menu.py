@@ -26,11 +26,11 @@ class Entry:
     def draw(self, layout: "UILayout") -> None:
         """Draw the entry."""
         if self.enum:
-            drawn = layout.operator_menu_enum(self.operator, self.enum, text=self.text, icon=self.icon)
+            properties = layout.operator_menu_enum(self.operator, self.enum, text=self.text, icon=self.icon)
         else:
-            drawn = layout.operator(self.operator, text=self.text, icon=self.icon)
+            properties = layout.operator(self.operator, text=self.text, icon=self.icon)
         for name, value in self.properties.items():
-            setattr(drawn, name, value)
+            setattr(properties, name, value)
 
 
 PREFERENCES = Entry("preferences.addon_show", "Knuckle Preferences", "PREFERENCES", properties={"module": PACKAGE})

@@ -52,7 +52,7 @@ class StripLayout:
     height: float
     """Height of a row."""
     rows: int
-    """1 if all are drawn as one."""
+    """Number of rows; 1 if all digits are drawn as one."""
     named: bool
 
 
@@ -88,10 +88,10 @@ def draw() -> None:
     gpu.state.blend_set("ALPHA")
     _ground(region.width, layout)
     with gpu.matrix.push_pop():
-        across = region.width / (last - first)
-        gpu.matrix.translate((-first * across, layout.bottom + layout.height * layout.rows))
-        gpu.matrix.scale((across, -layout.height))
-        _tiles(rows, layout.rows == 1, across, (first, last))
+        pixels_per_frame = region.width / (last - first)
+        gpu.matrix.translate((-first * pixels_per_frame, layout.bottom + layout.height * layout.rows))
+        gpu.matrix.scale((pixels_per_frame, -layout.height))
+        _tiles(rows, layout.rows == 1, pixels_per_frame, (first, last))
     if layout.named:
         _ground(NAMES * scale, layout)
         _names(rows, layout, scale)

@@ -28,11 +28,11 @@ class KNUCKLE_PT_keys(bpy.types.Panel):
         if armature is None or played_action(armature) is None:
             paragraph(layout, context, "No keys yet")
             return
-        chosen = context.scene.knuckle
+        settings = context.scene.knuckle
         column = layout.column(align=True)
-        column.prop(chosen, "reduce_distance")
-        column.prop(chosen, "reduce_angle")
-        layout.prop(chosen, "reduce_shared")
+        column.prop(settings, "reduce_distance")
+        column.prop(settings, "reduce_angle")
+        layout.prop(settings, "reduce_shared")
         figures = key_figures(armature)
         layout.operator("knuckle.reduce_keys", icon="IPO_BEZIER")
         if figures is not None:

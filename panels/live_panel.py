@@ -34,14 +34,14 @@ class KNUCKLE_PT_live(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the device and, while it is running, its state."""
-        layout, chosen, run = self.layout, context.scene.knuckle_live, SESSION.live.run
+        layout, settings, run = self.layout, context.scene.knuckle_live, SESSION.live.run
         layout.use_property_split = True
         layout.use_property_decorate = False
         column = layout.column()
         column.enabled = run is None
-        _draw_device(column, context, chosen)
+        _draw_device(column, context, settings)
         _draw_driven_rig(column, context.scene.knuckle)
-        layout.prop(chosen, "put_back")
+        layout.prop(settings, "put_back")
         # Rows that appear while it runs are below, so that Stop is where Start was.
         row = layout.row()
         row.scale_y = 1.4
@@ -49,11 +49,11 @@ class KNUCKLE_PT_live(bpy.types.Panel):
             row.operator("knuckle.live_start", icon="PLAY")
             if SESSION.live.problem:
                 paragraph(layout, context, sentence(SESSION.live.problem), "ERROR")
-            _draw_performers(layout, chosen, run)
+            _draw_performers(layout, settings, run)
             return
         row.operator("knuckle.live_stop", icon="SNAP_FACE")
         _draw_record_button(row, run)
-        _draw_performers(layout, chosen, run)
+        _draw_performers(layout, settings, run)
         _draw_state(layout.box(), context, run)
         row = layout.row(align=True)
         row.enabled = bool(run.displayed_hands)
@@ -61,37 +61,37 @@ class KNUCKLE_PT_live(bpy.types.Panel):
         row.operator("knuckle.live_measure", icon="DRIVER_DISTANCE")
 
 
-def _draw_device(layout: "UILayout", context: "Context", chosen: Any) -> None:
-    device = DEVICES[chosen.device]
-    layout.prop(chosen, "device")
+def _draw_device(layout: "UILayout", context: "Context", settings: Any) -> None:
+    device = DEVICES[settings.device]
+    layout.prop(settings, "device")
     paragraph(layout, context, sentence(device.about))
-    layout.prop(chosen, "host", text="Connect To" if device.connects else "Listen On")
-    layout.prop(chosen, "port")
-    if limited := limits():
-        paragraph(layout, context, sentence(limited), "INFO" if is_on_this_computer(chosen.host) else "ERROR")
+    layout.prop(settings, "host", text="Connect To" if device.connects else "Listen On")
+    layout.prop(settings, "port")
+    if limits_text := limits():
+        paragraph(layout, context, sentence(limits_text), "INFO" if is_on_this_computer(settings.host) else "ERROR")
     if device.serves_page:
-        layout.prop(chosen, "page_names")
+        layout.prop(settings, "page_names")
     if device.opens_page:
         for name in CAMERA_PROPERTIES:
             layout.prop(context.scene.knuckle, name)
     else:
-        layout.row().prop(chosen, "angles", expand=True)
+        layout.row().prop(settings, "angles", expand=True)
 
 
-def _draw_driven_rig(layout: "UILayout", chosen: Any) -> None:
+def _draw_driven_rig(layout: "UILayout", settings: Any) -> None:
     """Draw the target of the first performer: the same setting as for a capture."""
-    layout.row().prop(chosen, "drive", expand=True)
-    layout.prop(chosen, "rig")
-    if chosen.rig == "ARMATURE":
-        layout.prop(chosen, "armature")
+    layout.row().prop(settings, "drive", expand=True)
+    layout.prop(settings, "rig")
+    if settings.rig == "ARMATURE":
+        layout.prop(settings, "armature")
 
 
-def _draw_performers(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
+def _draw_performers(layout: "UILayout", settings: Any, run: LiveRun | None) -> None:
     """Draw the named performers of the device, and their targets."""
-    if not chosen.people:
+    if not settings.people:
         return
     column = layout.column(heading="Performers")
-    for person in chosen.people:
+    for person in settings.people:
         row = column.row(align=True)
         row.prop(person, "armature", text=person.name)
         if run is None:
@@ -104,17 +104,26 @@ def _draw_state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
         url = page_url(run.setup.address)
         layout.operator("wm.url_open", text=f"Open {url}", icon="URL").url = url
     senders = run.receiver.senders
-    if senders.other:
-        paragraph(layout, context, f"{senders.other} sends as well: {senders.ignored} packets were ignored", "ERROR")
-        layout.operator("knuckle.live_follow_sender", text=f"Follow {senders.other}").sender = senders.other
+    if senders.ignored_sender:
+        paragraph(
+            layout,
+            context,
+            f"{senders.ignored_sender} sends as well: {senders.ignored_packets} packets were ignored",
+            "ERROR",
+        )
+        layout.operator(
+            "knuckle.live_follow_sender", text=f"Follow {senders.ignored_sender}"
+        ).sender = senders.ignored_sender
     for problem in [*run.rigs.problems.values(), *run.session.problems.values(), *run.rigs.strain_warnings()]:
         paragraph(layout, context, sentence(problem), "ERROR")
     if not run.receiver.stats.frames:
         return
     column = layout.column(align=True)
     for hand in run.displayed_hands:
-        seen = "predicted" if hand.predicted else f"seen, {hand.missing} points missing" if hand.missing else "seen"
-        pair(column, _hand_title(hand.name), "not seen" if hand.lost else seen)
+        state_text = (
+            "predicted" if hand.predicted else f"seen, {hand.missing} points missing" if hand.missing else "seen"
+        )
+        pair(column, _hand_title(hand.name), "not seen" if hand.lost else state_text)
     for name in run.session.unmeasured():
         pair(column, _hand_title(name), "being measured")
     _draw_figures(column, run.receiver.stats)
@@ -187,7 +196,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the current recording, the list of takes, and the settings of recording."""
-        layout, chosen, run = self.layout, context.scene.knuckle_live, SESSION.live.run
+        layout, settings, run = self.layout, context.scene.knuckle_live, SESSION.live.run
         layout.use_property_split = True
         layout.use_property_decorate = False
         recorder = run.receiver.recording if run is not None else None
@@ -196,16 +205,16 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
             paragraph(layout, context, text, "ERROR" if recorder.problem else "REC")
             if run is not None and run.session.take is not None and run.session.take.full:
                 paragraph(layout, context, f"Only {MAX_FRAMES} frames are keyed, the raw take has all", "ERROR")
-        if chosen.takes:
+        if settings.takes:
             row = layout.row()
-            row.template_list("KNUCKLE_UL_takes", "", chosen, "takes", chosen, "take", rows=3)
+            row.template_list("KNUCKLE_UL_takes", "", settings, "takes", settings, "take", rows=3)
             row.column().operator("knuckle.live_forget_take", text="", icon="REMOVE")
-            if 0 <= chosen.take < len(chosen.takes) and not exists(Path(chosen.takes[chosen.take].filepath)):
-                paragraph(layout, context, f"{chosen.takes[chosen.take].filepath} does not exist", "ERROR")
+            if 0 <= settings.take < len(settings.takes) and not exists(Path(settings.takes[settings.take].filepath)):
+                paragraph(layout, context, f"{settings.takes[settings.take].filepath} does not exist", "ERROR")
         column = layout.column()
         column.enabled = recorder is None
-        column.prop(chosen, "take_name")
-        column.prop(chosen, "folder")
+        column.prop(settings, "take_name")
+        column.prop(settings, "folder")
         takes = folder_of(context.scene)
         row = layout.row()
         paragraph(row.column(), context, f"Raw takes: {takes}")
@@ -213,7 +222,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
             row.operator("wm.path_open", text="", icon="FILE_FOLDER").filepath = str(takes)
         row = column.row()
         row.enabled = run is None
-        row.prop(chosen, "pre_roll")
+        row.prop(settings, "pre_roll")
 
 
 CLASSES = (

@@ -34,7 +34,7 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
     def draw(self, context: "Context") -> None:
         """Draw each digit of the chosen hand, the pins of other hands, and the operators on all pins."""
         layout, armatures = self.layout, in_pose_mode(context)
-        if None in [detected_hands(posed) for posed in armatures]:
+        if None in [detected_hands(target_armature) for target_armature in armatures]:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
         sides = sides_of(armatures)
@@ -52,11 +52,11 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
         rows = layout.column(align=True)
         for digit in digits:
             _row(rows, *hand, digit, DIGIT_NAMES[digit])
-        elsewhere = [(armature, pin) for armature in armatures for pin in pins_on(armature)]
-        elsewhere = [(armature, pin) for armature, pin in elsewhere if (armature, pin.side) != hand]
-        if elsewhere:
+        other_pins = [(armature, pin) for armature in armatures for pin in pins_on(armature)]
+        other_pins = [(armature, pin) for armature, pin in other_pins if (armature, pin.side) != hand]
+        if other_pins:
             rows = layout.column(align=True)
-        for armature, pin in elsewhere:
+        for armature, pin in other_pins:
             _row(rows, armature, pin.side, pin.digit, f"{pin.side.capitalize()} {DIGIT_NAMES[pin.digit].lower()}")
         row = layout.row(align=True)
         row.operator("knuckle.reach_pins")
@@ -70,8 +70,8 @@ def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: s
     split.enabled = armature.is_editable
     split.label(text=name, icon="PINNED" if pin else "UNPINNED")
     row = split.row(align=True)
-    to = row.operator_menu_enum("knuckle.pin_fingertip", "to", text=pin_text(pin) if pin else "Free")
-    of_digit: list[Any] = [to]
+    target_menu = row.operator_menu_enum("knuckle.pin_fingertip", "to", text=pin_text(pin) if pin else "Free")
+    of_digit: list[Any] = [target_menu]
     if pin:
         of_digit.append(row.operator("knuckle.unpin_fingertip", text="", icon="X"))
     for operator in of_digit:

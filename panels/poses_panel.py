@@ -44,11 +44,11 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
                 _pose(grid.column(align=True), pose, hand[1])
 
 
-def matches(pose: NamedPose, sought: str) -> bool:
+def matches(pose: NamedPose, query: str) -> bool:
     """Return whether each word that is sought begins a word of the pose's name, group or tags."""
     words = " ".join((pose.label, pose.name, GROUPS.get(pose.group, SAVED), *pose.tags)).lower()
-    known = words.replace("-", " ").replace(":", " ").split()
-    return all(any(word.startswith(part) for word in known) for part in sought.lower().split())
+    pose_words = words.replace("-", " ").replace(":", " ").split()
+    return all(any(word.startswith(part) for word in pose_words) for part in query.lower().split())
 
 
 def _pose(layout: "UILayout", pose: NamedPose, side: Side) -> None:

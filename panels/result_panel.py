@@ -123,9 +123,9 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
     pair(column, "At Joint Limits", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of frames")
 
 
-def grade(found: Any, columns: tuple[Column, ...], graded: tuple[Column, ...] | None) -> Icon:
+def grade(figures_of: Any, columns: tuple[Column, ...], graded: tuple[Column, ...] | None) -> Icon:
     """Return the icon of a digit with these figures: by the first known of `graded`, or the worst of all if None."""
-    figures = found if isinstance(found, dict) else {}
+    figures = figures_of if isinstance(figures_of, dict) else {}
     grades = [column.icon(figures.get(column.key)) for column in graded or columns]
     if graded is None:
         return max(grades, key=GRADES.index)
@@ -135,12 +135,15 @@ def grade(found: Any, columns: tuple[Column, ...], graded: tuple[Column, ...] | 
 def _errors(
     layout: "UILayout", columns: tuple[Column, Column], digits: dict[str, Any], graded: tuple[Column, ...] | None
 ) -> None:
-    """Draw a row for each digit; graded: see grade."""
+    """Draw a row for each digit. graded: see `grade`."""
     heading(layout, columns[0].title, columns[1].title)
     for digit, name in DIGIT_NAMES.items():
-        found = digits.get(digit)
-        texts = [column.text(found.get(column.key) if isinstance(found, dict) else None) for column in columns]
-        line(layout, name, *texts, icon=grade(found, columns, graded))
+        digit_figures = digits.get(digit)
+        texts = [
+            column.text(digit_figures.get(column.key) if isinstance(digit_figures, dict) else None)
+            for column in columns
+        ]
+        line(layout, name, *texts, icon=grade(digit_figures, columns, graded))
 
 
 CLASSES = (KNUCKLE_PT_result,)

@@ -27,7 +27,7 @@ COLOURS: tuple[tuple[float, Colour], ...] = (
     (8.0, (0.95, 0.8, 0.2, 1.0)),
     (np.inf, (1.0, 0.25, 0.2, 1.0)),
 )
-"""mm up to which a line is green, yellow and red: seen in a close-up, and where a fingertip becomes a problem."""
+"""Maximum length of a line, mm, and its colour. 2 mm are visible in a close-up; a fingertip 8 mm off is a problem."""
 
 
 def register() -> None:
@@ -79,5 +79,5 @@ def _hands(context: "Context") -> Iterator[MarkerLines]:
     for playing in playing_with(armature, context.scene) if markers_obj is not None else ():
         detected = detected_hands(playing)
         for side, binding in detected.bindings.items() if detected is not None else ():
-            worn = report["hands"].get(side, {}).get("markers")
-            yield marker_lines(playing, binding, worn, markers_obj, context.scene.frame_current_final)
+            marker_spots = report["hands"].get(side, {}).get("markers")
+            yield marker_lines(playing, binding, marker_spots, markers_obj, context.scene.frame_current_final)

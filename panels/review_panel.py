@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
 ROWS = 8
-"""Problems listed at a time, around the current one."""
+"""Number of problems listed at a time, around the current one."""
 RESERVED_WIDTH = 116
 """Pixels of a row that its text cannot use: check box, icon, margins and the sidebar's tabs."""
 SeverityIcon = Literal["STRIP_COLOR_01", "STRIP_COLOR_02", "STRIP_COLOR_03"]
@@ -62,9 +62,9 @@ class KNUCKLE_PT_review(bpy.types.Panel):
         if current is not None:
             problem = problems[current]
             _draw_current(layout.box(), context, problem, mended.get(problem.key, ()), is_seen=problem.key in seen)
-        first = max(0, min((current or 0) - ROWS // 2, len(problems) - ROWS))
+        first_row = max(0, min((current or 0) - ROWS // 2, len(problems) - ROWS))
         column = layout.column(align=True)
-        for index in range(first, min(first + ROWS, len(problems))):
+        for index in range(first_row, min(first_row + ROWS, len(problems))):
             problem = problems[index]
             state = _RowState(index == current, problem.key in seen, problem.key in mended)
             _draw_row(column, context, problem, state)

@@ -122,24 +122,26 @@ def _how_found(layout: "UILayout", context: "Context", found: FoundHand) -> None
             f"It is not certain that this is a {found.side} hand. If it is not, use Swap Left/Right",
             "INFO",
         )
-    for doubt in found.doubts:
-        paragraph(layout, context, sentence(doubt), "INFO")
+    for uncertainty in found.doubts:
+        paragraph(layout, context, sentence(uncertainty), "INFO")
 
 
 def _digit(layout: "UILayout", hand: _Hand, digit: str) -> None:
     found = hand.found
     header, body = layout.panel(f"knuckle_rig_{hand.side}_{digit}", default_closed=True)
     row = header.row(align=True)
-    named = row.split(factor=0.3, align=True)
+    cells = row.split(factor=0.3, align=True)
     confidence = found.confidence.get(digit, 0.0) if found else 0.0
-    own = found is not None and found.corrected
-    named.alert = 0 < confidence < MIN_CONFIDENCE
-    named.label(text=DIGIT_NAMES[digit])
-    named.progress(factor=confidence, text=("custom" if own else f"{confidence:.0%}") if confidence > 0 else "none")
+    is_corrected = found is not None and found.corrected
+    cells.alert = 0 < confidence < MIN_CONFIDENCE
+    cells.label(text=DIGIT_NAMES[digit])
+    cells.progress(
+        factor=confidence, text=("custom" if is_corrected else f"{confidence:.0%}") if confidence > 0 else "none"
+    )
     flip = row.row(align=True)
     flip.enabled = confidence > 0
-    around = found is not None and abs(found.curl_angles.get(digit, 0.0)) > 90
-    button: Any = flip.operator("knuckle.flip_digit", text="", icon="ARROW_LEFTRIGHT", depress=around)
+    flips = found is not None and abs(found.curl_angles.get(digit, 0.0)) > 90
+    button: Any = flip.operator("knuckle.flip_digit", text="", icon="ARROW_LEFTRIGHT", depress=flips)
     button.side, button.digit = hand.side, digit
     _pick(row, hand.side, digit)
     if not body:

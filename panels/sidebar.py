@@ -34,22 +34,22 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the file, its facts, the display of markers, and overrides."""
-        layout, chosen = self.layout, context.scene.knuckle
+        layout, settings = self.layout, context.scene.knuckle
         layout.operator("knuckle.import_capture", text="Import Capture", icon="IMPORT")
         row = layout.row(align=True)
-        row.prop(chosen, "source", text="", icon="ARMATURE_DATA", placeholder="Animated Armature")
+        row.prop(settings, "source", text="", icon="ARMATURE_DATA", placeholder="Animated Armature")
         row.operator("knuckle.capture_armature", text="", icon="IMPORT")
-        markers_obj = chosen.markers if markers_object.is_markers(chosen.markers) else None
+        markers_obj = settings.markers if markers_object.is_markers(settings.markers) else None
         if markers_obj is None:
             paragraph(layout, context, "Or drop a file on the view")
             return
-        about = markers_obj[markers_object.CAPTURE_PROPERTY]
-        if armature_name(chosen.capture) is None:
+        description = markers_obj[markers_object.CAPTURE_PROPERTY]
+        if armature_name(settings.capture) is None:
             row = layout.row(align=True)
-            row.prop(chosen, "capture", text="")
-            row.operator("knuckle.import_capture", text="", icon="FILE_REFRESH").filepath = chosen.capture
-        _about_capture(layout.column(align=True), about)
-        for warning in about["warnings"]:
+            row.prop(settings, "capture", text="")
+            row.operator("knuckle.import_capture", text="", icon="FILE_REFRESH").filepath = settings.capture
+        _about_capture(layout.column(align=True), description)
+        for warning in description["warnings"]:
             paragraph(layout, context, warning, "ERROR")
         row = layout.row(align=True)
         row.prop(markers_obj, "hide_viewport", text="Show Markers", icon="NONE", toggle=True, invert_checkbox=True)
@@ -61,24 +61,24 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         if body:
             body.use_property_split = True
             body.use_property_decorate = False
-            body.prop(chosen, "unit")
-            body.prop(chosen, "up")
-            body.prop(chosen, "rate")
-            body.prop(chosen, "animation")
+            body.prop(settings, "unit")
+            body.prop(settings, "up")
+            body.prop(settings, "rate")
+            body.prop(settings, "animation")
             for name in CAMERA_PROPERTIES:
-                body.prop(chosen, name)
-            body.prop(chosen, "subject")
+                body.prop(settings, name)
+            body.prop(settings, "subject")
             row = body.row()
             row.alignment = "RIGHT"
             row.label(text="Reimport to apply", icon="FILE_REFRESH")
 
 
-def _about_capture(layout: "UILayout", about: Any) -> None:
-    pair(layout, "Format", f"{about['format']}, {about['unit']}")
-    pair(layout, "Length", f"{about['frames']} frames, {about['duration']:.2f} s")
-    pair(layout, "Rate", f"{about['rate']:.4g} Hz")
-    pair(layout, "Markers", f"{len(about['names'])}")
-    pair(layout, "Gaps", f"{about['gaps']:.1%}" if about["gaps"] else "none")
+def _about_capture(layout: "UILayout", description: Any) -> None:
+    pair(layout, "Format", f"{description['format']}, {description['unit']}")
+    pair(layout, "Length", f"{description['frames']} frames, {description['duration']:.2f} s")
+    pair(layout, "Rate", f"{description['rate']:.4g} Hz")
+    pair(layout, "Markers", f"{len(description['names'])}")
+    pair(layout, "Gaps", f"{description['gaps']:.1%}" if description["gaps"] else "none")
 
 
 class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
@@ -88,35 +88,35 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the choice of hand, markers and performer."""
-        layout, chosen = self.layout, context.scene.knuckle
+        layout, settings = self.layout, context.scene.knuckle
         row = layout.row(align=True)
-        row.prop(chosen, "hand", expand=True)
-        row.prop(chosen, "mirror", text="", icon="MOD_MIRROR")
+        row.prop(settings, "hand", expand=True)
+        row.prop(settings, "mirror", text="", icon="MOD_MIRROR")
         # The label does not fit beside its field.
         identify = layout.column(align=True)
         identify.label(text="Identify Markers By")
-        identify.prop(chosen, "labels", text="")
-        markers_obj = chosen.markers if markers_object.is_markers(chosen.markers) else None
+        identify.prop(settings, "labels", text="")
+        markers_obj = settings.markers if markers_object.is_markers(settings.markers) else None
         column = layout.column(align=True)
-        if chosen.marker_map:
+        if settings.marker_map:
             _stored(column, "Markers", "from a map", "marker_map")
         elif markers_obj is not None:
-            about = markers_obj[markers_object.CAPTURE_PROPERTY]
-            if about.get("problem"):
-                paragraph(column, context, about["problem"], "ERROR")
+            description = markers_obj[markers_object.CAPTURE_PROPERTY]
+            if description.get("problem"):
+                paragraph(column, context, description["problem"], "ERROR")
             else:
-                pair(column, "Markers", about.get("marker_set", ""))
-                pair(column, "Confidence", f"{about.get('confidence', 0):.0%}")
-                for hand in filter(None, about.get("hands", "").split(", ")):
+                pair(column, "Markers", description.get("marker_set", ""))
+                pair(column, "Confidence", f"{description.get('confidence', 0):.0%}")
+                for hand in filter(None, description.get("hands", "").split(", ")):
                     pair(column, *hand.capitalize().split(": "))
-                for line in about.get("facts", ()):
+                for line in description.get("facts", ()):
                     pair(column, *line.split(": "))
         row = column.row(align=True)
         row.operator("knuckle.assign_markers", icon="EYEDROPPER")
         row.operator("knuckle.load_markers", icon="FILE_FOLDER", text="")
         row.operator("knuckle.save_markers", icon="FILE_TICK", text="")
         column = layout.column(align=True)
-        if chosen.performer:
+        if settings.performer:
             _stored(column, "Performer", "measured", "performer")
         else:
             pair(column, "Performer", "measured while solving")
@@ -126,14 +126,14 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         row.operator("knuckle.save_performer", icon="FILE_TICK", text="Save")
 
 
-def _stored(layout: "UILayout", name: str, value: str, cleared: str) -> None:
+def _stored(layout: "UILayout", name: str, value: str, clear_name: str) -> None:
     """Draw a setting that was loaded from a file, with the button `knuckle.clear_<cleared>` beside it."""
     row = layout.row()
     row.label(text=name)
     right = row.row(align=True)
     right.alignment = "RIGHT"
     right.label(text=value)
-    right.operator(f"knuckle.clear_{cleared}", text="", icon="X")
+    right.operator(f"knuckle.clear_{clear_name}", text="", icon="X")
 
 
 class KNUCKLE_PT_presets(PresetPanel, bpy.types.Panel):
@@ -162,31 +162,31 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the settings of solving, and the button."""
-        layout, chosen = self.layout, context.scene.knuckle
+        layout, settings = self.layout, context.scene.knuckle
         layout.use_property_split = True
         layout.use_property_decorate = False
-        layout.prop(chosen, "drive")
-        layout.row().prop(chosen, "markers_on", expand=True)
-        layout.prop(chosen, "purpose")
-        advanced = purpose_of(chosen) == ADVANCED
+        layout.prop(settings, "drive")
+        layout.row().prop(settings, "markers_on", expand=True)
+        layout.prop(settings, "purpose")
+        advanced = purpose_of(settings) == ADVANCED
         if advanced:
-            layout.prop(chosen, "solver", text="Algorithm")
-        if chosen.capture.endswith(RAW_TAKE):
-            layout.row().prop(chosen, "angles", expand=True)
+            layout.prop(settings, "solver", text="Algorithm")
+        if settings.capture.endswith(RAW_TAKE):
+            layout.row().prop(settings, "angles", expand=True)
         if advanced:
-            layout.prop(chosen, "smoothing")
-        _target(layout, context, chosen)
-        for what in REGISTRIES if advanced else ():
-            _settings(layout, chosen, what)
+            layout.prop(settings, "smoothing")
+        _target(layout, context, settings)
+        for kind in REGISTRIES if advanced else ():
+            _settings(layout, settings, kind)
         header, body = layout.panel("knuckle_frames", default_closed=True)
         header.label(text="Take and Frames")
         if body:
-            _take(body, chosen)
-            _frames(body, chosen)
+            _take(body, settings)
+            _frames(body, settings)
         header, body = layout.panel("knuckle_cleaning", default_closed=True)
         header.label(text="Cleaning")
         if body:
-            _cleaning(body, chosen)
+            _cleaning(body, settings)
         self._button(context)
 
     def _button(self, context: "Context") -> None:
@@ -203,85 +203,85 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         row.menu("KNUCKLE_MT_recipe", text="", icon="DOWNARROW_HLT")
 
 
-def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
+def _target(layout: "UILayout", context: "Context", settings: Any) -> None:
     """Draw the target that is keyed, and how the capture is matched to it."""
-    layout.prop(chosen, "rig")
-    if chosen.rig == "ARMATURE":
-        layout.prop(chosen, "armature")
-        if chosen.armature and (library := library_of(chosen.armature)):
+    layout.prop(settings, "rig")
+    if settings.rig == "ARMATURE":
+        layout.prop(settings, "armature")
+        if settings.armature and (library := library_of(settings.armature)):
             paragraph(layout, context, f"Linked from {library}: solving makes a library override of it", "INFO")
-        if chosen.drive in ("wrist", "arm"):
+        if settings.drive in ("wrist", "arm"):
             layout.operator_menu_enum("knuckle.align_capture", "method", icon="ORIENTATION_GLOBAL")
-        layout.prop(chosen, "keep")
-        if chosen.keep != "directions":
-            layout.row().prop(chosen, "keep_scale", expand=True)
-        layout.prop(chosen, "rig_limits")
+        layout.prop(settings, "keep")
+        if settings.keep != "directions":
+            layout.row().prop(settings, "keep_scale", expand=True)
+        layout.prop(settings, "rig_limits")
         row = layout.row(align=True)
         row.operator("knuckle.add_limits", icon="CON_ROTLIMIT")
         row.operator("knuckle.remove_limits", text="", icon="X")
-    if chosen.align:
+    if settings.align:
         # Also without an armature, which it needs: a recipe may have it.
         _stored(layout, "Align to Character", "when solved", "align")
-    if chosen.rig_file:
-        _stored(layout, "Recipe's Target", Path(chosen.rig_file).name, "rig_file")
-        if chosen.rig == "NEW":
+    if settings.rig_file:
+        _stored(layout, "Recipe's Target", Path(settings.rig_file).name, "rig_file")
+        if settings.rig == "NEW":
             paragraph(layout, context, "Append its armature and choose it, or clear the target", "ERROR")
-    if chosen.corrections:
+    if settings.corrections:
         _stored(layout, "Corrections", "of a recipe", "recipe_corrections")
 
 
-def _settings(layout: "UILayout", chosen: Any, what: str) -> None:
+def _settings(layout: "UILayout", settings: Any, what: str) -> None:
     """Draw the settings of the chosen solver or smoothing in a subpanel, if it has any."""
-    if not getattr(chosen, what):
+    if not getattr(settings, what):
         return
-    group, known = chosen_settings(chosen, what)
-    if not known:
+    group, defaults = chosen_settings(settings, what)
+    if not defaults:
         return
     header, body = layout.panel(f"knuckle_{what}_settings", default_closed=True)
     header.label(text=f"{what.capitalize()} Settings")
     reset = header.row()
-    reset.enabled = bool(changed(group, known))
+    reset.enabled = bool(changed(group, defaults))
     reset.operator("knuckle.reset_settings", text="", icon="LOOP_BACK", emboss=False).what = what
-    for name in known if body else ():
+    for name in defaults if body else ():
         body.prop(group, name)
 
 
-def _take(layout: "UILayout", chosen: Any) -> None:
+def _take(layout: "UILayout", settings: Any) -> None:
     """Draw which take is keyed, and which digits."""
     column = layout.column(align=True)
-    column.prop(chosen, "hold_contacts")
-    column.prop(chosen, "keep_apart")
-    layout.row().prop(chosen, "into", expand=True)
-    if chosen.into == "this":
+    column.prop(settings, "hold_contacts")
+    column.prop(settings, "keep_apart")
+    layout.row().prop(settings, "into", expand=True)
+    if settings.into == "this":
         column = layout.column(align=True)
-        column.prop(chosen, "blend_in")
-        column.prop(chosen, "blend_out")
+        column.prop(settings, "blend_in")
+        column.prop(settings, "blend_out")
     else:
-        layout.prop(chosen, "reduce")
-    layout.column(align=True).prop(chosen, "digits", expand=True)
+        layout.prop(settings, "reduce")
+    layout.column(align=True).prop(settings, "digits", expand=True)
 
 
-def _frames(layout: "UILayout", chosen: Any) -> None:
-    layout.prop(chosen, "start", text="Start Frame")
-    layout.prop(chosen, "keys")
-    if chosen.keys == "OTHER":
-        layout.prop(chosen, "fps")
-    layout.prop(chosen, "use_range")
+def _frames(layout: "UILayout", settings: Any) -> None:
+    layout.prop(settings, "start", text="Start Frame")
+    layout.prop(settings, "keys")
+    if settings.keys == "OTHER":
+        layout.prop(settings, "fps")
+    layout.prop(settings, "use_range")
     column = layout.column(align=True)
-    column.active = chosen.use_range
-    column.prop(chosen, "first")
-    column.prop(chosen, "last")
+    column.active = settings.use_range
+    column.prop(settings, "first")
+    column.prop(settings, "last")
 
 
-def _cleaning(layout: "UILayout", chosen: Any) -> None:
-    layout.prop(chosen, "gap_limit")
-    layout.prop(chosen, "fragments")
-    layout.prop(chosen, "spikes")
+def _cleaning(layout: "UILayout", settings: Any) -> None:
+    layout.prop(settings, "gap_limit")
+    layout.prop(settings, "fragments")
+    layout.prop(settings, "spikes")
     row = layout.row(heading="Low-Pass Filter", align=True)
-    row.prop(chosen, "use_cutoff", text="")
+    row.prop(settings, "use_cutoff", text="")
     value = row.row(align=True)
-    value.active = chosen.use_cutoff
-    value.prop(chosen, "cutoff", text="")
+    value.active = settings.use_cutoff
+    value.prop(settings, "cutoff", text="")
 
 
 class KNUCKLE_MT_recipe(bpy.types.Menu):

@@ -40,20 +40,20 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         """Draw the choice of hand, its sliders, and the operators on it."""
         layout, settings, hand = self.layout, context.scene.knuckle_posing, chosen_hand(context)
         assert hand is not None, "poll"
-        answers = [detected_hands(posed) for posed in posed_armatures(context)]
-        if None in answers:
+        detections = [detected_hands(posed) for posed in posed_armatures(context)]
+        if None in detections:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
         armature, side = hand
-        both = len(sides_of(posed_armatures(context))) > 1
+        has_both_sides = len(sides_of(posed_armatures(context))) > 1
         row = layout.row(align=True)
-        row.enabled = both
+        row.enabled = has_both_sides
         for choice in SIDES:
             row.prop_enum(settings, "side", choice)
-        known = detection_cache.detected(armature)
-        clear_stale_values(known)
+        detected = detection_cache.detected(armature)
+        clear_stale_values(detected)
         try:
-            rig_hand = posable_hand(armature, side, known)
+            rig_hand = posable_hand(armature, side, detected)
         except KnuckleError as error:
             paragraph(layout, context, sentence(str(error)), "INFO")
             return
@@ -65,7 +65,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
             body = layout.column()
             body.enabled = False
         _sliders(body, settings, rig_hand, sliders_of(rig_hand.hand, settings.dip_lock))
-        _buttons(body, side, both)
+        _buttons(body, side, has_both_sides)
 
 
 def _sliders(layout: "UILayout", settings: Any, rig_hand: RigHand, sliders: Sliders) -> None:

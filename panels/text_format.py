@@ -68,7 +68,7 @@ def figure(figures: Any, name: str, factor: float = 1.0) -> str:
 
 
 def heading(layout: "UILayout", first: str, second: str) -> None:
-    """Draw the titles of two columns of `line` with icons. The first also covers the column of names."""
+    """Draw the titles of two columns of a table (see `line`). The first also covers the column of names."""
     row = layout.split(factor=(1 + NAMES_WITH_ICON) / 2, align=True)
     for text in (first, second):
         cell = row.row()
@@ -80,8 +80,8 @@ def line(layout: "UILayout", *cells: str, icon: Any = "NONE") -> None:
     """Draw a row of a table: a name on the left, with an icon if given, and cells of equal width to its right."""
     row = layout.split(factor=0.24 if icon == "NONE" else NAMES_WITH_ICON, align=True)
     row.label(text=cells[0], icon=icon)
-    rest = row.split(factor=1 / len(cells[1:]), align=True)
+    value_cells = row.split(factor=1 / len(cells[1:]), align=True)
     for cell in cells[1:]:
-        column = rest.row()
+        column = value_cells.row()
         column.alignment = "RIGHT"
         column.label(text=cell)

@@ -11,7 +11,7 @@ from ..hand import rotations as rot
 from ..hand.joints import Side
 from ..hand.similarity import factor_and_rotation
 from .capture_transform import CaptureTransform, transform_of
-from .captured_forearm import elbow_columns, recorded_as
+from .captured_forearm import elbow_columns, performer_side
 from .recipe import Recipe
 from .rig_constraints import Frames, Rig
 from .take import SolvedHand
@@ -22,22 +22,22 @@ ROTATION_LEVER_M = 0.1
 """m, distance from the wrist of the points by which rotations are compared with translations."""
 
 
-def aligned(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -> Floats:
-    """Return the rigid transform (4, 4) that takes frames of a capture to those of a character.
+def fit_alignment(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -> Floats:
+    """Return the rigid transform (4, 4) from frames of a capture to frames of a character, by side.
 
-    With one hand in both it is exact; with two it is the nearest to both.
+    It is exact for one hand, and the least-squares fit for two.
     """
     corners = np.concatenate([np.zeros((1, 3)), ROTATION_LEVER_M * np.eye(3)])
     sides = [side for side in captured if side in character]
-    own, theirs = (
+    captured_points, character_points = (
         np.concatenate([corners @ frames[side][:3, :3].T + frames[side][:3, 3] for side in sides])
         for frames in (captured, character)
     )
-    return rot.fit_rigid(own, theirs, np.ones(len(own)))
+    return rot.fit_rigid(captured_points, character_points, np.ones(len(captured_points)))
 
 
 def check_align(recipe: Recipe, sides: Sequence[Side], rig: Rig | None) -> Rig:
-    """Return the rig to which a capture's hands can be aligned. Raises as align does, before they are solved.
+    """Return the rig to which a capture's hands can be aligned; raises the errors of `align` before hands are solved.
 
     sides: the sides of the rig's hands that are driven.
     """
@@ -54,7 +54,8 @@ def check_align(recipe: Recipe, sides: Sequence[Side], rig: Rig | None) -> Rig:
 
 
 def align(recipe: Recipe, hands: Sequence[SolvedHand], markers: Markers, rig: Rig | None) -> CaptureTransform:
-    """Return the transform of a capture that makes its hands begin at a rig's hands, as the recipe's `align` says.
+    """Return the transform of a capture that brings its hands to a rig's hands in their first frame, by the recipe's
+    `align`.
 
     hands: solved where they were recorded; the recipe's scale is kept. Raises RecipeError without a rig, RigError if
     the rig lacks the hands or the arms to align by, and MarkerMapError if no elbow was captured.
@@ -63,7 +64,7 @@ def align(recipe: Recipe, hands: Sequence[SolvedHand], markers: Markers, rig: Ri
     scaled = CaptureTransform(scale=recipe.transform.scale).matrix()
     captured = captured_frames(recipe, hands, markers, scaled)
     character = rig.frames_to_align(recipe.align, recipe.align_points, hands)
-    return transform_of(aligned(captured, character) @ scaled, "the alignment")
+    return transform_of(fit_alignment(captured, character) @ scaled, "the alignment")
 
 
 def captured_frames(recipe: Recipe, hands: Sequence[SolvedHand], markers: Markers, matrix: Floats) -> Frames:
@@ -108,7 +109,7 @@ def _elbow(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats:
 
     Raises MarkerMapError if the capture has no marker there, or it is not seen.
     """
-    side, signs = recorded_as(recipe, hand)
+    side, signs = performer_side(recipe, hand)
     for column in elbow_columns(markers, hand, side):
         point = markers.positions[first_seen(hand), column]
         if np.isfinite(point).all():

@@ -41,13 +41,13 @@ Floats = NDArray[np.float64]
 
 MIN_MAP_LABELS = 3
 """Minimum number of a marker map's labels that a capture must have."""
-MIN_PALM_MARKERS, MIN_FOUND_MARKERS = 3, 8
-"""Minimum markers on the palm, and in total, of a map whose hand can be found by shape."""
+MIN_PALM_MARKERS, MIN_HAND_MARKERS = 3, 8
+"""Minimum numbers of markers on the palm and on the whole hand with which a hand can be found by shape."""
 MAX_JOINT_STRETCH_M = 0.004
-"""m, maximum change of the distance, noise aside, of two markers that are on the joints of a bone. In captures, it is
-up to 1 mm between the joints of devices, and 8 to 12 mm between markers on the skin."""
+"""m, maximum change, without noise, of the distance between two markers on the joints of a bone. In captures, joints of
+devices reach 1 mm, and markers on the skin 8 to 12 mm."""
 MIN_SIDE_CONFIDENCE = 0.15
-"""Confidence from which the side that the hand's shape suggests overrides the one that its label claims."""
+"""Minimum confidence at which the side suggested by the hand's shape overrides the side in its label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ Reader = Callable[[Recipe], Steps[Markers]]
 
 
 def read_file(recipe: Recipe) -> Steps[Markers]:
-    """Read the recipe's capture, a file of a format that Knuckle reads itself. Raises CaptureError."""
+    """Read the recipe's capture file, in a format that needs no Blender. Raises CaptureError."""
     yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
     markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up, rate=recipe.rate)
     return (yield from fit_camera_hands(recipe, markers))
@@ -111,21 +111,21 @@ def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMa
         return (yield from label_by_shape(markers, None, side, groups))
     if recipe.labels == "names":
         return keep_labels(markers, suggest(markers.names).groups)
-    known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
+    performer_hands = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
     if recipe.labels == "shape":
-        return _with_worn_positions(recipe, (yield from label_by_shape(markers, known, side)))
+        return _with_worn_positions(recipe, (yield from label_by_shape(markers, performer_hands, side)))
     try:
         groups = suggest(markers.names).groups
     except MarkerMapError as names_error:
         try:
-            return _with_worn_positions(recipe, (yield from label_by_shape(markers, known, side)))
+            return _with_worn_positions(recipe, (yield from label_by_shape(markers, performer_hands, side)))
         except MarkerMapError as shape_error:
             raise MarkerMapError(f"{names_error}; {shape_error}") from names_error
     return keep_labels(markers, groups)
 
 
 def _with_worn_positions(recipe: Recipe, labelled: LabelledMarkers) -> LabelledMarkers:
-    """Return markers found by shape with `on_skin` set by how they move, unless the recipe or their set defines it."""
+    """Set `on_skin` of markers labelled by shape from their motion, unless recipe or marker set specifies it."""
     markers = labelled.markers
     if recipe.markers_on != "auto" or suggest(markers.names).on_skin:
         return labelled
@@ -145,21 +145,21 @@ def _needs_labelling_by_shape(groups: Groups, markers: Markers) -> bool:
     """Return whether a capture has none of a map's labels, and the map has enough markers to find a hand by its
     shape."""
     labels = {label for spots in groups.values() for label in spots}
-    whole = all(
-        sum(map(on_palm, spots.values())) >= MIN_PALM_MARKERS and len(spots) >= MIN_FOUND_MARKERS
+    is_complete = all(
+        sum(map(on_palm, spots.values())) >= MIN_PALM_MARKERS and len(spots) >= MIN_HAND_MARKERS
         for spots in groups.values()
     )
-    return whole and not labels & set(markers.names)
+    return is_complete and not labels & set(markers.names)
 
 
-def _found_groups(groups: Groups, markers: Markers) -> Groups:
-    """Return a map's groups by the labels that markers were given if they were labelled by shape."""
-    found = {
+def _relabelled_groups(groups: Groups, markers: Markers) -> Groups:
+    """Return the groups of a marker map with the labels that labelling by shape has given, if it was used."""
+    labelled_groups = {
         side: {map_label(side, label): spot for label, spot in spots.items() if map_label(side, label) in markers.names}
         for side in SIDES
         for spots in ([groups[side]] if side in groups else [*groups.values()][:1])
     }
-    return {side: spots for side, spots in found.items() if spots} or groups
+    return {side: spots for side, spots in labelled_groups.items() if spots} or groups
 
 
 def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
@@ -168,7 +168,7 @@ def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
     Raises MarkerMapError if there is no hand, or not the requested one.
     """
     if recipe.markers is not None:
-        groups = _found_groups(from_json(recipe.markers, "marker map"), markers)
+        groups = _relabelled_groups(from_json(recipe.markers, "marker map"), markers)
         marker_set = Suggestion("marker map", groups, max(map(completeness, groups.values())))
     else:
         marker_set = suggest(markers.names)
@@ -177,7 +177,7 @@ def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
     groups = _groups_of_subject(recipe, markers, _drop_missing_labels(marker_set.groups, markers, warnings))
     shapes = _sides_by_shape(groups, markers, warnings)
     for group, spots in sorted(groups.items(), key=lambda entry: -completeness(entry[1])):
-        side = _decide_side(recipe, group, shapes[group], markers, warnings, alone=len(groups) == 1)
+        side = _decide_side(recipe, group, shapes[group], markers, warnings, is_only_hand=len(groups) == 1)
         if side not in hands:
             hands[side] = spots
             continue
@@ -191,24 +191,26 @@ def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
 
 def _groups_of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Groups:
     """Select the groups of the recipe's subject. Raises MarkerMapError if there is none."""
-    own = {group: spots for group, spots in groups.items() if recipe.subject in ("", subject_of(group))}
-    if not own:
+    subject_groups = {group: spots for group, spots in groups.items() if recipe.subject in ("", subject_of(group))}
+    if not subject_groups:
         people = sorted({subject_of(group) for group in groups} - {""})
         names = ", ".join(map(quoted, people)) if people else "hands without a name"
         raise MarkerMapError(f"{markers.source}: has no hand of {quoted(recipe.subject)}, expected one of: {names}")
-    return own
+    return subject_groups
 
 
 def find_lone_fingertips(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[str, float]]]:
-    """Find fingertips in a capture that shows no other joints: a start for a marker map that the user completes.
+    """Find fingertips in a capture without other joints, as a first marker map that the user completes.
 
     Returns hand -> label -> (tip joint, confidence). Fingertips alone do not show the side: a single hand is named
-    after the side that the recipe asks for, if it does; several hands are numbered.
+    after the side that the recipe requests, if any; several hands are numbered.
     """
-    found = [group.tips for group in find_few_markers(markers.positions, markers.names) if group.tips]
-    if len(found) == 1 and recipe.hand in SIDES:
-        return {recipe.hand: found[0]}
-    return {"hand" if len(found) == 1 else f"hand {number}": tips for number, tips in enumerate(found, start=1)}
+    tip_groups = [group.tips for group in find_few_markers(markers.positions, markers.names) if group.tips]
+    if len(tip_groups) == 1 and recipe.hand in SIDES:
+        return {recipe.hand: tip_groups[0]}
+    return {
+        "hand" if len(tip_groups) == 1 else f"hand {number}": tips for number, tips in enumerate(tip_groups, start=1)
+    }
 
 
 def _drop_missing_labels(groups: Groups, markers: Markers, warnings: list[str]) -> Groups:
@@ -216,14 +218,17 @@ def _drop_missing_labels(groups: Groups, markers: Markers, warnings: list[str]) 
     present: Groups = {}
     for group, spots in groups.items():
         present[group] = {label: spot for label, spot in spots.items() if label in markers.names}
-        missing = [label for label in spots if label not in present[group]]
-        if missing and len(present[group]) < MIN_MAP_LABELS:
+        missing_labels = [label for label in spots if label not in present[group]]
+        if missing_labels and len(present[group]) < MIN_MAP_LABELS:
             raise MarkerMapError(
-                f"{markers.source}: the marker map's label '{missing[0]}' ({group}) is not in the capture, nor are "
-                f"{len(missing) - 1} others, expected {MIN_MAP_LABELS} of its {len(spots)} labels"
+                f"{markers.source}: the marker map's label '{missing_labels[0]}' ({group}) is not in the capture, "
+                f"with {len(missing_labels) - 1} more missing, expected {MIN_MAP_LABELS} of its {len(spots)} labels"
             )
-        if missing:
-            warnings.append(f"the marker map's {', '.join(map(quoted, missing))} ({group}) are not in the capture")
+        if missing_labels:
+            verb = "is" if len(missing_labels) == 1 else "are"
+            warnings.append(
+                f"the marker map's {', '.join(map(quoted, missing_labels))} ({group}) {verb} not in the capture"
+            )
     return present
 
 
@@ -246,8 +251,8 @@ def _columns(markers: Markers, values: Floats, spots: dict[str, Spot]) -> Floats
 def _sides_by_shape(groups: Groups, markers: Markers, warnings: list[str]) -> dict[str, Side | None]:
     """Return each hand's side by its shape, None where that is not clear. Adds to `warnings` where labels disagree.
 
-    A person cannot have two left hands. If the shapes contradict the labels in this way, as those of flat hands may,
-    the labels are right: the fingers of clapping hands may even be bent backwards.
+    If the shapes would give a person two left or two right hands, the labels decide: the shape of a flat hand is
+    ambiguous, and the fingers of clapping hands may even be bent backwards.
     """
     shapes: dict[str, Side | None] = {}
     for group, spots in groups.items():
@@ -267,14 +272,14 @@ def _sides_by_shape(groups: Groups, markers: Markers, warnings: list[str]) -> di
 
 
 def _decide_side(
-    recipe: Recipe, group: str, clear_side: Side | None, markers: Markers, warnings: list[str], *, alone: bool
+    recipe: Recipe, group: str, clear_side: Side | None, markers: Markers, warnings: list[str], *, is_only_hand: bool
 ) -> Side:
     """Decide between left and right, and note contradictions.
 
-    The hand's shape decides if it is clear, unless a marker map, or the recipe and a name, say otherwise; then the
-    label; then the file's name if the hand is `alone` in it; else it is right.
+    A side named by a marker map, or by a label or file name that agrees with the recipe, comes first. Then come the
+    hand's shape if it is clear, the label, and the name of a file with one hand (`is_only_hand`). The default is right.
     """
-    label_side, file_side = side_in_name(group), side_of_file(markers.source) if alone else None
+    label_side, file_side = side_in_name(group), side_of_file(markers.source) if is_only_hand else None
     named_side = label_side or file_side
     is_chosen = named_side is not None and (recipe.markers is not None or named_side == recipe.hand)
     side: Side = (named_side if is_chosen else clear_side or named_side) or "right"
@@ -284,7 +289,7 @@ def _decide_side(
         f"the file's name says {file_side}": file_side,
     }
     if len(set(claims.values()) - {None}) > 1:
-        sentence = ", ".join(sentence for sentence, what in claims.items() if what)
+        sentence = ", ".join(sentence for sentence, claimed_side in claims.items() if claimed_side)
         warnings.append(f"'{group}' was taken as a {side} hand: {sentence}")
     return side
 
@@ -325,20 +330,18 @@ def measure_performer(
 ) -> tuple[Performer, Assignment]:
     """Return the recipe's performer, or measure one on the cleaned markers; and the hands that can be solved.
 
-    With `fit_skin`, a hand with markers on its skin is fitted together with them, unless the performer's file has done
-    so.
-
+    fit_skin: whether to fit a hand and its skin markers together, if the performer's file contains no such fit.
     If the recipe's `hand` is auto, a hand with too few markers is left out with a warning. Raises KnuckleError if no
     hand is left, or if a requested one cannot be measured.
     """
-    known = performer.from_dict(recipe.performer, "performer") if recipe.performer is not None else None
+    saved_performer = performer.from_dict(recipe.performer, "performer") if recipe.performer is not None else None
     hands: dict[Side, MeasuredHand] = {}
     warnings, problems = list(assigned.warnings), list[HandError | MarkerMapError]()
     for side, spots in assigned.hands.items():
         try:
             check_solvable(side, spots, markers)
-            if known is not None:
-                hands[side] = known.hand(side, spots)
+            if saved_performer is not None:
+                hands[side] = saved_performer.hand(side, spots)
             else:
                 positions = positions_of(markers, spots)
                 proportions, measured = measuring.measure_proportions(side, tuple(spots.values()), positions)
@@ -359,34 +362,34 @@ def measure_performer(
 
 
 def _has_usable_skin_fit(measured: MeasuredHand, spots: dict[str, Spot], warnings: list[str]) -> bool:
-    """Return whether a hand was fitted with most of a capture's markers; warns of those that it was fitted without."""
+    """Return whether a hand's skin fit covers most of a capture's markers; warn about markers that it lacks."""
     if measured.skin_fit is None:
         return False
     side = measured.proportions.side
-    others = [label for label in spots if label not in measured.skin_fit.markers.labels]
-    if 2 * len(others) > len(spots):
+    unfitted_labels = [label for label in spots if label not in measured.skin_fit.markers.labels]
+    if 2 * len(unfitted_labels) > len(spots):
         warnings.append(
-            f"the {side} hand is fitted again: {len(others)} of its {len(spots)} markers are not among those that the "
-            "performer was measured with"
+            f"the {side} hand is fitted again: {len(unfitted_labels)} of its {len(spots)} markers are not among "
+            "those that the performer was measured with"
         )
         return False
-    if others:
-        warnings.append(f"the performer was measured without {', '.join(map(quoted, others))}: left out")
+    if unfitted_labels:
+        warnings.append(f"the performer was measured without {', '.join(map(quoted, unfitted_labels))}: left out")
     return True
 
 
 def _fit_skin_markers(
     hands: dict[Side, MeasuredHand], spots: dict[Side, dict[str, Spot]], markers: Markers, warnings: list[str]
 ) -> None:
-    """Fit those hands that are not fitted yet together with their skin markers. If that fails, warn and leave them."""
+    """Fit hands without a skin fit together with their skin markers; a hand that cannot be fitted gets a warning."""
     unfitted = [side for side, hand in hands.items() if hand.skin_fit is None]
     recordings = {side: Recording([positions_of(markers, spots[side])], markers.rate, spots[side]) for side in unfitted}
-    found = fit_hands(recordings)
-    warnings += found.notes
-    problems = dict(found.problems)
-    for side, worn in found.fits.items():
+    result = fit_hands(recordings)
+    warnings += result.notes
+    problems = dict(result.problems)
+    for side, skin_fit in result.fits.items():
         try:
-            hands[side] = apply_skin_fit(hands[side], worn)
+            hands[side] = apply_skin_fit(hands[side], skin_fit)
         except HandError as error:
             problems[side] = error
     warnings += (f"the performer was not fitted to the markers on the skin: {error}" for error in problems.values())

@@ -50,7 +50,7 @@ MAX_SAMPLED_FRAMES = 300
 MAX_RATE_DIFFERENCE = 0.05
 """Maximum relative difference in rate of clips of free motion, whose change from frame to frame is compared."""
 MARKER_FORMATS = ("C3D", "TRC", "Qualisys TSV", "Motive CSV", "table")
-"""Formats of markers on the skin or a glove; the other formats hold joints that a device has computed."""
+"""Formats with markers on the skin or a glove; other formats contain joints computed by a device."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +82,7 @@ class CalibrationJob:
             motion = yield from part_of(0.2, 0.3, "", _read(recipe, self.reader))
         further = yield from self._further(still)
         self._notes += (*still.assignment.warnings, *motion.assignment.warnings)
-        measured, problem = yield from self._measured(still, motion, further)
+        measured, problem = yield from self._measure_hands(still, motion, further)
         if on_skin := [hand for hand in measured if hand.on_skin and self.choices.fit is not False]:
             yield Progress(0.7, f"Fitting the {' and the '.join(hand.side for hand in on_skin)} hand with skin markers")
             self._notes += _fit_skin_markers(on_skin)
@@ -122,7 +122,7 @@ class CalibrationJob:
             clips.append((clip, choice.frames))
         return clips
 
-    def _measured(
+    def _measure_hands(
         self, still: "_Clip", motion: "_Clip", further: list[tuple["_Clip", FrameRange]]
     ) -> Steps[tuple[list["_HandCalibration"], KnuckleError | None]]:
         """Measure each hand separately.
@@ -145,7 +145,7 @@ class CalibrationJob:
         return measured, problem
 
     def _leave_out(self, side: Side, error: KnuckleError, first: KnuckleError | None) -> KnuckleError:
-        """Note that a hand is left out, or raise the error if the hand was asked for; return the first such error."""
+        """Note that a hand is left out, or raise the error if the recipe requests the hand. Returns the first error."""
         if self.recipe.hand != "auto":
             raise error
         self._notes.append(f"the {side} hand was left out: {error}")
@@ -153,7 +153,7 @@ class CalibrationJob:
 
 
 def _read(recipe: Recipe, reader: Reader) -> Steps[_Clip]:
-    """Read the whole capture. Which of its frames are used is decided later."""
+    """Read and clean all frames of a capture; clips are selected later."""
     markers = yield from part_of(0.0, 0.4, "", reader(recipe))
     raw = (yield from part_of(0.4, 0.7, "", label_markers_stepwise(recipe, markers))).markers
     assigned = assign_hands(recipe, raw)
@@ -172,11 +172,11 @@ class _HandCalibration:
         check_solvable(side, motion.assignment.hands[side], motion.markers)
         self.on_skin = motion.assignment.on_skin
         self.label_spots = motion.assignment.hands[side] | still.assignment.hands[side]
-        """label -> spot in either clip"""
+        """label -> spot, from both clips; the still clip's spot where they differ."""
         self.spots = tuple(dict.fromkeys(self.label_spots.values()))
-        """(M,) Markers of the two clips that sit at the same spot of the hand count as one."""
+        """(M,) spots of the markers in both clips, without duplicates."""
         self.spot_labels = {spot: label for label, spot in self.label_spots.items()}
-        """spot -> label. Clips of two devices may label a spot differently: the still clip's label is used."""
+        """spot -> label; the still clip's label where the clips differ."""
         self.still_positions, self.motion_positions = (
             _positions_at(clip, self.spots, side) for clip in (still, motion)
         )
@@ -216,8 +216,8 @@ class _HandCalibration:
         yield Progress(0.0, f"Measuring the {self.side} hand")
         motion = np.concatenate(self.motions)
         lengths, measurements = self._still_lengths(self.rows)
-        own_still_file = self.choices.motion_capture is not None
-        palm_positions = np.concatenate([self.still_positions, motion]) if own_still_file else motion
+        has_own_still_file = self.choices.motion_capture is not None
+        palm_positions = np.concatenate([self.still_positions, motion]) if has_own_still_file else motion
         proportions, spots = measure_proportions(self.side, self.spots, palm_positions, lengths)
         local = _in_palm_frame(proportions, spots, palm_positions)
         measurements += bone_measurements(proportions, spots, local, lengths)
@@ -227,8 +227,12 @@ class _HandCalibration:
             yield Progress(0.2 + 0.04 * number, f"Measuring the {self.side} {digit}")
             measurements += self._measure_joints(proportions, spots, local, digit)
         self._add_notes(measurements)
-        known = self.recipe.performer
-        limits = {} if known is None else performer.from_dict(known, "performer").hand(self.side, {}).limits
+        saved_performer = self.recipe.performer
+        limits = (
+            {}
+            if saved_performer is None
+            else performer.from_dict(saved_performer, "performer").hand(self.side, {}).limits
+        )
         radii_mm = [
             [_measured_value(measurements, "radius", joint) for joint in chain[:3]] for chain in CHAIN_JOINTS.values()
         ]
@@ -248,8 +252,8 @@ class _HandCalibration:
     def finish(self) -> Steps[MeasuredHand]:
         """Solve the free motion with the measured and fitted hand; return the hand."""
         yield Progress(0.0, f"Solving the {self.side} hand's free motion")
-        kept_spots = {label: self.hand.spots[label] for label in self.spot_labels.values()}
-        return replace(self.hand, spots=kept_spots, motion=self._solve_motion(self.hand))
+        spots = {label: self.hand.spots[label] for label in self.spot_labels.values()}
+        return replace(self.hand, spots=spots, motion=self._solve_motion(self.hand))
 
     def recording(self) -> Recording:
         """Return the takes to which the hand is fitted with its skin markers."""
@@ -259,9 +263,9 @@ class _HandCalibration:
         spots = {self.spot_labels[spot]: spot for spot in self.spots}
         return Recording(clips, self.motion_markers.rate, spots)
 
-    def apply(self, worn: SkinFit) -> None:
+    def apply(self, skin_fit: SkinFit) -> None:
         """Use the result of a fit with skin markers. Raises HandError if the hand's own limits do not allow it."""
-        self.hand = apply_skin_fit(self.hand, worn)
+        self.hand = apply_skin_fit(self.hand, skin_fit)
         self.clips["fit"] = f"of {self.clips['motion']}: with its skin markers"
 
     def _fit_to_motion(self, hand: MeasuredHand, spots: tuple[Spot, ...], motion: Floats) -> Steps[MeasuredHand]:
@@ -294,8 +298,8 @@ class _HandCalibration:
         return Fabrik().solve(model, targets)[0].angles
 
     def _motion_frames(self) -> range:
-        """Return the rows of the clip of free motion: the chosen ones, else the recipe's, or all of the motion's own
-        file."""
+        """Return the rows of the clip of free motion: the chosen ones; by default the recipe's frames, or all frames of
+        a separate motion capture."""
         default = FrameRange()
         if self.choices.motion_capture is None:
             default = FrameRange(self.recipe.start or 1, self.recipe.end)
@@ -316,15 +320,15 @@ class _HandCalibration:
             first = candidates.start + still_clip.stillest_window(positions[candidates.start : candidates.stop])
             rows = range(first, min(first + still_clip.STILL_FRAMES, candidates.stop))
         movement = still_clip.movement(positions[rows.start : rows.stop])
-        found = f"its markers move by {1000 * movement:.1f} mm in {describe_frames(rows)}"
+        movement_text = f"its markers move by {1000 * movement:.1f} mm in {describe_frames(rows)}"
         if movement > still_clip.MAX_MOVEMENT:
             if self.choices.still is not None:
                 raise HandError(
-                    f"{self.side} hand: {found} of {source}, "
+                    f"{self.side} hand: {movement_text} of {source}, "
                     f"a still hand's by at most {1000 * still_clip.MAX_MOVEMENT:.0f} mm"
                 )
             self.notes.append(
-                f"the {self.side} hand is never still for {still_clip.STILL_FRAMES} frames, at best {found}"
+                f"the {self.side} hand is never still for {still_clip.STILL_FRAMES} frames, at best {movement_text}"
             )
             self.clips["still"] = "none"
             return unknown_per_bone(), []
@@ -352,7 +356,7 @@ class _HandCalibration:
         return measurements
 
     def _add_notes(self, measurements: list[Measurement]) -> None:
-        """Add a note for each reason why something was not measured, with all digits that it applies to."""
+        """Add a note for each reason why a rho or radius was not measured, with all digits concerned."""
         reasons: dict[str, list[str]] = {}
         for entry in measurements:
             if entry.kind == "rho" and entry.value is None:
@@ -365,21 +369,21 @@ class _HandCalibration:
 
 
 def _fit_skin_markers(hands: list[_HandCalibration]) -> tuple[str, ...]:
-    """Fit hands together with their skin markers, and return notes. If that fails, they stay as measured."""
-    found = fit_hands({hand.side: hand.recording() for hand in hands})
-    problems = dict(found.problems)
+    """Fit hands together with their skin markers; a hand that cannot be fitted stays as measured. Returns notes."""
+    result = fit_hands({hand.side: hand.recording() for hand in hands})
+    problems = dict(result.problems)
     for hand in hands:
-        if hand.side in found.fits:
+        if hand.side in result.fits:
             try:
-                hand.apply(found.fits[hand.side])
+                hand.apply(result.fits[hand.side])
             except HandError as error:
                 problems[hand.side] = error
     failed = (f"the {side} hand was not fitted with its markers: {error}" for side, error in problems.items())
-    return (*found.notes, *failed)
+    return (*result.notes, *failed)
 
 
 def _measured_value(measurements: list[Measurement], kind: str, name: str) -> float | None:
-    """Return the value of the measure of a kind (rho, radius) of a digit or joint; None if it was not measured."""
+    """Return the measured rho of a digit, or radius of a joint; None if it was not measured."""
     return next((entry.value for entry in measurements if entry.kind == kind and entry.of == name), None)
 
 
@@ -393,7 +397,7 @@ def _positions_at(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:
 
 
 def _in_palm_frame(hand: Proportions, spots: tuple[Spot, ...], positions: Floats) -> Floats:
-    """Return positions (F, M, 3) in m in the wrist's frame, of the frames in which the palm is seen."""
+    """Return positions (N, M, 3) in m in the wrist's frame, for the N frames in which the palm is seen."""
     return to_wrist_frame(hand, spots, positions[palm_visible(spots, positions)])
 
 

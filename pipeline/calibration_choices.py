@@ -25,7 +25,7 @@ class FrameRange:
 
     first: int = 1
     last: int | None = None
-    """None: to the capture's end."""
+    """Last frame; None for the capture's end."""
 
     def __post_init__(self) -> None:
         if self.first < 1 or (self.last is not None and self.last < self.first):
@@ -60,7 +60,7 @@ def describe_frames(rows: range) -> str:
 
 
 def unknown_per_bone() -> Floats:
-    """Return radii (5, 3) of NaN: none was entered."""
+    """Return values (5, 3) of NaN, one for each bone."""
     return np.full((len(DIGITS), 3), np.nan)
 
 

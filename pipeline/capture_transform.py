@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 MAX_LOCATION_M = 1e6
 MAX_SCALE_DIFFERENCE = 1e-3
-"""Maximum difference of the scale along the axes, as a fraction."""
+"""Maximum relative difference of the scales along the axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ def transform_of(matrix: Floats, where: str) -> CaptureTransform:
 
 def _eulers(rotation: Floats) -> tuple[float, float, float]:
     """Return the angles about X, Y and Z in degrees of Rz · Ry · Rx (3, 3); where Y is at a right angle, Z is zero."""
-    across = float(np.hypot(rotation[0, 0], rotation[1, 0]))
-    y = np.arctan2(-rotation[2, 0], across)
-    if across < 1e-7:
+    cos_y = float(np.hypot(rotation[0, 0], rotation[1, 0]))
+    y = np.arctan2(-rotation[2, 0], cos_y)
+    if cos_y < 1e-7:
         return float(np.rad2deg(np.arctan2(-rotation[1, 2], rotation[1, 1]))), float(np.rad2deg(y)), 0.0
     x, z = np.arctan2(rotation[2, 1], rotation[2, 2]), np.arctan2(rotation[1, 0], rotation[0, 0])
     return float(np.rad2deg(x)), float(np.rad2deg(y)), float(np.rad2deg(z))

@@ -32,7 +32,7 @@ FRAMES_PER_STEP = 2000
 
 @dataclass(frozen=True, slots=True)
 class SolveMethods:
-    """The methods that a hand is solved with."""
+    """Solver, smoothing and source of angles."""
 
     solver: Solver[Any]
     smoothing: Smoothing
@@ -50,15 +50,15 @@ class PieceContext:
     """Input to the solve of a piece of a take from the whole take and from the previous piece."""
 
     seen_digits: Mapping[Side, Bools] = field(default_factory=dict)
-    """(G,) of each hand, whether a digit is seen in the stretches that a long take was measured on."""
+    """Side -> (G,) whether each digit is seen in the sampled frames of a long take."""
     measured_labels: frozenset[str] | None = None
-    """Labels of markers that are measured in those stretches; None if this is the whole take."""
+    """Labels of markers that are seen in the sampled frames; None if this is the whole take."""
     states: Mapping[Side, Any] = field(default_factory=dict)
-    """Side -> state of the solver before the first frame; the solver of other hands starts without one."""
+    """Side -> the solver's state before the first frame; None for a hand that starts without one."""
     hand_on_at: float = np.inf
-    """s, time of the frame before which the states are kept for the next piece."""
+    """s, time of the next piece's first frame; the state before it is kept."""
     handed_on: dict[Side, Any] = field(default_factory=dict)
-    """Side -> that state, available once the hands are solved."""
+    """Side -> the state before the next piece, set by the solve."""
     frames_per_step: int = FRAMES_PER_STEP
     """Frames solved between two reports of progress."""
 
@@ -84,8 +84,8 @@ def solve_hand(
         fullest = int((targets.weights > 0).sum(axis=1).argmax())
         state = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), initial_state(solver, measured))[1]
     pose = yield from _solve_frames(solver, hand, targets, state, piece)
-    filled = smoothed.markers.predicted[:, [markers.names.index(label) for label in spots]]
-    seen = (targets.weights > 0) & ~filled
+    is_filled = smoothed.markers.predicted[:, [markers.names.index(label) for label in spots]]
+    is_measured = (targets.weights > 0) & ~is_filled
     if measured.skin_fit is not None:
         yield Progress(1.0, f"Fitting the {hand.side} hand's pose to all markers")
         pose = _fit_all_markers(measured, markers, smoothed, methods.smoothing, pose)
@@ -95,7 +95,7 @@ def solve_hand(
     pose, guessed = estimate_unseen_fingers(pose, seen_digits)
     pose = apply_target_rotations(hand, targets, pose) if methods.angles == "device" else pose
     _, unsmoothed = assign(measured.model, spots, markers.times, assignment.positions_of(markers, spots))
-    predicted = predicted_joints(hand, targets, seen, measured.skin_fit is not None)
+    predicted = predicted_joints(hand, targets, is_measured, measured.skin_fit is not None)
     return SolvedHand(
         hand.side,
         hand,
@@ -104,7 +104,7 @@ def solve_hand(
         targets,
         pose,
         predicted,
-        seen,
+        is_measured,
         labels=tuple(spots),
         guessed_fingers=guessed,
     )
@@ -113,16 +113,16 @@ def solve_hand(
 def _solve_frames(
     solver: Solver[Any], hand: HandModel, targets: Targets, state: Any, piece: PieceContext
 ) -> Steps[Pose]:
-    """Solve all frames of the targets from a state on, and hand on the state that the next piece begins with."""
-    poses, start, whole = [], 0, isinstance(state, StateOfPose)
+    """Solve all frames of the targets, starting from a state, and keep the state with which the next piece starts."""
+    poses, start, state_is_pose = [], 0, isinstance(state, StateOfPose)
     hand_on = int(np.searchsorted(targets.times, piece.hand_on_at))
     while start < len(targets):
         yield Progress(start / len(targets), f"Solving the {hand.side} hand")
         if start == hand_on:
             piece.handed_on[hand.side] = state
-        end = hand_on if start < hand_on and not whole else len(targets)
+        end = hand_on if start < hand_on and not state_is_pose else len(targets)
         stop = min(start + piece.frames_per_step, end)
-        if end - stop == 1:  # solved alone, a frame comes out otherwise by a rounding
+        if end - stop == 1:  # a single frame is rounded differently
             stop = end
         pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
         if start < hand_on < stop:
@@ -142,8 +142,8 @@ def _fit_all_markers(
     for column, label in enumerate(skin_fit.markers.labels):
         if label in measured.spots:
             row = markers.names.index(label)
-            known = ~smoothed.markers.predicted[:, row]
-            positions[known, column] = markers.positions[known, row]
+            is_measured = ~smoothed.markers.predicted[:, row]
+            positions[is_measured, column] = markers.positions[is_measured, row]
     fitted = smoothing.solve_skin(skin_fit, markers.times, positions, pose.angles)
     return Pose(pose.hand, fitted.root, fitted.angles)
 

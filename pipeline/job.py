@@ -16,12 +16,12 @@ from .captured_forearm import captured_forearm
 from .contacts.apply_contacts import apply_contacts
 from .corrections.correction import Correction
 from .corrections.correction_json import from_list
-from .corrections.resolving import Resolved, SolveSource, blind_notes, only_in_ranges, resolve_ranges
+from .corrections.resolving import Resolved, SolveSource, blind_notes, resolve_ranges, restrict_to_ranges
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
 from .evidence.measuring import SolvedFrames, measure_hand
-from .evidence.ranking import as_report, limit_notes, rank
+from .evidence.ranking import limit_notes, problems_as_json, rank
 from .hand_solving import WHOLE_TAKE, PieceContext, SolveMethods, solve_hand
 from .kept_solve import FoundHands, SolvedCapture, finding_key, solving_key
 from .labelling import LabelledMarkers
@@ -40,10 +40,10 @@ from .take import SolvedHand, Take
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnjudgedTake:
-    """A solved take without its evidence, problems and report."""
+    """A solved take before its evidence, problems and report are computed."""
 
     recipe: Recipe
-    """With the transform that aligning found."""
+    """The recipe, with the transform found by aligning."""
     markers: Markers
     """The cleaned markers at the rate of the solved frames."""
     hands: tuple[SolvedHand, ...]
@@ -80,41 +80,41 @@ class SolveJob:
         self.recipe = recipe
         self.rig = rig
         self.markers = markers
-        """Solved instead of the recipe's capture, if given."""
+        """Markers to solve instead of the recipe's capture; None reads the capture."""
         self.reader = reader
         self.prepared = prepared
         """Facts about the whole take if these markers are a piece of one; None for a whole take."""
         self.piece = piece
         self.cached = cached
-        """The results of the last solve, used as far as they would be the same; after `steps`, those of this solve."""
+        """Results of the last solve, reused where the inputs are the same; after `steps`, the results of this solve."""
         self.take: Take | None = None
         self.read_seconds = 0.0
-        """s that reading and labelling took; 0 if their result was cached."""
+        """s, duration of reading and labelling; 0 if the result was cached."""
 
     def steps(self) -> Steps[None]:
-        """Solve the hands, and judge the take. Raises KnuckleError."""
-        self.take = _judged((yield from self.solve()))
+        """Solve the hands, and rate the take by its evidence. Raises KnuckleError."""
+        self.take = _judge((yield from self.solve()))
 
     def solve(self) -> Steps[UnjudgedTake]:
         """Read, label, clean, assign, measure, smooth, solve in pieces, and retarget. Raises KnuckleError."""
         recipe, started = self.recipe, time.perf_counter()
         corrections = from_list(recipe.corrections, "the recipe")
         methods = SolveMethods.of(recipe)
-        found = yield from part_of(0.0, 0.17, "", self._find(recipe))
+        found_hands = yield from part_of(0.0, 0.17, "", self._find_hands(recipe))
         seconds = {"read": self.read_seconds}
-        raw, labels, cleaned, assigned = found.raw, found.labels, found.cleaned, found.assigned
+        raw, labels, cleaned, assigned = found_hands.raw, found_hands.labels, found_hands.cleaned, found_hands.assigned
         history = MarkerHistory.of(raw, cleaned.markers, labels.swapped, labels.doubt)
         rig_hands = RigHands(recipe, self.rig)
-        yield from part_of(0.17, 0.17, "", rig_hands.read(found.performer))
+        yield from part_of(0.17, 0.17, "", rig_hands.read(found_hands.performer))
         if recipe.align != "off":
-            check_align(recipe, [rig_hands.driven_side(side) for side in found.performer.hands], self.rig)
-        performer = rig_hands.performer_to_solve(found.performer)
+            check_align(recipe, [rig_hands.driven_side(side) for side in found_hands.performer.hands], self.rig)
+        performer = rig_hands.performer_to_solve(found_hands.performer)
         notes = tuple(note for limits in rig_hands.limits.values() for note in limits.notes)
         assigned = replace(assigned, warnings=assigned.warnings + notes)
         source = SolveSource(recipe, raw, assigned, performer, methods)
-        markers, solved = yield from part_of(0.18, 0.74, "", self._solve(source, found))
+        markers, solved = yield from part_of(0.18, 0.74, "", self._solve(source, found_hands))
         resolved, waiting = yield from part_of(0.74, 0.8, "", self._resolve(source, corrections, solved))
-        effective = [each for each in corrections if each.id not in waiting]
+        effective = [correction for correction in corrections if correction.id not in waiting]
         uncorrected = solved
         recipe, solved = self._place(recipe, [*resolved.hands], markers, methods.smoothing)
         plain = solved
@@ -124,14 +124,14 @@ class SolveJob:
         solved = yield from part_of(0.8, 1.0, "", keying)
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
         frames = tuple(
-            solved_frames(hand, history, effective, self.piece.measured_labels, seen=before.measured)
-            for before, hand in zip(plain, solved, strict=True)
+            solved_frames(hand, history, effective, self.piece.measured_labels, seen=plain_hand.measured)
+            for plain_hand, hand in zip(plain, solved, strict=True)
         )
         return UnjudgedTake(
             recipe, markers, tuple(solved), frames, source, labels, cleaned, rig_hands, corrections, waiting, seconds
         )
 
-    def _find(self, recipe: Recipe) -> Steps[FoundHands]:
+    def _find_hands(self, recipe: Recipe) -> Steps[FoundHands]:
         """Read and label the capture, clean its markers, and measure the performer."""
         started, is_whole = time.perf_counter(), self.markers is None and self.prepared is None
         key = finding_key(recipe) if is_whole else ""
@@ -143,7 +143,7 @@ class SolveJob:
         raw = labels.markers
         self.read_seconds = time.perf_counter() - started
         yield Progress(0.5, "Cleaning")
-        prepared = yield from part_of(0.5, 0.6, "", self._prepared_by_stretches(raw))
+        prepared = yield from part_of(0.5, 0.6, "", self._prepare(raw))
         assigned = assignment.assign_hands(recipe, raw) if prepared is None else prepared.assigned
         cleaned = yield from part_of(0.6, 0.8, "", clean_markers(recipe, raw, assigned))
         yield Progress(0.8, "Measuring the performer")
@@ -154,37 +154,38 @@ class SolveJob:
         )
         return FoundHands(key, labels, cleaned, assigned, performer)
 
-    def _solve(self, source: SolveSource, found: FoundHands) -> Steps[tuple[Markers, list[SolvedHand]]]:
-        """Smooth the markers and solve the hands; return the markers at the solved frames, and them."""
+    def _solve(self, source: SolveSource, found_hands: FoundHands) -> Steps[tuple[Markers, list[SolvedHand]]]:
+        """Smooth the markers and solve the hands; return the markers at the solved frames, and the hands."""
         recipe, methods, cached = source.recipe, source.methods, self.cached
         key = solving_key(recipe, source.performer)
-        if cached is not None and cached.found is found and cached.key == key:
+        if cached is not None and cached.found is found_hands and cached.key == key:
             return cached.markers, [*cached.solved]
-        markers = to_hand_frames(methods.solver, source.performer, found.cleaned.markers)
+        markers = to_hand_frames(methods.solver, source.performer, found_hands.cleaned.markers)
         yield Progress(0.0, "Smoothing")
         samples = markers.seen & (source.raw.predicted | ~markers.predicted)
-        # Before resampling: interpolated frames have less noise than samples, which would spoil the noise estimate.
+        # Smooth before resampling: interpolated frames have less noise than samples, which would bias its estimate.
         smoothed = smooth_markers(methods.smoothing, source.performer, markers, samples, recipe.cleaning.gap_limit)
         if recipe.fps is not None:
             markers = resample(markers, recipe.fps)
             smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
         solved = yield from part_of(0.03, 1.0, "", _solve_hands(source, markers, smoothed, self.piece))
-        is_kept = found.key and len(source.raw.times) <= MAX_MEASURED
-        self.cached = SolvedCapture(found, key, markers, tuple(solved)) if is_kept else None
+        is_kept = found_hands.key and len(source.raw.times) <= MAX_MEASURED
+        self.cached = SolvedCapture(found_hands, key, markers, tuple(solved)) if is_kept else None
         return markers, solved
 
     def _resolve(
         self, source: SolveSource, corrections: Sequence[Correction], solved: Sequence[SolvedHand]
     ) -> Steps[tuple[Resolved, dict[str, str]]]:
-        """Solve the ranges of corrections again, as resolve_ranges does, and use cached ranges."""
+        """Solve the ranges of corrections again with resolve_ranges, and cache the result."""
         cached_ranges = self.cached.resolved if self.cached is not None else None
         resolved, waiting = yield from resolve_ranges(source, corrections, solved, cached_ranges)
         if self.cached is not None:
             self.cached = replace(self.cached, resolved=resolved)
         return resolved, waiting
 
-    def _prepared_by_stretches(self, raw: Markers) -> Steps[Prepared | None]:
-        """Return the facts about a whole take, measured on stretches of a long one; None for a short one."""
+    def _prepare(self, raw: Markers) -> Steps[Prepared | None]:
+        """Return the facts about a whole take; for a long take, measure them on samples of its frames. None for a short
+        take, which needs none."""
         if self.prepared is not None or len(raw.times) <= MAX_MEASURED:
             return self.prepared
         prepared = yield from prepare(self.recipe, raw.select(measured_frames(len(raw.times))))
@@ -197,9 +198,9 @@ class SolveJob:
         solved: Sequence[tuple[SolvedHand, SolvedHand]],
         corrections: Sequence[Correction],
     ) -> Steps[list[SolvedHand]]:
-        """Retarget solved hands to those of the rig, and apply the recipe's contacts.
+        """Retarget solved hands to the rig's hands, and apply the recipe's contacts.
 
-        solved: without corrections and with them, the same where there are none.
+        solved: each hand without and with corrections; the same object if there are none.
         """
         keyed = []
         for number, (plain, hand) in enumerate(solved):
@@ -208,9 +209,9 @@ class SolveJob:
                 yield Progress(start, f"Retargeting to the rig's {hand.side} hand")
             retargeted = rig_hands.retarget(performer, hand.pose, hand.smoothed_targets)
             if plain is not hand and retargeted is not None:
-                before = rig_hands.retarget(performer, plain.pose, plain.smoothed_targets)
-                assert before is not None
-                pose = only_in_ranges(before.pose, retargeted.pose, corrections, hand.targets.times)
+                plain_retargeted = rig_hands.retarget(performer, plain.pose, plain.smoothed_targets)
+                assert plain_retargeted is not None
+                pose = restrict_to_ranges(plain_retargeted.pose, retargeted.pose, corrections, hand.targets.times)
                 retargeted = replace(retargeted, pose=pose)
             work = apply_contacts(self.recipe, replace(hand, retargeted=retargeted))
             keyed.append((yield from part_of(start, end, "", work)))
@@ -219,9 +220,10 @@ class SolveJob:
     def _place(
         self, recipe: Recipe, solved: list[SolvedHand], markers: Markers, smoothing: Smoothing
     ) -> tuple[Recipe, list[SolvedHand]]:
-        """Mirror, align and transform solved hands; return them, and the recipe with the transform that was found.
+        """Mirror, align and transform solved hands.
 
-        Hands that are not placed get the forearms that the capture shows.
+        Returns the recipe with the transform found by aligning, and the hands. Hands that are not transformed get the
+        forearms that the capture shows.
         """
         if recipe.mirror:
             solved = [mirror_hand(hand) for hand in reversed(solved)]
@@ -243,22 +245,22 @@ def _solve_hands(
     return solved
 
 
-def _judged(solved: UnjudgedTake) -> Take:
+def _judge(solved: UnjudgedTake) -> Take:
     """Return the take with its evidence, problems and report."""
     evidence = Evidence(solved.markers.times, tuple(map(measure_hand, solved.frames)))
     problems = rank(evidence)
     report = _report(solved)
     report |= {
-        "problems": as_report(problems),
+        "problems": problems_as_json(problems),
         "labels": solved.labelled.facts,
         "dropped_fragments": solved.cleaned.fragments(),
     }
     report["warnings"] += [
         *limit_notes(problems, report["hands"]),
         *(
-            f"correction '{each.name}' waits: {solved.waiting[each.id]}"
-            for each in solved.corrections
-            if each.id in solved.waiting
+            f"correction '{correction.name}' waits: {solved.waiting[correction.id]}"
+            for correction in solved.corrections
+            if correction.id in solved.waiting
         ),
         *blind_notes(solved.source, solved.corrections),
     ]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..hand.joints import Side
 from ..hand.kinematics import world_rotations
 from ..hand.model import HandModel
-from ..hand.rotations import continuous
+from ..hand.rotations import make_continuous
 from .take import SolvedHand
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ def joint_arrays(times: Floats, hands: Iterable[SolvedHand]) -> dict[str, NDArra
         pose = solved.pose
         arrays |= {
             f"{solved.side}_positions": pose.joints_in_world,
-            rotations_name(solved.side): continuous(world_rotations(solved.hand, pose)),
+            rotations_name(solved.side): make_continuous(world_rotations(solved.hand, pose)),
             f"{solved.side}_predicted": solved.predicted,
             f"{solved.side}_angles": pose.angles,
         }

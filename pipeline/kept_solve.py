@@ -1,7 +1,7 @@
-"""Results of a solve that the next solve of the same capture can reuse.
+"""Cached results of a solve, for the next solve of the same capture.
 
-Corrections do not change them, so solving a correction's range again takes about as long as that range alone. Another
-solver can reuse the hands that were found.
+They do not depend on corrections, so that only the ranges of new corrections need solving. A solve with another solver
+reuses the found hands.
 """
 
 import json
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..capture.markers import Markers
-from ..capture.scene_files import is_alone
+from ..capture.scene_files import is_self_contained
 from .assignment import Assignment
 from .corrections.resolving import Resolved
 from .labelling import LabelledMarkers
@@ -22,9 +22,9 @@ FINDING_FIELDS = (
     *("capture", "unit", "up", "rate", "animation", "landmarks", "angle_of_view", "hand_length", "start", "end"),
     *("hand", "subject", "markers", "labels", "markers_on", "performer", "cleaning"),
 )
-"""Fields of a recipe by which hands are found and measured."""
+"""Fields of a recipe on which finding and measuring hands depends."""
 SOLVING_FIELDS = ("solver", "settings", "smoothing", "smoothing_settings", "angles", "fps", "mirror")
-"""Fields by which they are solved then, beside the rig's limits."""
+"""Further fields on which the solve depends, besides the rig's limits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class FoundHands:
     """The hands of a capture, before they are solved."""
 
     key: str
-    """Key of the inputs; empty if these are more than a recipe and a file."""
+    """Key of the inputs; empty if they are more than a recipe and one file."""
     labels: LabelledMarkers
     """Assignment with the labelled markers of the recipe's frames, not cleaned."""
     cleaned: CleanedMarkers
@@ -48,11 +48,11 @@ class FoundHands:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SolvedCapture:
-    """A capture that was solved, without corrections and before it is brought to a rig."""
+    """A solved capture without corrections, before it is retargeted."""
 
     found: FoundHands
     key: str
-    """Key of the solver's inputs, in addition to those of `found`."""
+    """Key of the solver's inputs other than `found`."""
     markers: Markers
     """Cleaned, at the rate of the solved frames."""
     solved: tuple[SolvedHand, ...]
@@ -63,15 +63,15 @@ class SolvedCapture:
 def finding_key(recipe: Recipe) -> str:
     """Return the key of the hands found in a capture: the recipe's choices, and the state of its file.
 
-    Empty for a capture that is not one file alone: an armature may have moved since, and files beside it changed.
+    Empty for a capture that is not a single file: an armature, or other files of the capture, may have changed.
     """
-    if not is_alone(recipe.capture):
+    if not is_self_contained(recipe.capture):
         return ""
     try:
         state = Path(recipe.capture).stat()
     except (OSError, ValueError):
         return ""
-    # What copies a file over another may set the time of its last change, but not that of the change of its inode.
+    # A copy may preserve the modification time of a file, but changes the time of its inode.
     of_file = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
     return json.dumps([_chosen(recipe, FINDING_FIELDS), of_file])
 

@@ -27,10 +27,13 @@ MAP_LAYOUT = "marker map"
 """Name of the layout of a marker map."""
 MAX_NAMED_SWAPS = 3
 """Maximum number of swaps that a warning names."""
-SWAP_RESULTS = {"mended": "were undone", "doubtful": "are possible and were left as they are"}
-"""Count of swaps in the report -> its description in warnings."""
+SWAP_RESULTS = {
+    "mended": ("was undone", "were undone"),
+    "doubtful": ("is possible and was left as it is", "are possible and were left as they are"),
+}
+"""Key of a count of swaps in the report -> what warnings say about one swap, and about several."""
 SWAP_DOUBT = 0.5
-"""Doubt of labels that may be swapped: both ways are equally likely."""
+"""Doubt of labels that may be swapped: as likely swapped as not."""
 DOUBTFUL_CONFIDENCE = 0.8
 """Confidence below which a marker's label is reported as doubtful."""
 
@@ -60,35 +63,42 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
     swapped, doubt = np.zeros(markers.predicted.shape, bool), np.zeros(markers.predicted.shape)
     for group, spots in groups.items():
         columns = [markers.names.index(label) for label in spots if label in markers.names]
-        found = find_swaps(markers.times, markers.positions[:, columns])
-        if not found:
+        swaps = find_swaps(markers.times, markers.positions[:, columns])
+        if not swaps:
             continue
-        clear = sum(swap.clear for swap in found)
-        counts["mended"] += clear
-        counts["doubtful"] += len(found) - clear
-        order = corrected_columns(len(markers.times), len(columns), found)
+        confirmed = sum(swap.is_confirmed for swap in swaps)
+        counts["mended"] += confirmed
+        counts["doubtful"] += len(swaps) - confirmed
+        order = corrected_columns(len(markers.times), len(columns), swaps)
         positions, predicted = positions.copy(), predicted.copy()
         positions[:, columns] = np.take_along_axis(markers.positions[:, columns], order[..., None], axis=1)
         predicted[:, columns] = np.take_along_axis(markers.predicted[:, columns], order, axis=1)
         if rotations is not None and markers.rotations is not None:
             rotations = rotations.copy()
             rotations[:, columns] = np.take_along_axis(markers.rotations[:, columns], order[..., None], axis=1)
-        for swap in found:
+        for swap in swaps:
             rows, pair = slice(swap.first, swap.last + 1), [columns[column] for column in swap.columns]
-            swapped[rows, pair] |= swap.clear
-            doubt[rows, pair] = np.maximum(doubt[rows, pair], 0.0 if swap.clear else SWAP_DOUBT)
-        warnings += _swap_warnings(group, [markers.names[column] for column in columns], found)
+            swapped[rows, pair] |= swap.is_confirmed
+            doubt[rows, pair] = np.maximum(doubt[rows, pair], 0.0 if swap.is_confirmed else SWAP_DOUBT)
+        warnings += _swap_warnings(group, [markers.names[column] for column in columns], swaps)
     if warnings:
-        mended = replace(markers, positions=positions, predicted=predicted, rotations=rotations)
-        markers = replace(mended, warnings=(*markers.warnings, *warnings))
+        corrected = replace(markers, positions=positions, predicted=predicted, rotations=rotations)
+        markers = replace(corrected, warnings=(*markers.warnings, *warnings))
     return LabelledMarkers(markers, {"by": "names", "swaps": counts}, swapped=swapped, doubt=doubt)
 
 
-def _swap_warnings(group: str, labels: list[str], found: tuple[Swap, ...]) -> list[str]:
+def describe_swaps(kind: str, count: int, group: str = "") -> str:
+    """Describe the swaps of a kind: "2 swaps of markers of 'right' were undone"."""
+    noun, result = "swap" if count == 1 else "swaps", SWAP_RESULTS[kind][count != 1]
+    owner = f" of '{group}'" if group else ""
+    return f"{count} {noun} of markers{owner} {result}"
+
+
+def _swap_warnings(group: str, labels: list[str], swaps: tuple[Swap, ...]) -> list[str]:
     """Return one sentence about the clear swaps of a hand, and one about the doubtful ones."""
     warnings = []
-    for kind, result in SWAP_RESULTS.items():
-        swaps_of_kind = [swap for swap in found if swap.clear == (kind == "mended")]
+    for kind in SWAP_RESULTS:
+        swaps_of_kind = [swap for swap in swaps if swap.is_confirmed == (kind == "mended")]
         if swaps_of_kind:
             named = [
                 f"{labels[swap.columns[0]]} and {labels[swap.columns[1]]} in frames {swap.first + 1}-{swap.last + 1}"
@@ -96,45 +106,47 @@ def _swap_warnings(group: str, labels: list[str], found: tuple[Swap, ...]) -> li
             ]
             count = len(swaps_of_kind)
             more = f" and {count - MAX_NAMED_SWAPS} more" if count > MAX_NAMED_SWAPS else ""
-            warnings.append(f"{count} swaps of markers of '{group}' {result}: {'; '.join(named)}{more}")
+            warnings.append(f"{describe_swaps(kind, count, group)}: {'; '.join(named)}{more}")
     return warnings
 
 
 def label_by_shape(
     markers: Markers,
-    known: Mapping[Side, MeasuredHand] | None = None,
+    measured_hands: Mapping[Side, MeasuredHand] | None = None,
     side: Side | None = None,
-    worn: Groups | None = None,
+    marker_map: Groups | None = None,
 ) -> Steps[LabelledMarkers]:
     """Label the markers of the hands in a capture by their shape and motion. Other markers keep their labels.
 
-    known: measured hands to look for; their markers get the labels with which they were measured. side: the side of a
-    hand whose shape does not show it. worn: a marker map; only hands with its markers are looked for, and if it holds
-    one hand, also its mirror image. Raises MarkerMapError if no hand is found.
+    measured_hands: hands to look for; their markers get the labels that they were measured with. side: the side of a
+    hand whose shape does not show it. marker_map: if not empty, only hands with its markers are looked for; a map of
+    one hand also stands for its mirror image. Raises MarkerMapError if no hand is found.
     """
-    found = yield from label_hands_stepwise(markers.times, markers.positions, known, side, _layouts(worn or {}))
-    if not found.hands:
-        few = describe_few_markers(markers.positions, markers.names)
-        notes = "".join(f"; {note}" for note in (*found.notes, *few))
-        whose = f" (only the performer's {' and '.join(known)} hand was looked for)" if known else ""
+    labelling = yield from label_hands_stepwise(
+        markers.times, markers.positions, measured_hands, side, _layouts(marker_map or {})
+    )
+    if not labelling.hands:
+        few_marker_notes = describe_few_markers(markers.positions, markers.names)
+        notes = "".join(f"; {note}" for note in (*labelling.notes, *few_marker_notes))
+        whose = f" (only the performer's {' and '.join(measured_hands)} hand was looked for)" if measured_hands else ""
         raise MarkerMapError(
             f"{markers.source}: no hand was found by the shape and motion of its markers{whose}{notes}"
         )
-    labels = [_labels_of(hand, found, index) for index, hand in enumerate(found.hands)]
+    labels = [_labels_of(hand, labelling, index) for index, hand in enumerate(labelling.hands)]
     facts: dict[str, Any] = {"by": "shape", "hands_found": []}
     groups: Groups = {}
-    for hand, hand_labels in zip(found.hands, labels, strict=True):
+    for hand, hand_labels in zip(labelling.hands, labels, strict=True):
         facts["hands_found"].append(_hand_facts(markers, hand, hand_labels))
         spots = zip(hand_labels, hand.layout.spots.values(), strict=True)
         groups.setdefault(hand.side, {}).update({label: spot for label, spot in spots if label})
-    relabelled = _relabel(markers, found, labels)
-    return LabelledMarkers(relabelled, facts, groups, doubt=_doubt(relabelled, found, labels))
+    relabelled = _relabel(markers, labelling, labels)
+    return LabelledMarkers(relabelled, facts, groups, doubt=_doubt(relabelled, labelling, labels))
 
 
-def _doubt(markers: Markers, found: Labelling, labels: list[list[str]]) -> Floats:
+def _doubt(markers: Markers, labelling: Labelling, labels: list[list[str]]) -> Floats:
     """Return the doubt (F, M) of labels that were found by shape."""
     doubt = np.zeros(markers.predicted.shape)
-    for hand, hand_labels in zip(found.hands, labels, strict=True):
+    for hand, hand_labels in zip(labelling.hands, labels, strict=True):
         column_of = {
             spot: markers.names.index(label)
             for spot, label in zip(hand.layout.spots, hand_labels, strict=True)
@@ -146,12 +158,12 @@ def _doubt(markers: Markers, found: Labelling, labels: list[list[str]]) -> Float
     return doubt
 
 
-def _layouts(worn: Groups) -> list[SidedLayout]:
-    """Return the marker sets of a map; a map of one hand is worn by either."""
+def _layouts(marker_map: Groups) -> list[SidedLayout]:
+    """Return the layouts of a marker map; the layout of a map of one hand fits either hand."""
     return [
-        (MarkerLayout(MAP_LAYOUT, spots), SIDES if len(worn) == 1 else (side,))
+        (MarkerLayout(MAP_LAYOUT, spots), SIDES if len(marker_map) == 1 else (side,))
         for side in SIDES
-        if (spots := worn.get(side))
+        if (spots := marker_map.get(side))
     ]
 
 
@@ -160,17 +172,17 @@ def map_label(side: str, label: str) -> str:
     return f"{side}:{label}"
 
 
-def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
+def _labels_of(hand: LabelledHand, labelling: Labelling, index: int) -> list[str]:
     """Return labels (C,) for the markers of a hand, empty for a spot that is never seen.
 
     If the layout's labels are no known marker set, side and joint are used instead.
     """
     spots = hand.layout.spots
-    same_side = sum(earlier.side == hand.side for earlier in found.hands[:index])
+    same_side = sum(earlier.side == hand.side for earlier in labelling.hands[:index])
     subject = f"{hand.side}#{same_side + 1}" if same_side else hand.side
-    seen = np.any(hand.columns >= 0, axis=0)
+    is_seen = np.any(hand.columns >= 0, axis=0)
     if hand.layout.name == MAP_LAYOUT:
-        return [map_label(subject, label) if seen[column] else "" for column, label in enumerate(spots)]
+        return [map_label(subject, label) if is_seen[column] else "" for column, label in enumerate(spots)]
     try:
         recognised = next(iter(suggest(spots).groups.values()))
     except MarkerMapError:
@@ -181,7 +193,7 @@ def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
         labels = list(spots)
     else:
         labels = [f"{subject}:{label}" for label in spots]
-    return [label if seen[column] else "" for column, label in enumerate(labels)]
+    return [label if is_seen[column] else "" for column, label in enumerate(labels)]
 
 
 def _hand_facts(markers: Markers, hand: LabelledHand, labels: list[str]) -> dict[str, Any]:
@@ -209,21 +221,21 @@ def _hand_facts(markers: Markers, hand: LabelledHand, labels: list[str]) -> dict
 def source_map(labels: LabelledMarkers) -> Groups:
     """Return the marker map, by the capture's own labels, of hands that were labelled by shape; empty for others.
 
-    A place whose marker has several labels in the capture has the one that it has longest.
+    If the marker at a spot has several labels in the capture, its label for the longest span is used.
     """
     groups: Groups = {}
     for hand in labels.facts.get("hands_found", ()):
-        spots, found = labels.groups[hand["side"]], groups.setdefault(hand["side"], {})
+        spots, named_spots = labels.groups[hand["side"]], groups.setdefault(hand["side"], {})
         for name, entry in hand["markers"].items():
-            spans = [span for span in entry["from"] if span["label"] not in found]
-            if spans and spots[name] not in found.values():
-                found[max(spans, key=lambda span: span["last"] - span["first"])["label"]] = spots[name]
+            spans = [span for span in entry["from"] if span["label"] not in named_spots]
+            if spans and spots[name] not in named_spots.values():
+                named_spots[max(spans, key=lambda span: span["last"] - span["first"])["label"]] = spots[name]
     return groups
 
 
 def describe_labels(facts: Mapping[str, Any]) -> list[str]:
-    """Return lines for the panel about hands labelled by shape: 'Right, by shape: 97 % sure', and each doubtful
-    marker."""
+    """Return lines for the panel about hands labelled by shape, such as 'Right, by shape: 97 % sure', and about their
+    doubtful markers."""
     lines: list[str] = []
     for hand in facts.get("hands_found", ()):
         lines.append(f"{hand['side'].capitalize()}, by shape: {hand['sure']:.0%} sure")
@@ -235,39 +247,41 @@ def describe_labels(facts: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _relabel(markers: Markers, found: Labelling, labels: list[list[str]]) -> Markers:
-    """Return the hands' markers with their new labels, and the remaining markers with their old ones."""
+def _relabel(markers: Markers, labelling: Labelling, labels: list[list[str]]) -> Markers:
+    """Return all markers, the hands' with their new labels and the others with their old ones."""
     columns, names = [], []
     remaining: Bools = markers.seen.copy()
     frames = np.arange(len(markers.times))
-    for hand, hand_labels in zip(found.hands, labels, strict=True):
+    for hand, hand_labels in zip(labelling.hands, labels, strict=True):
         for c, label in enumerate(hand_labels):
             if label:
                 columns.append(hand.columns[:, c])
                 names.append(label)
-                seen = hand.columns[:, c] >= 0
-                remaining[frames[seen], hand.columns[seen, c]] = False
+                is_seen = hand.columns[:, c] >= 0
+                remaining[frames[is_seen], hand.columns[is_seen, c]] = False
     column = np.stack(columns, axis=1)
-    seen = column >= 0
-    positions = np.where(seen[..., None], markers.positions[frames[:, None], np.maximum(column, 0)], np.nan)
-    predicted = markers.predicted[frames[:, None], np.maximum(column, 0)] & seen
-    others = np.flatnonzero(remaining.any(0))
-    other_positions = np.where(remaining[:, others, None], markers.positions[:, others], np.nan)
+    is_seen = column >= 0
+    positions = np.where(is_seen[..., None], markers.positions[frames[:, None], np.maximum(column, 0)], np.nan)
+    predicted = markers.predicted[frames[:, None], np.maximum(column, 0)] & is_seen
+    other_columns = np.flatnonzero(remaining.any(0))
+    other_positions = np.where(remaining[:, other_columns, None], markers.positions[:, other_columns], np.nan)
     return replace(
         markers,
-        names=unique([*names, *(markers.names[i] for i in others)]),
+        names=unique([*names, *(markers.names[i] for i in other_columns)]),
         positions=np.concatenate([positions, other_positions], axis=1),
-        predicted=np.concatenate([predicted, markers.predicted[:, others] & remaining[:, others]], axis=1),
-        # The device's rotations belong to the joints that it named, and those names were not used.
+        predicted=np.concatenate(
+            [predicted, markers.predicted[:, other_columns] & remaining[:, other_columns]], axis=1
+        ),
+        # Rotations belong to the joints in the capture's own labels, which were not used.
         rotations=None,
-        warnings=(*markers.warnings, *_label_warnings(found, labels)),
+        warnings=(*markers.warnings, *_label_warnings(labelling, labels)),
     )
 
 
-def _label_warnings(found: Labelling, labels: list[list[str]]) -> list[str]:
+def _label_warnings(labelling: Labelling, labels: list[list[str]]) -> list[str]:
     """Return sentences about each hand: how certain its labels are, and which of its markers were not found."""
     warnings = []
-    for hand, hand_labels in zip(found.hands, labels, strict=True):
+    for hand, hand_labels in zip(labelling.hands, labels, strict=True):
         confidence = {label: float(hand.confidence[c]) for c, label in enumerate(hand_labels) if label}
         least_certain = min(confidence, key=lambda label: confidence[label])
         text = (
@@ -277,7 +291,10 @@ def _label_warnings(found: Labelling, labels: list[list[str]]) -> list[str]:
         )
         doubtful = [label for label in confidence if confidence[label] < DOUBTFUL_CONFIDENCE]
         warnings.append(text + (f"; doubtful: {', '.join(doubtful)}" if doubtful else ""))
-        lost = [spot for spot, label in zip(hand.layout.spots, hand_labels, strict=True) if not label]
-        if lost:
-            warnings.append(f"the {hand.side} hand's {', '.join(lost)} {'was' if len(lost) == 1 else 'were'} not found")
-    return [*warnings, *found.notes]
+        missing_spots = [spot for spot, label in zip(hand.layout.spots, hand_labels, strict=True) if not label]
+        if missing_spots:
+            warnings.append(
+                f"the {hand.side} hand's {', '.join(missing_spots)} "
+                f"{'was' if len(missing_spots) == 1 else 'were'} not found"
+            )
+    return [*warnings, *labelling.notes]

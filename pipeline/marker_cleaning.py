@@ -30,7 +30,7 @@ class CleanedMarkers:
     """(F, M) positions that were removed as spikes."""
 
     def fragments(self, rows: slice = slice(None)) -> dict[str, int]:
-        """Return label -> how many of its fragments were dropped that begin in some of the frames."""
+        """Return label -> number of dropped fragments that begin in the given frames."""
         columns, starts, _ = runs(self.dropped)
         inside = np.isin(starts, np.arange(len(self.dropped))[rows])
         counts = np.bincount(columns[inside], minlength=len(self.markers.names))
@@ -38,8 +38,8 @@ class CleanedMarkers:
 
 
 def clean_markers(recipe: Recipe, raw: Markers, assigned: Assignment) -> Steps[CleanedMarkers]:
-    """Drop fragments of the hands' markers and spikes of all, if the recipe says so, and clean all markers."""
-    whole = raw
+    """Clean all markers; if the recipe says so, first drop fragments of the hands' markers and spikes of all."""
+    kept_markers = raw
     if recipe.cleaning.fragments:
         bodies = [
             Body(
@@ -48,9 +48,9 @@ def clean_markers(recipe: Recipe, raw: Markers, assigned: Assignment) -> Steps[C
             )
             for spots in assigned.hands.values()
         ]
-        whole, _ = yield from drop_fragments(raw, bodies)
-    despiked = remove_spikes(whole) if recipe.cleaning.spikes else whole
-    masks = raw.seen & ~whole.seen, whole.seen & ~despiked.seen
+        kept_markers, _ = yield from drop_fragments(raw, bodies)
+    despiked = remove_spikes(kept_markers) if recipe.cleaning.spikes else kept_markers
+    masks = raw.seen & ~kept_markers.seen, kept_markers.seen & ~despiked.seen
     cleaned = CleanedMarkers(clean(despiked, replace(recipe.cleaning, spikes=False)), *masks)
     warnings = cleaning_warnings(cleaned.fragments(), int(cleaned.spikes.sum()))
     return replace(cleaned, markers=replace(cleaned.markers, warnings=(*raw.warnings, *warnings)))
@@ -64,7 +64,7 @@ def cleaning_warnings(fragments: dict[str, int], spikes: int) -> list[str]:
 
 
 def _warnings(fragments: dict[str, int]) -> list[str]:
-    """Return a sentence about dropped fragments, if there are any; the labels with most of them first."""
+    """Return a sentence about dropped fragments, if any, with the most affected labels first."""
     if not fragments:
         return []
     labels = sorted(fragments, key=lambda label: -fragments[label])

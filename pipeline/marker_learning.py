@@ -1,4 +1,4 @@
-"""Learn where the markers of a labelled take sit, so that takes of the same set are labelled without labels."""
+"""Learn a marker map from a labelled take, for labelling other takes of the same markers by shape."""
 
 from dataclasses import replace
 
@@ -15,22 +15,22 @@ from .recipe import Recipe
 def learn_markers(recipe: Recipe, reader: Reader = read_file) -> tuple[Groups, tuple[str, ...]]:
     """Return a marker map with the spots on the skin of each hand in a recipe's labelled capture, and notes.
 
-    The labels of the capture, or the recipe's map, say which joint each marker is near; the movement says on which bone
-    it sits and where. Raises MarkerMapError if the labels name no hand, HandError if too few frames show one.
+    The labels of the capture, or the recipe's map, give the joint near each marker; the motion gives its bone and
+    offset. Raises MarkerMapError if the labels name no hand, HandError if too few frames show one.
     """
     markers: Markers = read(recipe, run_to_end(reader(recipe)))
     recipe = replace(recipe, labels="names")
     markers = label_markers(recipe, markers).markers
     hands = assign_hands(recipe, markers).hands
-    found = fit_hands(
+    result = fit_hands(
         {side: Recording([positions_of(markers, spots)], markers.rate, spots) for side, spots in hands.items()}
     )
-    for problem in found.problems.values():
+    for problem in result.problems.values():
         raise problem
     groups: Groups = {
-        side: {label: _rounded(spot) for label, spot in fitted.spots().items()} for side, fitted in found.fits.items()
+        side: {label: _rounded(spot) for label, spot in fitted.spots().items()} for side, fitted in result.fits.items()
     }
-    return groups, found.notes
+    return groups, result.notes
 
 
 def _rounded(spot: Spot) -> Spot:

@@ -53,6 +53,6 @@ def smooth_markers(
         predicted[:, columns] |= smooth.predicted
         if rotations is not None and hand_rotations is not None and smooth.targets.rotations is not None:
             rotations[:, columns] = np.where(np.isfinite(hand_rotations), smooth.targets.rotations, np.nan)
-    known = finite_points(positions)
-    smoothed = replace(markers, positions=positions, predicted=predicted & known, rotations=rotations)
+    is_finite = finite_points(positions)
+    smoothed = replace(markers, positions=positions, predicted=predicted & is_finite, rotations=rotations)
     return SmoothedMarkers(smoothed, noise)

@@ -40,7 +40,6 @@ HAND_KEYS = (
     "skin",
 )
 MAX_RADIUS_MM = 100.0
-"""mm"""
 MAX_RHO = 2.0
 MAX_MOTION_FRAMES = 1000
 """Maximum number of frames of free motion in a file."""
@@ -51,36 +50,38 @@ class Performer:
     """One person's hands."""
 
     capture: str
-    """The capture that they were measured on."""
+    """The capture that the hands were measured on."""
     hands: dict[Side, MeasuredHand]
     clips: dict[str, str] = field(default_factory=dict)
-    """still, motion, fit: which frames of which captures were used, in words."""
+    """still, motion or fit -> description of the frames that were used."""
     notes: tuple[str, ...] = ()
-    """Sentences about what could not be measured, or looked wrong."""
+    """Sentences about measurements that failed or look wrong."""
 
     def hand(self, side: Side, spots: dict[str, Spot]) -> MeasuredHand:
         """Return the hand of this side with a capture's markers (label -> spot).
 
-        If only the other hand was measured, this is its mirror image. A label that was measured keeps its measured
-        spot if the capture puts it on the same joint, or on the palm where it was measured on the wrist. The markers of
-        a hand that was fitted with skin markers are always where the fit put them. Labels may have another subject's
-        prefix than those that were measured.
+        If only the other hand was measured, its mirror image is returned. A marker keeps its measured spot if the
+        capture's spot is on the same joint, or if the measured one is on the wrist and the capture's on the palm. Skin
+        markers that were fitted keep their fitted spots. Labels may have a different subject's prefix.
         """
         if side not in self.hands:
             return replace(next(iter(self.hands.values())).mirrored(), spots=spots)
-        known = self.hands[side].relabelled(_labels_in_capture(self.hands[side].spots, spots))
-        if known.skin_fit is not None:
-            worn = known.skin_fit.spots()
-            return replace(known, spots={label: worn.get(label, spot) for label, spot in spots.items()})
-        found = {label: known.spots.get(label, spot) for label, spot in spots.items()}
-        agreed = {label: found[label] if _on_same_bone(found[label], spot) else spot for label, spot in spots.items()}
-        return replace(known, spots=agreed)
+        measured_hand = self.hands[side].relabelled(_labels_in_capture(self.hands[side].spots, spots))
+        if measured_hand.skin_fit is not None:
+            fitted_spots = measured_hand.skin_fit.spots()
+            return replace(measured_hand, spots={label: fitted_spots.get(label, spot) for label, spot in spots.items()})
+        measured_spots = {label: measured_hand.spots.get(label, spot) for label, spot in spots.items()}
+        matching_spots = {
+            label: measured_spots[label] if _on_same_bone(measured_spots[label], spot) else spot
+            for label, spot in spots.items()
+        }
+        return replace(measured_hand, spots=matching_spots)
 
 
 def _labels_in_capture(measured: dict[str, Spot], spots: dict[str, Spot]) -> dict[str, str]:
-    """Return measured label -> the capture's label, for markers that the capture calls otherwise.
+    """Return measured label -> the capture's label, for markers whose labels differ.
 
-    They are the same marker if its marker set has both at one spot: as ThumbMCP and Anna:ThumbMCP.
+    Labels are the same marker if the marker set has both at one spot, such as ThumbMCP and Anna:ThumbMCP.
     """
     try:
         groups = suggest(measured).groups
@@ -90,9 +91,9 @@ def _labels_in_capture(measured: dict[str, Spot], spots: dict[str, Spot]) -> dic
     return {by_spot[spot]: label for label, spot in spots.items() if label not in measured and spot in by_spot}
 
 
-def _on_same_bone(found: Spot, said: Spot) -> bool:
-    """Return whether a measured spot and the capture's own lie on the same bone."""
-    return found.joint == said.joint or (found.joint == "wrist" and on_palm(said))
+def _on_same_bone(measured: Spot, labelled: Spot) -> bool:
+    """Return whether a measured spot and the capture's spot are on the same bone."""
+    return measured.joint == labelled.joint or (measured.joint == "wrist" and on_palm(labelled))
 
 
 def to_dict(performer: Performer) -> dict[str, Any]:
@@ -144,8 +145,8 @@ def from_dict(data: object, where: str) -> Performer:
         raise RecipeError(f"{where}: not a performer file, expected '{FORMAT} {FORMAT_VERSION}' with 'hands'")
     _check_version(data.get("format"), where)
     _check_keys(data, FILE_KEYS, where)
-    found = [side for side in SIDES if side in data["hands"]]
-    if not found:
+    sides = [side for side in SIDES if side in data["hands"]]
+    if not sides:
         raise RecipeError(f"{where}: holds neither a left nor a right hand")
     _check_keys(data["hands"], SIDES, f"{where}, hands")
     clips, notes = data.get("clips", {}), data.get("notes", [])
@@ -154,15 +155,15 @@ def from_dict(data: object, where: str) -> Performer:
     if not isinstance(notes, list) or not all(isinstance(text, str) for text in notes):
         raise RecipeError(f"{where}: 'notes' is {notes!r}, expected a list of sentences")
     markers = groups_from_json(data["markers"], where) if data.get("markers") else {}
-    hands = {side: _hand(side, data["hands"][side], markers.get(side, {}), f"{where}, {side}") for side in found}
+    hands = {side: _hand(side, data["hands"][side], markers.get(side, {}), f"{where}, {side}") for side in sides}
     return Performer(str(data.get("capture", "")), hands, clips, tuple(notes))
 
 
-def _check_version(found: object, where: str) -> None:
-    name, _, version = found.rpartition(" ") if isinstance(found, str) else ("", "", "")
+def _check_version(value: object, where: str) -> None:
+    name, _, version = value.rpartition(" ") if isinstance(value, str) else ("", "", "")
     if name != FORMAT or not version.isdecimal() or len(version) > MAX_VERSION_DIGITS or int(version) < 1:
         raise RecipeError(
-            f"{where}: not a performer file, its format is {found!r:.60}, expected '{FORMAT} {FORMAT_VERSION}'"
+            f"{where}: not a performer file, its format is {value!r:.60}, expected '{FORMAT} {FORMAT_VERSION}'"
         )
     if int(version) > FORMAT_VERSION:
         raise RecipeError(
@@ -170,10 +171,10 @@ def _check_version(found: object, where: str) -> None:
         )
 
 
-def _check_keys(data: dict[Any, Any], known: Iterable[str], where: str) -> None:
+def _check_keys(data: dict[Any, Any], allowed: Iterable[str], where: str) -> None:
     for key in data:
-        if key not in known:
-            raise RecipeError(f"{where}: '{key}' is not known, expected {', '.join(known)}")
+        if key not in allowed:
+            raise RecipeError(f"{where}: '{key}' is not known, expected {', '.join(allowed)}")
 
 
 def _hand(side: Side, data: object, spots: dict[str, Spot], where: str) -> MeasuredHand:
@@ -183,18 +184,18 @@ def _hand(side: Side, data: object, spots: dict[str, Spot], where: str) -> Measu
     measures = data.get("measures", [])
     if not isinstance(measures, list):
         raise RecipeError(f"{where}: 'measures' is {measures!r}, expected a list")
-    usual = MeasuredHand(proportions, spots)
-    found = MeasuredHand(
+    default = MeasuredHand(proportions, spots)
+    hand = MeasuredHand(
         proportions,
         spots,
         rho=_rho(_mapping_at(data, "rho", where), where),
-        radii=_radii(_mapping_at(data, "radii_mm", where), usual.radii, where),
+        radii=_radii(_mapping_at(data, "radii_mm", where), default.radii, where),
         limits=_limits(_mapping_at(data, "limits_deg", where), where),
         measurements=tuple(_measure(entry, where) for entry in measures),
     )
     if "skin" in data:
-        found = replace(found, skin_fit=worn_from_json(data["skin"], proportions, found.limits, f"{where}, skin"))
-    return replace(found, motion=_motion(_mapping_at(data, "motion_deg", where), found, where))
+        hand = replace(hand, skin_fit=worn_from_json(data["skin"], proportions, hand.limits, f"{where}, skin"))
+    return replace(hand, motion=_motion(_mapping_at(data, "motion_deg", where), hand, where))
 
 
 def _mapping_at(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
@@ -215,13 +216,13 @@ def _rho(group: dict[str, Any], where: str) -> Rho:
     return tuple(None if group.get(digit) is None else float(group[digit]) for digit in DIGITS)
 
 
-def _radii(group: dict[str, Any], usual: Floats, where: str) -> Floats:
-    """Joint radii (5, 3) in m, `usual` for digits that are not named."""
+def _radii(group: dict[str, Any], default: Floats, where: str) -> Floats:
+    """Return joint radii (5, 3) in m, `default` for digits that are not named."""
     _check_keys(group, DIGITS, f"{where}, radii_mm")
-    radii = usual.copy()
+    radii = default.copy()
     for digit, values in group.items():
-        three = isinstance(values, list) and len(values) == len(CHAIN_JOINTS[digit]) - 1
-        if not three or not all(_is_number(value) and 0 <= value <= MAX_RADIUS_MM for value in values):
+        has_three = isinstance(values, list) and len(values) == len(CHAIN_JOINTS[digit]) - 1
+        if not has_three or not all(_is_number(value) and 0 <= value <= MAX_RADIUS_MM for value in values):
             raise RecipeError(
                 f"{where}: radii_mm of {digit} is {values!r}, expected three numbers from 0 to {MAX_RADIUS_MM:g}"
             )
@@ -236,8 +237,8 @@ def _limits(group: dict[str, Any], where: str) -> AngleLimits:
     for name, low_high in group.items():
         if name not in names:
             raise RecipeError(f"{where}: limits_deg names '{name}', expected a movement such as '{next(iter(names))}'")
-        two = isinstance(low_high, list) and len(low_high) == 2
-        if not two or not all(_is_number(end) and abs(end) <= 180 for end in low_high):
+        is_pair = isinstance(low_high, list) and len(low_high) == 2
+        if not is_pair or not all(_is_number(end) and abs(end) <= 180 for end in low_high):
             raise RecipeError(f"{where}: limits_deg of {name} is {low_high!r}, expected two numbers from -180 to 180")
         limits[names[name]] = (float(low_high[0]), float(low_high[1]))
     return limits
@@ -279,12 +280,12 @@ def _motion(group: dict[str, Any], hand: MeasuredHand, where: str) -> Floats:
 
 
 def _measure(entry: object, where: str) -> Measurement:
-    known = [entry_field.name for entry_field in fields(Measurement)]
+    names = [entry_field.name for entry_field in fields(Measurement)]
     if not isinstance(entry, dict):
-        raise RecipeError(f"{where}: a measure is {entry!r}, expected {', '.join(known)}")
-    _check_keys(entry, known, f"{where}, measures")
-    texts = entry.get("kind") in get_args(Kind) and all(isinstance(entry.get(name), str) for name in ("of", "how"))
-    if not texts or not all(_is_number(entry.get(name, 0)) for name in ("value", "spread", "residual", "frames")):
+        raise RecipeError(f"{where}: a measure is {entry!r}, expected {', '.join(names)}")
+    _check_keys(entry, names, f"{where}, measures")
+    has_texts = entry.get("kind") in get_args(Kind) and all(isinstance(entry.get(name), str) for name in ("of", "how"))
+    if not has_texts or not all(_is_number(entry.get(name, 0)) for name in ("value", "spread", "residual", "frames")):
         raise RecipeError(
             f"{where}: a measure is {entry!r}, expected kind ({', '.join(get_args(Kind))}), of, how and numbers"
         )

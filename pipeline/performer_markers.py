@@ -15,21 +15,21 @@ Floats = NDArray[np.float64]
 
 MAX_MARKERS = 200
 MAX_DISTANCE_MM = 500.0
-"""mm, largest offset, slide or spread of a marker."""
+"""mm, maximum offset, slide or spread of a marker."""
 MAX_COVARIANCE_DEG2 = 1e6
-"""degrees², largest entry of a covariance."""
+"""degrees², maximum entry of a covariance."""
 PALM_NAME = "palm"
 MARKER_SHAPES = {"offset_mm": (3,), "slide_mm": (2, 3), "spread_mm": (3,)}
 PRIOR_SHAPES = {"mean_deg": (DOFS,), "covariance_deg2": (DOFS, DOFS), "change_deg2": (DOFS, DOFS)}
 
 
-def to_json(worn: SkinFit) -> dict[str, Any]:
+def to_json(skin_fit: SkinFit) -> dict[str, Any]:
     """Encode the markers by their labels, and the prior of the joint angles."""
-    markers, degrees = worn.markers, np.rad2deg(1.0)
-    found = {}
+    markers, degrees = skin_fit.markers, np.rad2deg(1.0)
+    entries = {}
     for row, label in enumerate(markers.labels):
         digit = int(markers.digits[row])
-        found[label] = {
+        entries[label] = {
             "on": PALM_NAME if digit == PALM else DIGITS[digit],
             "bone": int(markers.bones[row]) + 1,
             "offset_mm": np.round(1000 * markers.offsets[row], 3).tolist(),
@@ -37,11 +37,11 @@ def to_json(worn: SkinFit) -> dict[str, Any]:
             "spread_mm": np.round(1000 * markers.spreads[row], 3).tolist(),
         }
     habits = {
-        "mean_deg": np.round(degrees * worn.poses.mean, 3).tolist(),
-        "covariance_deg2": np.round(degrees**2 * worn.poses.covariance, 5).tolist(),
-        "change_deg2": np.round(degrees**2 * worn.poses.change, 5).tolist(),
+        "mean_deg": np.round(degrees * skin_fit.poses.mean, 3).tolist(),
+        "covariance_deg2": np.round(degrees**2 * skin_fit.poses.covariance, 5).tolist(),
+        "change_deg2": np.round(degrees**2 * skin_fit.poses.change, 5).tolist(),
     }
-    return {"markers": found, "habits": habits}
+    return {"markers": entries, "habits": habits}
 
 
 def from_json(data: object, proportions: Proportions, limits: AngleLimits, where: str) -> SkinFit:
@@ -89,9 +89,9 @@ def _digit_and_bone(entry: dict[str, Any], where: str) -> tuple[int, int]:
 
 def _array(group: dict[str, Any], name: str, shape: tuple[int, ...], maximum: float, where: str) -> Floats:
     try:
-        found = np.array(group.get(name), float)
+        values = np.array(group.get(name), float)
     except (TypeError, ValueError):
-        found = np.full(shape, np.nan)
-    if found.shape != shape or not np.all(np.abs(found) <= maximum):
+        values = np.full(shape, np.nan)
+    if values.shape != shape or not np.all(np.abs(values) <= maximum):
         raise RecipeError(f"{where}: {name} is not {' by '.join(map(str, shape))} numbers up to {maximum:g}")
-    return found
+    return values

@@ -1,4 +1,4 @@
-"""Solved hands mirrored and moved in the scene."""
+"""Mirror and move solved hands in the scene."""
 
 from dataclasses import replace
 

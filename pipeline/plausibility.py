@@ -1,4 +1,4 @@
-"""Hands that no person has: they come from captures in a wrong unit, with wrong labels, or of noise."""
+"""Detect implausible hands, from captures in a wrong unit, with wrong labels, or of noise."""
 
 import math
 
@@ -11,14 +11,14 @@ from ..hand.proportions import PALM_JOINTS, Proportions, adult
 HAND_LENGTH_M = (0.1, 0.25)
 """m from the wrist to the middle fingertip, of a child of two years and of the largest hands."""
 MAX_RATIO = 2.0
-"""Largest ratio, either way, of a length to that of a mean adult hand of the same size. Adults' bones differ by some
-15 %; markers beside joints and estimates account for the rest."""
+"""Maximum factor by which a length may differ from that of a mean adult hand of the same size. Bones of adults differ
+by some 15 %; the rest allows for markers beside joints and estimates."""
 
 
 def implausible_lengths(hand: Proportions, unit: str) -> str:
-    """Return a sentence about a length that no person's hand has; empty for a plausible hand.
+    """Return a warning about an implausible length of a hand; empty for a plausible hand.
 
-    unit: the one in which the capture's lengths were taken to be.
+    unit: the assumed unit of the capture's lengths.
     """
     low, high = HAND_LENGTH_M
     if not low <= hand.size <= high:
@@ -37,7 +37,7 @@ def implausible_lengths(hand: Proportions, unit: str) -> str:
 
 
 def length_text(length: float) -> str:
-    """Format a length in m for reading: in m from 1 m on, else in mm; with two digits below 10 mm."""
+    """Format a length in m as text: in m from 1 m, else in mm, with two digits below 10 mm."""
     if length < 0.01:
         return f"{1000 * length:.2g} mm"
     return f"{1000 * length:.0f} mm" if length < 1.0 else f"{length:.3g} m"

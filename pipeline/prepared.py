@@ -1,7 +1,7 @@
 """Facts about all frames of a take: which markers belong to which hand, and the performer who wears them.
 
-A long take is measured on stretches of frames, evenly spread, so that measuring takes as long as for a short one, and
-so that a take that is solved in pieces is measured like one that is solved as a whole.
+A long take is measured on evenly spread ranges of frames, which bounds the time, and gives the same result whether it
+is solved in pieces or as a whole.
 """
 
 from collections.abc import Mapping
@@ -70,7 +70,7 @@ def _measured(recipe: Recipe, raw: Markers, *, fit_skin: bool) -> Steps[tuple[Cl
 
 
 def prepare(recipe: Recipe, raw: Markers) -> Steps[Prepared]:
-    """Find and measure the hands of labelled markers that stand for a whole take.
+    """Find and measure the hands of labelled markers, which are all frames of a take or samples of them.
 
     Raises MarkerMapError or HandError if there is none.
     """

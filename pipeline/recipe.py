@@ -1,4 +1,4 @@
-"""A recipe: every choice that turns a capture into a solved take, so that panel, shell and test run the same."""
+"""The recipe: all choices that turn a capture into a solved take, the same for panel, shell and Python."""
 
 import json
 from dataclasses import asdict, dataclass, field, is_dataclass
@@ -49,15 +49,15 @@ UNITS = ("auto", *METRES)
 UP_AXES = ("auto", *UPS)
 
 MIN_REDUCE_DISTANCE, MAX_REDUCE_DISTANCE = 1e-5, 1.0
-"""m"""
+"""m, bounds of `reduce_distance`."""
 MIN_REDUCE_ANGLE, MAX_REDUCE_ANGLE = 0.01, 90.0
-"""Degrees."""
+"""Degrees, bounds of `reduce_angle`."""
 
 MAX_BLEND = 10_000
-"""Maximum frames of a blend."""
+"""Maximum number of frames of a blend."""
 
 MarkerMap = dict[str, dict[str, Any]]
-"""side -> label -> a joint's name, or {"joint": name, "offset": [x, y, z]} in metres in the joint's frame."""
+"""side -> label -> name of a joint, or {"joint": name, "offset": [x, y, z]} offset in m in the joint's frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,14 +205,14 @@ class Recipe:
             raise RecipeError(f"fps is {self.fps}, expected more than 0 and at most 10000")
 
 
-def _check_range(name: str, found: float | None, minimum: float, maximum: float, unit: str) -> None:
-    if found is not None and not minimum <= found <= maximum:
-        raise RecipeError(f"{name} is {found:g}, expected {minimum:g} to {maximum:g} {unit}")
+def _check_range(name: str, value: float | None, minimum: float, maximum: float, unit: str) -> None:
+    if value is not None and not minimum <= value <= maximum:
+        raise RecipeError(f"{name} is {value:g}, expected {minimum:g} to {maximum:g} {unit}")
 
 
-def _check_choice(name: str, found: object, allowed: tuple[str, ...]) -> None:
-    if found not in allowed:
-        raise RecipeError(f"{name} is '{found}', expected one of {', '.join(allowed)}")
+def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise RecipeError(f"{name} is '{value}', expected one of {', '.join(allowed)}")
 
 
 def from_dict(data: object, where: str) -> Recipe:
@@ -236,15 +236,15 @@ _RENAMED = {
     '"drive": "targets"': '"angles": "solved"',
     '"drive": "joints"': '"angles": "device"',
 }
-"""A field of recipes of early versions -> its replacement."""
+"""Field and value in recipes of early versions -> their replacement."""
 
 
 def _check_renamed(data: object, where: str) -> None:
-    """Raise RecipeError for a field that has another name now."""
+    """Raise RecipeError for a field that has been renamed."""
     for name in ("arm", "drive"):
-        before = f'"{name}": {json.dumps(data.get(name))}' if isinstance(data, dict) else ""
-        if before in _RENAMED:
-            raise RecipeError(f"{where}: {before} is of an early version, expected {_RENAMED[before]}")
+        early_field = f'"{name}": {json.dumps(data.get(name))}' if isinstance(data, dict) else ""
+        if early_field in _RENAMED:
+            raise RecipeError(f"{where}: {early_field} is of an early version, expected {_RENAMED[early_field]}")
 
 
 def _check_fields(data: object, kind: type, where: str) -> dict[str, Any]:
@@ -291,13 +291,13 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
 
 
 MAX_JSON_BYTES = 16 * 2**20
-"""A larger file is no recipe, performer or marker map."""
+"""Maximum size of a JSON file: recipe, performer or marker map."""
 MAX_DIGITS = 18
-"""Digits and sign of an integer in such a file."""
+"""Maximum number of digits of an integer in a JSON file, with its sign."""
 
 
 def decode_json(text: str, where: str) -> Any:
-    """Decode a JSON text, whatever it holds.
+    """Decode a JSON text of any content.
 
     Raises RecipeError naming `where`, and the line, for what is not JSON, is nested too deeply, has an integer
     beyond 64 bits, or half a character.
@@ -325,14 +325,14 @@ def _integer(text: str) -> int:
 def read_json(path: str | Path) -> Any:
     """Read and decode a small JSON file.
 
-    Raises RecipeError if it is missing, larger than 16 MiB, or as decode_json does.
+    Raises RecipeError if the file is missing or larger than 16 MiB, and as decode_json does.
     """
     path = Path(path)
     try:
         if path.exists() and not path.is_file():
             raise RecipeError(f"{path}: a folder or a device, expected a file of JSON")
         if path.stat().st_size > MAX_JSON_BYTES:
-            raise RecipeError(f"{path}: larger than {MAX_JSON_BYTES >> 20} MiB, the most for a file of settings")
+            raise RecipeError(f"{path}: larger than {MAX_JSON_BYTES >> 20} MiB, the maximum for a file of settings")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read ({error.strerror})") from error

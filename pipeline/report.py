@@ -148,13 +148,13 @@ def take_report(take: TakeReportInputs) -> dict[str, Any]:
 def accuracy_warnings(side: Side, report: dict[str, Any]) -> list[str]:
     """Return warnings about a hand's figures, see `hand_report`, that the user should not overlook."""
     means = [finger["tip_error_mm"]["mean"] for finger in report["fingers"].values()]
-    known = [mean for mean in means if mean is not None]
-    if not known or max(known) < DOUBTFUL_ERROR_MM:
+    known_means = [mean for mean in means if mean is not None]
+    if not known_means or max(known_means) < DOUBTFUL_ERROR_MM:
         return []
     # The solve adds limited_bones if the rig has limits.
     limits_question = ", or do the rig's limits restrict it" if report.get("limited_bones") else ""
     return [
-        f"the {side} hand's fingertips are up to {max(known):.0f} mm off on average: "
+        f"the {side} hand's fingertips are up to {max(known_means):.0f} mm off on average: "
         f"is this the performer's hand, are its labels right{limits_question}?"
     ]
 
@@ -193,8 +193,8 @@ def _spans(mask: Bools) -> list[list[int]]:
 
 def error_statistics(errors: Floats) -> dict[str, float | None]:
     """Return mean, 99th percentile and maximum of the finite errors; None for each if there are none."""
-    known = errors[np.isfinite(errors)]
-    if not len(known):
+    finite_errors = errors[np.isfinite(errors)]
+    if not len(finite_errors):
         return {"mean": None, "p99": None, "max": None}
-    named = {"mean": known.mean(), "p99": np.quantile(known, 0.99), "max": known.max()}
+    named = {"mean": finite_errors.mean(), "p99": np.quantile(finite_errors, 0.99), "max": finite_errors.max()}
     return {name: round(float(value), 4) for name, value in named.items()}

@@ -1,4 +1,4 @@
-"""The rig that a job drives: its limits and proportions, and solved poses retargeted to its hands."""
+"""The rig that a job drives: its limits and proportions, and retargeting to its hands."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ Frames = dict[Side, NDArray[np.float64]]
 
 
 class Rig(Protocol):
-    """An armature with hands. May raise RigError."""
+    """The interface of an armature with hands. All methods may raise RigError."""
 
     def limits_of(self, hand: HandModel) -> RigLimits:
         """Return the limits that the rig sets for a hand."""
@@ -36,11 +36,11 @@ class Rig(Protocol):
         ...
 
     def sides_to_align(self, align: AlignChoice, points: Sequence[str] | None, sides: Sequence[Side]) -> set[Side]:
-        """Return the sides of these for which frames_to_align has a frame; raises RigError as that does."""
+        """Return those of `sides` for which frames_to_align has a frame. Raises the same errors."""
         ...
 
     def frames_to_align(self, align: AlignChoice, points: Sequence[str] | None, hands: Sequence[SolvedHand]) -> Frames:
-        """Return where the rig's hands or forearms are to which solved hands are aligned; points: names of objects."""
+        """Return the frames of the rig's hands or forearms to align solved hands to. points: names of two objects."""
         ...
 
 
@@ -51,7 +51,7 @@ class RigHands:
     recipe: Recipe
     rig: Rig | None
     limits: dict[Side, RigLimits] = field(default_factory=dict)
-    """Performer's side -> constraints."""
+    """Performer's side -> limits of the rig's hand that it drives."""
     rest_hands: dict[Side, RestHand] = field(default_factory=dict)
 
     def read(self, performer: Performer) -> Steps[None]:
@@ -86,8 +86,8 @@ class RigHands:
     def performer_to_solve(self, performer: Performer) -> Performer:
         """Return the performer to solve with.
 
-        If directions are kept, the rig's limits are added, so that markers are followed as well as these allow. If not,
-        the performer's hand is solved without them, and retargeting applies them.
+        If directions are kept, the rig's limits already apply in the solve, for the best fit to the markers within
+        them. Otherwise retargeting applies them.
         """
         return self.with_rig_limits(performer) if self.recipe.keep == "directions" else performer
 

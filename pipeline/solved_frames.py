@@ -1,4 +1,4 @@
-"""The input to the evidence of a solved hand, without the problems that corrections have resolved."""
+"""The inputs of the evidence of a solved hand, in which markers changed by corrections count as resolved."""
 
 from collections.abc import Sequence
 
@@ -22,19 +22,19 @@ def solved_frames(
     *,
     seen: Bools,
 ) -> SolvedFrames:
-    """Return the input to the evidence of a hand.
+    """Return the inputs of a hand's evidence.
 
-    In frames in which the user hides a marker or swaps its label, problems that cleaning and labelling found with it
-    are resolved. measured_labels: see PieceContext. seen: (F, T) True where a marker was seen before corrections;
-    hiding one that was not seen changes nothing.
+    Where a correction hides a marker or swaps its label, problems of cleaning and labelling with it are resolved.
+    measured_labels: see PieceContext. seen: (F, T) True where a marker was seen before corrections; hiding one that was
+    not seen changes nothing.
     """
     corrected, doubt = history.at(solved.targets.times, solved.labels)
     hidden = labels_changed(HiddenMarkers, corrections, solved)
     resolved = hidden | labels_changed(SwappedLabels, corrections, solved)
     ever_measured = None
     if measured_labels is not None:
-        known = np.array([label in measured_labels for label in solved.labels], dtype=bool)
-        ever_measured = known | solved.measured.any(axis=0)
+        is_in_take = np.array([label in measured_labels for label in solved.labels], dtype=bool)
+        ever_measured = is_in_take | solved.measured.any(axis=0)
     return SolvedFrames(
         solved.targets,
         solved.pose,

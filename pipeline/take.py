@@ -47,7 +47,7 @@ class SolvedHand:
     contacts: tuple[dict[str, Any], ...] = ()
     """The performer's contacts, JSON-ready as pipeline.contacts.contact_report returns them."""
     depths: Floats | None = None
-    """(F, P) mm, how deep each part of the keyed hand is inside others; None if not measured yet."""
+    """(F, P) mm, depth of each part of the keyed hand in other parts; None if not measured yet."""
     retargeted: RetargetedHand | None = None
     """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
     forearm: Forearm | None = None

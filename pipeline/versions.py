@@ -19,5 +19,5 @@ def knuckle_version() -> str:
 def versions() -> dict[str, str]:
     """Return the versions of Knuckle, NumPy and Python, and of Blender where it runs."""
     blender = sys.modules.get("bpy")
-    found = {"Knuckle": knuckle_version(), "NumPy": np.__version__, "Python": ".".join(map(str, sys.version_info[:3]))}
-    return found | ({"Blender": str(blender.app.version_string)} if blender is not None else {})
+    names = {"Knuckle": knuckle_version(), "NumPy": np.__version__, "Python": ".".join(map(str, sys.version_info[:3]))}
+    return names | ({"Blender": str(blender.app.version_string)} if blender is not None else {})

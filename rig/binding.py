@@ -206,7 +206,7 @@ def _rest_rotations(
             direction = linear @ np.array(armature.data.bones[bone_limits.bone].matrix_local)[:3, :3] @ axis
             hinges[joint] = direction / np.linalg.norm(direction)
     world = rest_rotations(hand, points_to_world(armature, joint_points(armature, bones)), hinges, curl_angles)
-    return rot.transformed(np.linalg.inv(linear), world)
+    return rot.transform_frames(np.linalg.inv(linear), world)
 
 
 def _mapped_parents(bones: Mapping[str, str], rest_bones: "Mapping[str, Bone]", carrier: str | None) -> Ints:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.forearm import WristForearm, interpolated_forearm
+from ..hand.forearm import WristForearm, resample_forearm
 from ..hand.generators import Steps, part_of
 from ..hand.joints import JOINTS
 from ..hand.kinematics import Pose
-from ..hand.pose_interpolation import interpolated
+from ..hand.pose_interpolation import interpolate_pose
 from .keys.frame_times import scene_frames, scene_rate
 from .keys.hand_motion import KeyedHand
 from .keys.layered_keys import key_above_stepwise
@@ -70,10 +70,10 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
             keyed = rig_hand.mover.keyed
             binding = replace(keyed.binding, armature=armature.name)
             displayed = Pose(pose.hand, pose.root[rows], pose.angles[rows])
-            live_pose = displayed if frames is recorded else interpolated(displayed, recorded, frames)
+            live_pose = displayed if frames is recorded else interpolate_pose(displayed, recorded, frames)
             forearm = take.forearms.get(hand)
             if forearm is not None:
-                forearm = interpolated_forearm(forearm.select(rows), recorded, frames)
+                forearm = resample_forearm(forearm.select(rows), recorded, frames)
             captured = None if forearm is None else forearm.on(live_pose.root)
             armatures.setdefault(armature, []).append(
                 replace(keyed, binding=binding, pose=live_pose, strains=[], captured=captured)

@@ -116,7 +116,7 @@ def transfer(
     _, bases, static = bone_poses(binding, hand, pose, matrix_world, held_rests, hierarchy=hierarchy)
     return BoneMotion(
         locations=bases[..., :3, 3],
-        rotations=rot.continuous(rot.from_matrix(bases[..., :3, :3])),
+        rotations=rot.make_continuous(rot.from_matrix(bases[..., :3, :3])),
         static=static,
     )
 
@@ -136,7 +136,7 @@ def bone_poses(
     """
     rig = hierarchy or rig_hierarchy(binding, hand)
     solved = kinematics.joint_frames(hand, pose)[..., :3, :3]
-    rotations = rot.transformed(np.asarray(np.linalg.inv(matrix_world[..., None, :3, :3]), float), solved)
+    rotations = rot.transform_frames(np.asarray(np.linalg.inv(matrix_world[..., None, :3, :3]), float), solved)
     for joint, before, rest_rotation in rig.fixed_rotations:
         rotations[:, joint] = rotations[:, before] @ rest_rotation
     wrist = points_to_armature(matrix_world, pose.root[:, :3, 3])
@@ -175,7 +175,7 @@ def bone_poses(
 def resting_wrist(binding: RigBinding, matrix_world: Floats) -> Floats:
     """Return T_world_wrist (..., 4, 4) at rest of an armature with T_world_armature (..., 4, 4)."""
     wrist = np.array(matrix_world @ binding.rest[0])
-    wrist[..., :3, :3] = rot.transformed(matrix_world[..., :3, :3], binding.rest[0, :3, :3])
+    wrist[..., :3, :3] = rot.transform_frames(matrix_world[..., :3, :3], binding.rest[0, :3, :3])
     return wrist
 
 

@@ -20,9 +20,9 @@ def channel(mode: str) -> str:
 def channel_values(rotations: Floats, mode: str) -> Floats:
     """Return channel values (F, 4) or (F, 3) for unit quaternions (F, 4), continuous over the frames."""
     if mode == "QUATERNION":
-        return rot.continuous(rotations)
+        return rot.make_continuous(rotations)
     if mode == "AXIS_ANGLE":
-        return _axis_angles(rot.continuous(rotations))
+        return _axis_angles(rot.make_continuous(rotations))
     return eulers(rot.to_matrix(rotations), mode)
 
 

@@ -44,7 +44,7 @@ class AngleMeasurement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AngleState:
-    """The filter after a frame."""
+    """State of the filter after a frame."""
 
     time: float
     """s"""
@@ -56,7 +56,7 @@ class AngleState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Process:
-    """The process in modes: independent coordinates with a stationary variance of 1 each."""
+    """The process in modes: independent coordinates, each with a stationary variance of 1."""
 
     mean: Floats
     """(D,) rad"""
@@ -70,7 +70,7 @@ class _Process:
     def decays(self, intervals: Floats) -> Floats:
         """Return the factors (F, D) from a coordinate to its expected value after an interval (F,) s.
 
-        With them the variance 1 stays the stationary one.
+        They keep the stationary variance at 1.
         """
         half = RANDOM_WALK_FACTOR * np.clip(intervals, 0.0, MAX_INTERVAL)[:, None] * self.rates / 2
         decays: Floats = (1.0 - half) / (1.0 + half)
@@ -132,7 +132,7 @@ def filter_angles(
     state = AngleState(float(times[0]), prior.mean, prior.covariance) if state is None else state
     mean, covariance = process.in_modes(state)
     decays = process.decays(np.diff(times, prepend=state.time))
-    seen, towards = _measured_in_modes(process, measured)
+    information, weighted_angles = _measured_in_modes(process, measured)
     means, covariances = np.empty((2, count, dofs)), np.empty((2, count, dofs, dofs))
     result = FilteredAngles(process, means[0], covariances[0], means[1], covariances[1], decays)
     identity = np.eye(dofs)
@@ -141,19 +141,20 @@ def filter_angles(
         covariance = decay[:, None] * (covariance - identity) * decay + identity
         result.predicted_means[frame], result.predicted_covariances[frame] = mean, covariance
         # (C⁻¹ + I)⁻¹ by one factorisation instead of two inversions.
-        covariance = solve(identity + covariance @ seen[frame], covariance)
+        covariance = solve(identity + covariance @ information[frame], covariance)
         covariance = (covariance + covariance.T) / 2
-        mean = mean + covariance @ (towards[frame] - seen[frame] @ mean)
+        mean = mean + covariance @ (weighted_angles[frame] - information[frame] @ mean)
         result.means[frame], result.covariances[frame] = mean, covariance
     modes = process.modes
     return result, AngleState(float(times[-1]), process.mean + modes @ mean, modes @ covariance @ modes.T)
 
 
 def _measured_in_modes(process: _Process, measured: AngleMeasurement) -> tuple[Floats, Floats]:
-    """Return the information (F, D, D), and its product with the coordinates that each frame alone has (F, D)."""
+    """Return the information (F, D, D) in modes, and its product (F, D) with each frame's own estimate of
+    coordinates."""
     modes, gap = process.modes, measured.angles - process.mean
-    towards = measured.gradient + (measured.information @ gap[..., None])[..., 0]
-    return modes.T @ (measured.information @ modes), towards @ modes
+    weighted_angles = measured.gradient + (measured.information @ gap[..., None])[..., 0]
+    return modes.T @ (measured.information @ modes), weighted_angles @ modes
 
 
 def predict_angles(prior: PosePrior, state: AngleState, time: float) -> tuple[Floats, Floats]:

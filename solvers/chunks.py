@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 CHUNK_FRAMES = 16384
 MAX_THREADS = 8
-"""More threads would only wait for the interpreter's lock."""
+"""Maximum number of threads; more would only wait for the interpreter's lock."""
 
 
 def for_each_chunk(frames: int, work: Callable[[slice], None]) -> None:

@@ -49,13 +49,13 @@ class Registry(Generic[K]):
 
         Raises RecipeError for an unknown setting or a value of the wrong type.
         """
-        known, values = self.settings(name), {}
+        defaults, values = self.settings(name), {}
         for assignment in assignments:
             setting, equals, text = assignment.partition("=")
             if not equals:
                 raise RecipeError(f"{self.what} {name}: found '{assignment}', expected a setting's name=value")
             self._check_known(name, [setting])
-            default, allowed = known[setting]
+            default, allowed = defaults[setting]
             values[setting] = _parse_value(text, default)
             if values[setting] is None:
                 raise RecipeError(
@@ -64,10 +64,10 @@ class Registry(Generic[K]):
         return values
 
     def _check_known(self, name: str, settings: Iterable[str]) -> None:
-        known = self.settings(name)
+        defaults = self.settings(name)
         for setting in settings:
-            if setting not in known:
-                hint = f"expected one of {', '.join(known)}" if known else "it has none"
+            if setting not in defaults:
+                hint = f"expected one of {', '.join(defaults)}" if defaults else "it has none"
                 raise RecipeError(f"{self.what} {name} has no setting '{setting}', {hint}")
 
     def as_lines(self) -> list[str]:

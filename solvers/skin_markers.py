@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MIN_MARKERS = 3
-"""Markers needed to locate the wrist."""
+"""Minimum number of visible markers that locate the wrist."""
 INDEPENDENT_SHARE = 0.6
 """Fraction of a frame's information that counts in `solve_take`: skin slides alike in neighbouring frames, so that the
 errors of their markers do not average out as independent errors would."""
@@ -97,26 +97,26 @@ class SkinSolver:
             The pose of each frame, and the state for the next piece.
         """
         estimates = self._estimate_frames(hand, positions, start_angles)
-        before = None if state is None else state.angles
-        forward, angle_state = filter_angles(hand.poses, times, estimates.angles, before)
+        angle_state_before = None if state is None else state.angles
+        forward, angle_state = filter_angles(hand.poses, times, estimates.angles, angle_state_before)
         poses = estimates.at_angles(forward.angles)
         orientations = hold_last(poses.rotations, estimates.located, np.eye(3) if state is None else state.orientation)
         positions = hold_last(poses.positions, estimates.located, np.zeros(3) if state is None else state.position)
         last = SkinState(angle_state, orientations[-1], positions[-1])
-        return unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles)), last
+        return to_worn_side(hand, estimates.model, Poses(orientations, positions, poses.angles)), last
 
     def solve_take(
         self, hand: SkinFit, times: Floats, positions: Floats, start_angles: Floats | None = None
     ) -> SkinPoses:
-        """Solve every frame by all frames of a take, earlier and later ones. Arguments as in `solve`.
+        """Solve every frame of a take from all its frames. Arguments as in `solve`.
 
         Gaps in which too few markers locate the wrist are filled from both ends.
         """
         estimates = self._estimate_frames(hand, positions, start_angles)
-        estimates = estimates.linearised_at(self._smoothed(hand, times, estimates))
+        estimates = estimates.relinearise(self._smoothed(hand, times, estimates))
         poses = self._smoothed(hand, times, estimates)
         orientations, positions = fill_wrist_gaps(poses.rotations, poses.positions, times, estimates.located)
-        return unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles))
+        return to_worn_side(hand, estimates.model, Poses(orientations, positions, poses.angles))
 
     def _smoothed(self, hand: SkinFit, times: Floats, estimates: "_FrameEstimates") -> Poses:
         forward, _ = filter_angles(hand.poses, times, estimates.angles.weighted(INDEPENDENT_SHARE / self.calm))
@@ -144,16 +144,16 @@ class _FrameEstimates:
     @classmethod
     def linearise(cls, model: PoseModel, poses: Poses, seen: VisibleMarkers) -> "_FrameEstimates":
         """Linearise about some poses."""
-        # In batches: the equations of a frame take twenty times the memory of what is left of them.
+        # In batches: the equations of a frame take twenty times the memory of the result.
         parts = [slice(start, start + BATCH_FRAMES) for start in range(0, len(poses), BATCH_FRAMES)]
-        found = [without_wrist(model, poses.select(part), seen.select(part)) for part in parts]
-        information = np.concatenate([angles.information for angles, _ in found])
-        gradient = np.concatenate([angles.gradient for angles, _ in found])
-        response = np.concatenate([response for _, response in found])
+        results = [without_wrist(model, poses.select(part), seen.select(part)) for part in parts]
+        information = np.concatenate([angles.information for angles, _ in results])
+        gradient = np.concatenate([angles.gradient for angles, _ in results])
+        response = np.concatenate([response for _, response in results])
         return cls(model, seen, poses, AngleMeasurement(poses.angles, information, gradient), response)
 
-    def linearised_at(self, poses: Poses) -> "_FrameEstimates":
-        """Return the same markers, linearised about other poses."""
+    def relinearise(self, poses: Poses) -> "_FrameEstimates":
+        """Return the estimates, linearised about other poses."""
         return _FrameEstimates.linearise(self.model, poses, self.seen)
 
     @property
@@ -171,12 +171,12 @@ class _FrameEstimates:
 
 
 def side_signs(hand: SkinFit) -> Floats:
-    """Return the factors (3,) that make the hand a right one."""
+    """Return the signs (3,) that mirror the hand to a right one."""
     return POINT_SIGNS if hand.side == "left" else np.ones(3)
 
 
-def unmirrored(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
-    """Return the poses of a right hand as those of the hand that wore the markers."""
+def to_worn_side(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
+    """Convert the poses of a right hand to the side of the hand that wore the markers."""
     markers = marker_positions(model.shape, poses.angles).positions.transpose(2, 1, 0)
     markers = markers @ poses.rotations.swapaxes(1, 2) + poses.positions[:, None]
     root = np.tile(np.eye(4), (len(poses), 1, 1))

@@ -30,7 +30,7 @@ from ..hand.calibration.skin_markers.priors import START_ANGLES
 from ..hand.calibration.skin_markers.skin_fit import COLUMNS, HAS, SkinFit
 from ..hand.joints import DIGITS
 from .angle_filter import AngleState, predict_angles
-from .skin_markers import MIN_MARKERS, SkinPoses, SkinState, pose_model_of, side_signs, unmirrored, without_wrist
+from .skin_markers import MIN_MARKERS, SkinPoses, SkinState, pose_model_of, side_signs, to_worn_side, without_wrist
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -39,14 +39,14 @@ Ints = NDArray[np.int64]
 STEPS = 2
 """Maximum number of steps for a frame that starts from the prediction."""
 SEARCH_STEPS, DIGIT_STEPS = 20, 10
-"""Maximum number of steps for a frame that starts from any pose, and for one that does so with one digit."""
+"""Maximum numbers of steps in a search of the whole hand, and of one digit."""
 TOLERANCE = 1e-3
 """Relative decrease of the cost below which a frame's steps end."""
 DOUBTFUL_COST = 16.0
 """Cost for each visible marker above which the hand is searched from other poses too."""
 DOUBTFUL_FRAMES, SEARCH_EVERY = 3, 16
-"""Frames in a row in which a visible marker of a digit has lost half of its weight until the digit is searched, and
-from one search of it to the next while that continues. At most one digit is searched in a frame."""
+"""Consecutive frames in which a visible marker of a digit has lost half of its weight, before the first search of the
+digit and between further ones. At most one digit is searched in a frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +54,8 @@ class TrackerState(SkinState):
     """State carried from one frame to the next."""
 
     doubts: Ints
-    """(5,) frames in a row in which a visible marker of the digit has lost half of its weight, those left out in which
-    a marker of it is hidden; fewer after a search."""
+    """(5,) number of frames in a row in which a visible marker of the digit has lost half of its weight. Frames in
+    which a marker of the digit is hidden do not count; a search reduces the number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,22 +68,22 @@ class _Prediction:
     """(D, D) rad²"""
 
     def in_model(self, model: PoseModel) -> PoseModel:
-        """Return the model of a hand with this as the prior of its angles."""
+        """Return the hand's model with this prediction as the prior of its angles."""
         return replace(model, mean=self.mean, precision=invert(self.covariance))
 
-    def forgetting(self, digit: int, usual: "_Prediction") -> "_Prediction":
+    def without_digit(self, digit: int, usual: "_Prediction") -> "_Prediction":
         """Return the prediction as if a digit had not been seen before."""
-        own = COLUMNS[digit, HAS[digit]]
+        digit_columns = COLUMNS[digit, HAS[digit]]
         mean, covariance = self.mean.copy(), self.covariance.copy()
-        mean[own] = usual.mean[own]
-        covariance[own], covariance[:, own] = 0.0, 0.0
-        covariance[np.ix_(own, own)] = usual.covariance[np.ix_(own, own)]
+        mean[digit_columns] = usual.mean[digit_columns]
+        covariance[digit_columns], covariance[:, digit_columns] = 0.0, 0.0
+        covariance[np.ix_(digit_columns, digit_columns)] = usual.covariance[np.ix_(digit_columns, digit_columns)]
         return _Prediction(mean, covariance)
 
 
 @dataclass(frozen=True, eq=False)
 class SkinTracker:
-    """A performer's hand with its M markers, to be followed."""
+    """Tracks a performer's hand by its M markers."""
 
     hand: SkinFit
 
@@ -111,25 +111,27 @@ class SkinTracker:
             The pose of the frame, and the state for the next one.
         """
         prior, seen = self.hand.poses, VisibleMarkers.from_positions((positions * side_signs(self.hand))[None])
-        before = AngleState(time, prior.mean, prior.covariance) if state is None else state.angles
-        expected = _Prediction(*predict_angles(prior, before, time))
+        previous = AngleState(time, prior.mean, prior.covariance) if state is None else state.angles
+        expected = _Prediction(*predict_angles(prior, previous, time))
         predicted = expected.in_model(self._model)
         pose = self._follow(predicted, seen) if state is not None else self._search(predicted, expected.mean, seen)
         doubts = self._doubts(pose, seen, state)
         digit = int(doubts.argmax())
         if doubts[digit] >= DOUBTFUL_FRAMES:
             doubts[digit] -= SEARCH_EVERY
-            forgotten = expected.forgetting(digit, _Prediction(prior.mean, prior.covariance)).in_model(self._model)
+            forgotten = expected.without_digit(digit, _Prediction(prior.mean, prior.covariance)).in_model(self._model)
             starts = [prior.mean, *START_ANGLES]
-            found = search_digit(forgotten, digit, pose, seen, starts=starts, passes=DIGIT_STEPS, tolerance=TOLERANCE)
-            pose, predicted = (pose, predicted) if found is None else (found, forgotten)
+            searched = search_digit(
+                forgotten, digit, pose, seen, starts=starts, passes=DIGIT_STEPS, tolerance=TOLERANCE
+            )
+            pose, predicted = (pose, predicted) if searched is None else (searched, forgotten)
         if np.count_nonzero(seen.visible) < MIN_MARKERS:
             orientation, position = (np.eye(3), np.zeros(3)) if state is None else (state.orientation, state.position)
             pose = Poses(orientation[None], position[None], pose.angles)
         measured, _ = without_wrist(self._model, pose, seen)
         covariance = invert(predicted.precision + measured.information[0])
         angles = AngleState(time, pose.angles[0], (covariance + covariance.T) / 2)
-        poses = unmirrored(self.hand, self._model, pose)
+        poses = to_worn_side(self.hand, self._model, pose)
         return poses, TrackerState(angles, pose.rotations[0], pose.positions[0], doubts)
 
     def _doubts(self, pose: Poses, seen: VisibleMarkers, state: TrackerState | None) -> Ints:
@@ -139,8 +141,8 @@ class SkinTracker:
         digits = np.arange(len(DIGITS))
         doubtful = np.isin(digits, self.hand.markers.digits[slipped])
         partly_hidden = np.isin(digits, self.hand.markers.digits[~seen.visible[0]])
-        before = np.zeros(len(DIGITS), np.int64) if state is None else state.doubts
-        return np.where(doubtful, before + 1, np.where(partly_hidden, before, 0))
+        previous = np.zeros(len(DIGITS), np.int64) if state is None else state.doubts
+        return np.where(doubtful, previous + 1, np.where(partly_hidden, previous, 0))
 
     def _follow(self, predicted: PoseModel, seen: VisibleMarkers) -> Poses:
         """Solve a frame from its prediction, and from other poses if its markers are far from there."""

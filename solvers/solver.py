@@ -27,10 +27,10 @@ class State:
 
 @runtime_checkable
 class StateOfPose(Protocol):
-    """A state whose next poses depend on the last pose alone; its other fields are figures of the last piece."""
+    """A state of which only the last pose affects the next poses; its other fields are figures of the last piece."""
 
     def before(self, frame: int, pose: Pose) -> State:
-        """Return the state before a frame, from 1, of the solved poses (F) that led to this state."""
+        """Return the state before frame `frame` >= 1 of the F solved poses that led to this state."""
         ...
 
 
@@ -96,18 +96,18 @@ def limit_excess(hand: HandModel, angles: Floats) -> Floats:
     return excess
 
 
-def hold_last(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats:
+def hold_last(values: Floats, is_known: NDArray[np.bool_], first: Floats) -> Floats:
     """Fill unknown frames of values (F, ...) with the last known frame before them, or with `first`."""
-    last = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
+    last = np.maximum.accumulate(np.where(is_known, np.arange(len(values)), -1))
     filled = values[np.maximum(last, 0)]
     return np.where((last < 0).reshape(-1, *[1] * (values.ndim - 1)), first, filled)
 
 
-def hold_last_columns(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats:
-    """Do the same for each column of values (F, D) separately; known (F, D), first (D,)."""
-    if np.all(known):
+def hold_last_columns(values: Floats, is_known: NDArray[np.bool_], first: Floats) -> Floats:
+    """Apply `hold_last` to each column of values (F, D) separately; is_known (F, D), first (D,)."""
+    if np.all(is_known):
         return values
     filled = np.empty_like(values)
     for column in range(values.shape[1]):
-        filled[:, column] = hold_last(values[:, column], known[:, column], first[column])
+        filled[:, column] = hold_last(values[:, column], is_known[:, column], first[column])
     return filled

@@ -1,7 +1,7 @@
-"""Estimate fingers without markers in a whole take from their neighbours instead of leaving them still.
+"""Estimate the motion of fingers without markers from their neighbours.
 
-Between two visible fingers the angles are interpolated linearly. Beyond the outermost visible finger a finger follows
-that one with reduced motion (FOLLOWED_MOTION). docs/explanation/labelling.md gives the accuracy on recorded hands.
+Between two visible fingers the angles are interpolated linearly. A finger beyond the outermost visible finger follows
+its motion, reduced by FOLLOWED_MOTION. docs/explanation/labelling.md gives the accuracy on recorded hands.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FINGERS = DIGITS[1:]
-"""The fingers without the thumb, which moves independently of them."""
+"""The fingers; the thumb moves independently of them."""
 FOLLOWED_MOTION = 0.8
 """Fraction of the outermost visible finger's motion from rest that a finger beyond it follows."""
 
@@ -51,18 +51,18 @@ def _estimate(pose: Pose, finger: int, visible: list[int], dof: int) -> Floats:
     joint = CHAIN_JOINTS[FINGERS[finger]].index(hand.joints[hand.axis_joint[dof]])
 
     def angle_of(visible_finger: int) -> Floats:
-        """Return the same angle of another finger (F,), the rest angle if that finger does not have it."""
+        """Return the corresponding angle (F,) of another finger, or the rest angle if that finger lacks it."""
         same = hand.dof(CHAIN_JOINTS[FINGERS[visible_finger]][joint], hand.movements[dof])
-        rest = np.full(len(pose.angles), hand.neutral[dof])
-        return rest if same is None else pose.angles[:, same]
+        neutral_angle = np.full(len(pose.angles), hand.neutral[dof])
+        return neutral_angle if same is None else pose.angles[:, same]
 
-    inner = max((other for other in visible if other < finger), default=None)
-    outer = min((other for other in visible if other > finger), default=None)
+    inner = max((neighbour for neighbour in visible if neighbour < finger), default=None)
+    outer = min((neighbour for neighbour in visible if neighbour > finger), default=None)
     if inner is None or outer is None:
         nearest = outer if inner is None else inner
         assert nearest is not None
-        rest = float(hand.neutral[dof])
-        return rest + FOLLOWED_MOTION * (angle_of(nearest) - rest)
+        neutral_angle = float(hand.neutral[dof])
+        return neutral_angle + FOLLOWED_MOTION * (angle_of(nearest) - neutral_angle)
     fraction = (finger - inner) / (outer - inner)
     return (1 - fraction) * angle_of(inner) + fraction * angle_of(outer)
 
@@ -70,10 +70,10 @@ def _estimate(pose: Pose, finger: int, visible: list[int], dof: int) -> Floats:
 def _coupled(hand: HandModel, angles: Floats, unseen: list[int]) -> Floats:
     """Set the outermost joint of each coupling within the unseen fingers so that the coupling holds."""
     low, high = hand.limits.T
-    own = {dof for finger in unseen for dof in _dofs(hand, FINGERS[finger])}
+    unseen_dofs = {dof for finger in unseen for dof in _dofs(hand, FINGERS[finger])}
     for row in hand.couplings:
         dofs = np.flatnonzero(row.coefficients)
-        if set(dofs.tolist()) <= own:
+        if set(dofs.tolist()) <= unseen_dofs:
             last = int(dofs[np.argmax(hand.axis_joint[dofs])])
             value = angles @ row.coefficients
             corrected = angles[:, last] + (np.clip(value, row.lower, row.upper) - value) / row.coefficients[last]

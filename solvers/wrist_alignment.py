@@ -42,18 +42,18 @@ class PalmTargets:
 
     def seen(self, targets: Targets) -> Bools:
         """Return (F,) whether the frame has a target on the palm, position or rotation."""
-        seen: Bools = np.any(targets.weights[:, self.markers.columns] > 0, axis=1)
+        visible: Bools = np.any(targets.weights[:, self.markers.columns] > 0, axis=1)
         if targets.rotation_weights is not None:
-            seen = seen | np.any(targets.rotation_weights[:, self.rotation_columns] > 0, axis=1)
-        return seen
+            visible = visible | np.any(targets.rotation_weights[:, self.rotation_columns] > 0, axis=1)
+        return visible
 
 
 def palm_targets(hand: HandModel, sites: list[int]) -> PalmTargets:
     """Find the sites that are fixed to the palm."""
     joints = [hand.sites[site].joint for site in sites]
     columns = [column for column, joint in enumerate(joints) if not hand_topology(hand).affected_by[joint].any()]
-    rest = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
-    rotations = kinematics.joint_frames(hand, rest)[0, [joints[column] for column in columns], :3, :3]
+    rest_pose = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    rotations = kinematics.joint_frames(hand, rest_pose)[0, [joints[column] for column in columns], :3, :3]
     return PalmTargets(palm_markers(hand, sites), columns, rotations)
 
 
@@ -111,5 +111,5 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, length_per_radi
 
 def rotation_matrices(quaternions: Floats, weights: Floats) -> Floats:
     """Convert quaternions (F, R, 4) of any length to matrices (F, R, 3, 3), the identity where the weight is zero."""
-    seen = np.where(weights[..., None] > 0, quaternions, rot.IDENTITY)
-    return rot.to_matrix(seen / np.linalg.norm(seen, axis=-1, keepdims=True))
+    quaternions_or_identity = np.where(weights[..., None] > 0, quaternions, rot.IDENTITY)
+    return rot.to_matrix(quaternions_or_identity / np.linalg.norm(quaternions_or_identity, axis=-1, keepdims=True))

@@ -13,9 +13,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 VELOCITY_WINDOW = 0.03
-"""s beside a gap over which the wrist's velocity is taken."""
+"""s, window beside a gap in which the wrist's velocity is measured."""
 VELOCITY_DECAY = 0.05
-"""s in which this velocity decays within the gap."""
+"""s, time constant of the decay of the velocity within the gap."""
 
 
 def fill_wrist_gaps(orientations: Floats, positions: Floats, times: Floats, located: Bools) -> tuple[Floats, Floats]:
@@ -33,13 +33,13 @@ def fill_wrist_gaps(orientations: Floats, positions: Floats, times: Floats, loca
     Returns:
         Orientations and positions, changed only where not located, and nowhere if no frame is located.
     """
-    known = np.flatnonzero(located)
-    if not len(known) or len(known) == len(located):
+    located_frames = np.flatnonzero(located)
+    if not len(located_frames) or len(located_frames) == len(located):
         return orientations, positions
-    nearest = np.clip(np.arange(len(located)), known[0], known[-1])
+    nearest = np.clip(np.arange(len(located)), located_frames[0], located_frames[-1])
     orientations, positions = orientations[nearest], positions[nearest]
     wrist = _Wrist(rot.from_matrix(orientations), positions.copy(), times, located)
-    for start, end in pairwise(known.tolist()):
+    for start, end in pairwise(located_frames.tolist()):
         gap = slice(start + 1, end)
         fraction = smoothstep(times[gap], times[start], times[end])[:, None]
         rotation, position = wrist.extrapolate(start, -1, gap)
@@ -60,21 +60,25 @@ class _Wrist:
     located: Bools
     """(F,)"""
 
-    def extrapolate(self, at: int, side: int, gap: slice) -> tuple[Floats, Floats]:
-        """Return quaternions (N, 4) and positions (N, 3) in a gap beside frame `at`, which continue the motion there.
+    def extrapolate(self, edge_frame: int, side: int, gap: slice) -> tuple[Floats, Floats]:
+        """Extrapolate the motion at `edge_frame` into a gap: return quaternions (N, 4) and positions (N, 3).
 
-        side: -1 if the known frames are before `at`, 1 if they are after it.
+        side: -1 if the known frames are before `edge_frame`, 1 if they are after it.
         """
-        earlier = at
-        while self._is_near(earlier + side, at):
+        earlier = edge_frame
+        while self._is_near(earlier + side, edge_frame):
             earlier += side
-        since = np.abs(self.times[gap] - self.times[at])[:, None]
+        since = np.abs(self.times[gap] - self.times[edge_frame])[:, None]
         reach = VELOCITY_DECAY * (1 - np.exp(-since / VELOCITY_DECAY))
-        reach = reach / abs(self.times[at] - self.times[earlier]) if earlier != at else np.zeros_like(reach)
-        before, last = (np.broadcast_to(self.quaternions[frame], (len(since), 4)) for frame in (earlier, at))
-        position = self.positions[at] + reach * (self.positions[at] - self.positions[earlier])
-        return rot.slerp(before, last, 1 + reach), position
+        reach = (
+            reach / abs(self.times[edge_frame] - self.times[earlier]) if earlier != edge_frame else np.zeros_like(reach)
+        )
+        previous, last = (np.broadcast_to(self.quaternions[frame], (len(since), 4)) for frame in (earlier, edge_frame))
+        position = self.positions[edge_frame] + reach * (self.positions[edge_frame] - self.positions[earlier])
+        return rot.slerp(previous, last, 1 + reach), position
 
-    def _is_near(self, frame: int, at: int) -> bool:
+    def _is_near(self, frame: int, edge_frame: int) -> bool:
         inside = 0 <= frame < len(self.times)
-        return inside and bool(self.located[frame]) and abs(self.times[frame] - self.times[at]) <= VELOCITY_WINDOW
+        return (
+            inside and bool(self.located[frame]) and abs(self.times[frame] - self.times[edge_frame]) <= VELOCITY_WINDOW
+        )

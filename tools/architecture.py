@@ -43,12 +43,12 @@ class Room:
 
     name: str
     about: str
-    """The first sentence of its docstring."""
+    """The first sentence of the folder's docstring."""
     parts: tuple[str, ...]
-    """Its folders."""
+    """Folders inside the room."""
     uses_blender: bool
     imports: Mapping[str, tuple[str, ...]]
-    """Rooms that it imports -> where, as path:line."""
+    """Imported room -> the place of the import, as path:line."""
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def main() -> None:
 def read_rooms(root: Path) -> dict[str, Room]:
     """Return all rooms of a checkout by name."""
     folders = sorted(init.parent for init in root.glob("*/__init__.py") if init.parent.name not in EXCLUDED)
-    return {folder.name: read_room(root, folder, {each.name for each in folders}) for folder in folders}
+    return {folder.name: read_room(root, folder, {other.name for other in folders}) for folder in folders}
 
 
 def read_room(root: Path, folder: Path, names: set[str]) -> Room:
@@ -73,13 +73,13 @@ def read_room(root: Path, folder: Path, names: set[str]) -> Room:
             if inside and imported in names - {folder.name}:
                 imports.setdefault(imported, []).append(f"{path.relative_to(root)}:{line}")
     docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
-    about = re.split(r"[.;](?:\s|$)", " ".join(docstring.split()))[0].replace("`", "")
+    description = re.split(r"[.;](?:\s|$)", " ".join(docstring.split()))[0].replace("`", "")
     parts = tuple(sorted(init.parent.name for init in folder.glob("*/__init__.py")))
-    return Room(folder.name, about, parts, uses_blender, {name: tuple(where) for name, where in imports.items()})
+    return Room(folder.name, description, parts, uses_blender, {name: tuple(where) for name, where in imports.items()})
 
 
 def imports_of(path: Path, root: Path) -> Iterator[tuple[int, str, bool]]:
-    """Line, top-level name, and whether it is the package's own, for every import in a file."""
+    """Yield line, top-level name, and whether the package itself is imported, for every import in a file."""
     here = path.relative_to(root).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -94,27 +94,27 @@ def imports_of(path: Path, root: Path) -> Iterator[tuple[int, str, bool]]:
 def rows_of(rooms: Mapping[str, Room]) -> list[list[str]]:
     """Arrange the rooms in rows, each below all that it imports. Exits at an import cycle."""
     rows: list[list[str]] = []
-    left = dict(rooms)
-    while left:
-        row = [name for name, room in left.items() if not room.imports.keys() & left.keys()]
+    remaining = dict(rooms)
+    while remaining:
+        row = [name for name, room in remaining.items() if not room.imports.keys() & remaining.keys()]
         if not row:
-            sys.exit("the imports form a cycle:\n" + "\n".join(cycle(left)))
+            sys.exit("the imports form a cycle:\n" + "\n".join(cycle(remaining)))
         rows.append(row)
-        left = {name: room for name, room in left.items() if name not in row}
+        remaining = {name: room for name, room in remaining.items() if name not in row}
     return rows
 
 
-def cycle(left: Mapping[str, Room]) -> Iterator[str]:
+def cycle(remaining: Mapping[str, Room]) -> Iterator[str]:
     """Describe an import cycle: where each room imports the next."""
-    path = [next(iter(left))]
+    path = [next(iter(remaining))]
     while path[-1] not in path[:-1]:
-        path.append(next(name for name in left[path[-1]].imports if name in left))
+        path.append(next(name for name in remaining[path[-1]].imports if name in remaining))
     path = path[path.index(path[-1]) :]
     for importer, imported in pairwise(path):
-        yield f"  {importer} imports {imported} in {left[importer].imports[imported][0]}"
+        yield f"  {importer} imports {imported} in {remaining[importer].imports[imported][0]}"
 
 
-def drawn_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
+def reduced_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
     """Return pairs of a room and one that uses it, without arrows that follow from others (transitive reduction)."""
 
     def below(name: str) -> set[str]:
@@ -135,7 +135,7 @@ def drawing(rooms: Mapping[str, Room], rows: list[list[str]]) -> str:
         left = (WIDTH - len(row) * BOX - (len(row) - 1) * GAP) / 2
         positions |= {name: (left + k * (BOX + GAP), number * (HEIGHT + RISE) + 1) for k, name in enumerate(row)}
     height = len(rows) * (HEIGHT + RISE) - RISE + 2
-    marks = [arrow(positions[first], positions[second]) for first, second in drawn_arrows(rooms)]
+    marks = [arrow(positions[first], positions[second]) for first, second in reduced_arrows(rooms)]
     marks += [box(rooms[name], *position) for name, position in positions.items()]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">'

@@ -38,11 +38,11 @@ def bring(renew: bool = False) -> None:
         staged.mkdir()
         for name, package in packages.items():
             tarball = _pack(name, package["version"], Path(folder))
-            found = hashlib.sha512(tarball.read_bytes()).hexdigest()
+            digest = hashlib.sha512(tarball.read_bytes()).hexdigest()
             if renew:
-                package["sha512"] = found
-            elif found != package["sha512"]:
-                sys.exit(f"{name} {package['version']}: SHA-512 is {found}, expected {package['sha512']}")
+                package["sha512"] = digest
+            elif digest != package["sha512"]:
+                sys.exit(f"{name} {package['version']}: SHA-512 is {digest}, expected {package['sha512']}")
             _extract(tarball, package["files"], staged)
         if renew:
             LIST.write_text(json.dumps(packages, indent=2) + "\n")

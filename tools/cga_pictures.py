@@ -52,9 +52,9 @@ def spheres() -> str:
     """Draw the palm's plane from above, with each case of the intersection as the solver handles it."""
     parts: list[str] = []
     for column, (caption, lengths, before) in enumerate(CASES):
-        left = CELL * (column + 0.5) * 1.3
-        parts += [svg.text(left, 18 + 15 * row, line) for row, line in enumerate(caption)]
-        parts += _intersection((left - SCALE * PQ_DISTANCE / 2, 140), lengths, before)
+        cell_x = CELL * (column + 0.5) * 1.3
+        parts += [svg.text(cell_x, 18 + 15 * row, line) for row, line in enumerate(caption)]
+        parts += _intersection((cell_x - SCALE * PQ_DISTANCE / 2, 140), lengths, before)
     page: str = svg.page("A palm joint from two markers", parts, CELL * 3.9, 240)
     return page
 
@@ -62,7 +62,7 @@ def spheres() -> str:
 def _intersection(origin: Point, lengths: Point, before: Point) -> Iterator[str]:
     p, q = Vector(0.0, 0.0, 0.0), Vector(PQ_DISTANCE, 0.0, 0.0)
     palm = g.plane_at(Vector(0.0, 0.0, 1.0), p)
-    found = joint_position((p, q), lengths, palm, Vector(*before, 0.0))
+    solution = joint_position((p, q), lengths, palm, Vector(*before, 0.0))
 
     def to_picture(x: float, y: float) -> Point:
         return origin[0] + SCALE * x, origin[1] - SCALE * y
@@ -73,7 +73,7 @@ def _intersection(origin: Point, lengths: Point, before: Point) -> Iterator[str]
         yield dot((x, y), svg.INK)
         yield svg.text(x, y + 16, name)
     yield ring(to_picture(*before), svg.COLOURS[1])
-    yield dot(to_picture(found.e1, found.e2), svg.COLOURS[3])
+    yield dot(to_picture(solution.e1, solution.e2), svg.COLOURS[3])
 
 
 def tracked() -> str:
@@ -86,29 +86,29 @@ def tracked() -> str:
             angles[hand.dof(joint, movement)] = np.deg2rad(angle)
     truth = Pose(hand, np.eye(4)[None], angles[None])
     sites = np.array([hand.site_index(name) for name in MARKERS])
-    seen = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
-    solved, _ = Cga().solve(hand, Targets(np.zeros(1), sites, seen, np.ones((1, len(sites)))))
+    marker_positions = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
+    solved, _ = Cga().solve(hand, Targets(np.zeros(1), sites, marker_positions, np.ones((1, len(sites)))))
     joints = kinematics.joint_frames(hand, solved)[0, :, :3, 3]
     parts = [svg.text(190, 18, "from the back of the hand"), svg.text(530, 18, "from the thumb's side")]
     for at, axes in (((190.0, 440.0), (0, 1)), ((335.0, 140.0), (1, 2))):
-        parts += _hand(at, joints[:, axes], seen[0][:, axes], hand.parents)
+        parts += _hand(at, joints[:, axes], marker_positions[0][:, axes], hand.parents)
     page: str = svg.page("25 joints from eight markers", parts, 720, 460)
     return page
 
 
-def _hand(origin: Point, joints: Floats, seen: Floats, parents: Sequence[int]) -> Iterator[str]:
+def _hand(origin: Point, joints: Floats, marker_positions: Floats, parents: Sequence[int]) -> Iterator[str]:
     def to_picture(point: Floats) -> Point:
         return origin[0] + HAND_SCALE * float(point[0]), origin[1] - HAND_SCALE * float(point[1])
 
     for joint, parent in enumerate(parents):
         if parent >= 0:
             yield svg.path([to_picture(joints[parent]), to_picture(joints[joint])], svg.COLOURS[0], 1.6)
-    yield svg.path([to_picture(seen[k]) for k in (0, 1, 2, 0)], svg.COLOURS[2], 5.0, 0.4)
+    yield svg.path([to_picture(marker_positions[k]) for k in (0, 1, 2, 0)], svg.COLOURS[2], 5.0, 0.4)
     for joint in joints:
         yield dot(to_picture(joint), svg.COLOURS[0])
-    for marker in seen:
+    for marker in marker_positions:
         yield ring(to_picture(marker), svg.COLOURS[3])
-    for name, marker in zip("pqr", seen, strict=False):
+    for name, marker in zip("pqr", marker_positions, strict=False):
         x, y = to_picture(marker)
         yield svg.text(x - 12, y + 4, name)
 

@@ -65,8 +65,8 @@ def _laid(points: Floats, lengths: Floats, first: Floats) -> Floats:
     """Return the points (N, 2) with the first one moved, and each next one at its length towards its old position."""
     laid = [first]
     for point, length in zip(points[1:], lengths, strict=True):
-        along = point - laid[-1]
-        laid.append(laid[-1] + length * along / np.linalg.norm(along))
+        direction = point - laid[-1]
+        laid.append(laid[-1] + length * direction / np.linalg.norm(direction))
     return np.stack(laid)
 
 
@@ -104,13 +104,13 @@ def trees() -> str:
     parts = []
     for column, (words, skeleton, goals) in enumerate(panels):
         to_picture = _placer(column, 70.0, (0.1, 0.95))
-        named = {name: np.array([goal]) for name, goal in goals.items()}
-        pose, _ = solve(skeleton, goals_by_name(skeleton, named), settings=TreeSettings(follow=False))
+        goal_positions = {name: np.array([goal]) for name, goal in goals.items()}
+        pose, _ = solve(skeleton, goals_by_name(skeleton, goal_positions), settings=TreeSettings(follow=False))
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
         parts += [svg.path(to_picture(bone), svg.INK, 3, 0.4) for bone in _bones(skeleton, _rest(skeleton))]
         parts += [svg.path(to_picture(bone), BLUE, 5) for bone in _bones(skeleton, pose.positions[0])]
         parts += _dots(to_picture(pose.positions[0, :, :2]), BLUE)
-        for goal in named.values():
+        for goal in goal_positions.values():
             parts += _dots(to_picture(goal[:, :2]), RED, 5)
     drawing: str = svg.page("Chains and trees that were solved", parts, len(panels) * CELL, CELL)
     return drawing
@@ -159,22 +159,22 @@ def swivel() -> str:
     wrist[:, :3, 3] = [0.05, 0.3, 0.25]
     axis = wrist[0, :3, 3] / np.linalg.norm(wrist[0, :3, 3])
     ring = np.linspace(-np.pi, np.pi, 61)
-    own, _ = arms.solve(arm, wrist[:1], np.zeros(3))
-    elbow = arms.frames(arm, own, np.zeros(3))[0, 1, :3, 3]
+    solver_poses, _ = arms.solve(arm, wrist[:1], np.zeros(3))
+    elbow = arms.frames(arm, solver_poses, np.zeros(3))[0, 1, :3, 3]
     poles = rot.rotate(rot.from_axis_angle(axis, ring), elbow)
     pose, _ = arms.solve(arm, wrist, np.zeros(3), pole=poles)
     points = arms.frames(arm, pose, np.zeros(3))[..., :3, 3]
     parts = []
     for column, (words, across) in enumerate((("From the side", 2), ("From before", 0))):
         to_picture = _placer(column, 270.0, (0.12 if across == 2 else 0.02, -0.17))
-        seen = points[..., [across, 1]] * [1, -1]
+        projected = points[..., [across, 1]] * [1, -1]
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
-        parts.append(svg.path(to_picture(seen[:, 1]), svg.INK, 1.5))
-        parts += [svg.path(to_picture(seen[k]), svg.INK, 2.5, 0.4) for k in range(0, 60, 10)]
+        parts.append(svg.path(to_picture(projected[:, 1]), svg.INK, 1.5))
+        parts += [svg.path(to_picture(projected[k]), svg.INK, 2.5, 0.4) for k in range(0, 60, 10)]
         parts += [
-            svg.path(to_picture(seen[30]), BLUE, 5),
-            *_dots(to_picture(seen[30, :2]), BLUE),
-            *_dots(to_picture(seen[30, 2:]), RED),
+            svg.path(to_picture(projected[30]), BLUE, 5),
+            *_dots(to_picture(projected[30, :2]), BLUE),
+            *_dots(to_picture(projected[30, 2:]), RED),
         ]
     drawing: str = svg.page("An arm's elbow on its circle", parts, 2 * CELL, CELL)
     return drawing

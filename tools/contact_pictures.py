@@ -47,10 +47,10 @@ def main() -> None:
     flesh = Flesh.of(opened.hand)
     closing, own = still(pinch, measures), Flesh.of(performer)
     contacts = find_contacts(closing, TIMES, own, pair_depths(own, performer, closing.angles))
-    held = hold_contacts(opened, TIMES, flesh, free, contacts)
-    closed = run_to_end(settle(opened, TIMES, flesh, free, held))
-    shown = ((measures, through), (measures, apart), (large, opened), (large, closed))
-    hand_pictures.write_picture(PICTURE, np.concatenate([shot(*one) for one in shown], axis=1))
+    solution = hold_contacts(opened, TIMES, flesh, free, contacts)
+    closed = run_to_end(settle(opened, TIMES, flesh, free, solution))
+    columns = ((measures, through), (measures, apart), (large, opened), (large, closed))
+    hand_pictures.write_picture(PICTURE, np.concatenate([shot(*column) for column in columns], axis=1))
 
 
 def still(angles: hand_pictures.Floats, measures: Proportions) -> Pose:

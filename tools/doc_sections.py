@@ -1,4 +1,4 @@
-"""Sections of documentation pages that scripts fill, between the markers <!-- name --> and <!-- /name -->."""
+"""Sections of documentation pages, filled by scripts, between the markers <!-- name --> and <!-- /name -->."""
 
 import re
 from collections.abc import Mapping

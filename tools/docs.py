@@ -58,17 +58,17 @@ def collect_pages() -> None:
     """Copy docs/ and the pages of COLLECTED, and adapt their links."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(ROOT / "docs", PAGES)
-    moved = {(ROOT / name).resolve(): PAGES / to for name, to in COLLECTED.items()}
+    new_paths = {(ROOT / name).resolve(): PAGES / to for name, to in COLLECTED.items()}
     originals = {
         page.relative_to(ROOT): PAGES / page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")
     }
     originals |= {Path(name): PAGES / to for name, to in COLLECTED.items()}
     for original, page in originals.items():
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(with_links(original, page, moved), encoding="utf-8")
+        page.write_text(with_links(original, page, new_paths), encoding="utf-8")
 
 
-def with_links(original: Path, page: Path, moved: dict[Path, Path]) -> str:
+def with_links(original: Path, page: Path, new_paths: dict[Path, Path]) -> str:
     """Return a page's text with its links adapted to the layout of the site."""
 
     def link(match: re.Match[str]) -> str:
@@ -76,7 +76,7 @@ def with_links(original: Path, page: Path, moved: dict[Path, Path]) -> str:
         if "://" in match[1] or not target.exists():
             return match[0]
         inside = target.is_relative_to(ROOT / "docs")
-        target_page = moved.get(target, PAGES / target.relative_to(ROOT / "docs") if inside else target)
+        target_page = new_paths.get(target, PAGES / target.relative_to(ROOT / "docs") if inside else target)
         return f"]({os.path.relpath(target_page, page.parent)}"
 
     return re.sub(r"\]\(([^)#\s]+)", link, (ROOT / original).read_text(encoding="utf-8"))
@@ -101,10 +101,11 @@ def collect_package() -> None:
 def check_nav() -> None:
     """Exit if the nav names a page that does not exist, or a page is not in the nav."""
     nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
-    named = nav_pages(nav)
-    existing = {str(page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}
-    if named != existing:
-        sys.exit(f"zensical.toml, nav: no such pages {sorted(named - existing)}, not named {sorted(existing - named)}")
+    nav_names = nav_pages(nav)
+    page_files = {str(page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}
+    if nav_names != page_files:
+        missing, unlisted = sorted(nav_names - page_files), sorted(page_files - nav_names)
+        sys.exit(f"zensical.toml, nav: no such pages {missing}, not named {unlisted}")
 
 
 def nav_pages(entry: Any) -> set[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 MEMORY = 6 << 30
-"""bytes that a fork may take."""
+"""Maximum memory of a fork, bytes."""
 
 
 def forked(work: Callable[[], Any], seconds: float, wait: float, quiet: bool = True) -> Any:
@@ -31,8 +31,8 @@ def forked(work: Callable[[], Any], seconds: float, wait: float, quiet: bool = T
     os.close(writing)
     answer = b""
     with os.fdopen(reading, "rb", buffering=0) as pipe:
-        while select.select([pipe], [], [], wait)[0] and (part := pipe.read(1 << 20)):
-            answer += part
+        while select.select([pipe], [], [], wait)[0] and (chunk := pipe.read(1 << 20)):
+            answer += chunk
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return json.loads(answer) if answer else None

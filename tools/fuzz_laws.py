@@ -43,8 +43,8 @@ def files(tests: list[str]) -> list[str]:
     """Return the files among tests that contain laws, and individually named tests unchanged."""
     if any("::" in test for test in tests):
         return tests
-    done = subprocess.run(pytest(tests, "--collect-only"), cwd=ROOT, check=False, capture_output=True, text=True)
-    return list(dict.fromkeys(line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line))
+    collection = subprocess.run(pytest(tests, "--collect-only"), cwd=ROOT, check=False, capture_output=True, text=True)
+    return list(dict.fromkeys(line.partition("::")[0] for line in collection.stdout.splitlines() if "::" in line))
 
 
 def run(command: list[str], seconds: float) -> tuple[Outcome, str]:

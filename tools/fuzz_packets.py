@@ -53,7 +53,7 @@ class Tally:
     faults: Counter[str] = field(default_factory=Counter)
 
 
-def damaged(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
+def mutated_packets(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
     """Yield mutated packets, in runs as sent or in random order; some are intact, so that parsers keep valid state."""
     while True:
         start = dice.randrange(len(seeds))
@@ -70,7 +70,7 @@ def check(frame: Frame) -> None:
     assert count == len(set(frame.names)) <= MAX_POINTS, f"{count} names, {len(set(frame.names))} of them different"
     assert frame.positions.shape == (count, 3), frame.positions.shape
     # A joint lies within reach of a transmitted position.
-    assert not (np.abs(frame.positions) > 100 * MAX_COORDINATE_M).any(), "a place is far away"
+    assert not (np.abs(frame.positions) > 100 * MAX_COORDINATE_M).any(), "a position is far away"
     assert (np.isnan(frame.positions).all(axis=1) | np.isfinite(frame.positions).all(axis=1)).all(), "half a place"
     if frame.rotations is not None:
         length = np.linalg.norm(frame.rotations, axis=1)
@@ -80,7 +80,7 @@ def check(frame: Frame) -> None:
 def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
     """Feed mutated packets to one parser."""
     parser, tally = DEVICES[device].parser(), Tally()
-    stream = damaged(random.Random(seed), seeds)
+    stream = mutated_packets(random.Random(seed), seeds)
     before = 0
     for number in range(packets):
         if number == int(packets * WARM_UP_FRACTION):
@@ -128,16 +128,16 @@ def seeds_of(device: str, takes: list[Path]) -> list[bytes]:
     """Return packets from the device's own sender and from raw takes of the device."""
     sender = DEVICES[device].sender(Address())
     # Datagrams, or messages of a WebSocket
-    say = getattr(sender, "packets", None) or getattr(sender, "messages", None)
-    said = [packet for moment in moments(8) for packet in say(moment)] if say else []
-    found = [packet.encode() if isinstance(packet, str) else bytes(packet) for packet in said]
+    send = getattr(sender, "packets", None) or getattr(sender, "messages", None)
+    messages = [packet for moment in moments(8) for packet in send(moment)] if send else []
+    packets = [packet.encode() if isinstance(packet, str) else bytes(packet) for packet in messages]
     for path in takes:
         with path.open("rb") as file:
             head, start = read_header(file, str(path))
-            found += [packet.content for packet in read_packets(file, start)] if head.device == device else []
-    if not found:
+            packets += [packet.content for packet in read_packets(file, start)] if head.device == device else []
+    if not packets:
         print(f"{device}: its sender's packets are known to a connection only, expected a raw take", file=sys.stderr)
-    return [packet for packet in found if packet]
+    return [packet for packet in packets if packet]
 
 
 def main() -> int:
@@ -148,13 +148,13 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--seconds", type=float, default=0.0, help="continue with further seeds for this time")
     options.add_argument("--takes", type=Path, nargs="*", default=[])
-    chosen = options.parse_args()
-    packets = {device: seeds_of(device, chosen.takes) for device in chosen.devices or DEVICES}
-    faults, seed, end = 0, chosen.seed, time.monotonic() + chosen.seconds
-    while seed == chosen.seed or time.monotonic() < end:
+    arguments = options.parse_args()
+    packets = {device: seeds_of(device, arguments.takes) for device in arguments.devices or DEVICES}
+    faults, seed, end = 0, arguments.seed, time.monotonic() + arguments.seconds
+    while seed == arguments.seed or time.monotonic() < end:
         for device, seeds in packets.items():
             if seeds:
-                faults += sum(fuzz(device, seeds, chosen.packets, seed).faults.values())
+                faults += sum(fuzz(device, seeds, arguments.packets, seed).faults.values())
         seed += 1
     return 1 if faults else 0
 

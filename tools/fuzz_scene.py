@@ -28,7 +28,7 @@ import bpy
 import knuckle
 from knuckle.cli.terminal import exit_at_once
 from knuckle.hand.joints import SIDES
-from knuckle.registration import defined
+from knuckle.registration import definitions
 from knuckle.tests.blender.making import rig
 from knuckle.tests.blender.rigs import RIGS
 from knuckle.tools.fuzzing import Fuzzing, Result, main
@@ -59,7 +59,7 @@ class Run:
         return wrong or (errors.getvalue() if "Traceback" in errors.getvalue() else "")
 
     def _operator(self) -> str:
-        names = [one.bl_idname for one in defined("CLASSES") if issubclass(one, bpy.types.Operator)]
+        names = [cls.bl_idname for cls in definitions("CLASSES") if issubclass(cls, bpy.types.Operator)]
         operators = {name: getattr(bpy.ops.knuckle, name.partition(".")[2]) for name in names if name not in LEFT_ALONE}
         name = self.dice.choice([name for name, operator in operators.items() if operator.poll()])
         operator, arguments = operators[name], self._arguments(operators[name])
@@ -79,12 +79,12 @@ class Run:
 
     def _arguments(self, operator: Any) -> dict[str, Any]:
         arguments = {}
-        for each in operator.get_rna_type().properties:
-            if each.identifier == "rna_type" or (self.dice.random() < 0.4 and each.identifier != "filepath"):
+        for prop in operator.get_rna_type().properties:
+            if prop.identifier == "rna_type" or (self.dice.random() < 0.4 and prop.identifier != "filepath"):
                 continue
-            value = value_of(self.dice, each)
+            value = value_of(self.dice, prop)
             if value is not None:
-                arguments[each.identifier] = value
+                arguments[prop.identifier] = value
         return arguments
 
     def _edit(self) -> str:

@@ -79,21 +79,21 @@ def main(tool: str, about: str, fuzzing: Fuzzing) -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(2**31))
     parser.add_argument("--number", type=int)
     parser.add_argument("--numbers", type=int, nargs=2, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.numbers:
-        _work(fuzzing, chosen.seed, range(*chosen.numbers), sys.stdout)
+    arguments = parser.parse_args()
+    if arguments.numbers:
+        _work(fuzzing, arguments.seed, range(*arguments.numbers), sys.stdout)
         exit_at_once(0)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tally, end, first = Tally(), time.monotonic() + chosen.seconds, chosen.number or 0
-    size = fuzzing.batch if chosen.number is None else 1
+    tally, end, first = Tally(), time.monotonic() + arguments.seconds, arguments.number or 0
+    size = fuzzing.batch if arguments.number is None else 1
     try:
         while not tally.tried or time.monotonic() < end:
             # A run that ended the process is not tried again.
             start = first + tally.tried
-            _try_batch(tool, chosen.seed, range(start, start + size), tally)
+            _try_batch(tool, arguments.seed, range(start, start + size), tally)
     except KeyboardInterrupt:
         print("fuzz: the last batch was interrupted")
-    print(tally.summary(fuzzing.runs, chosen.seed))
+    print(tally.summary(fuzzing.runs, arguments.seed))
     return 1 if tally.found else 0
 
 
@@ -127,12 +127,12 @@ def _try_batch(tool: str, seed: int, numbers: range, tally: Tally) -> None:
     with tempfile.TemporaryDirectory(prefix="knuckle-fuzz-") as scratch:
         # What is saved for the user, such as poses and presets, must not be visible to other runs.
         environment = os.environ | {"TMPDIR": scratch, "BLENDER_USER_RESOURCES": f"{scratch}/user"}
-        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+        process = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+        lines = [json.loads(line) for line in process.stdout.splitlines() if line.startswith("[")]
         steps = {number: [line[1] for line in lines if line[0] == number and len(line) == 2] for number in numbers}
         ended = [line for line in lines if len(line) > 2]
-        if done.returncode:
-            wrong = f"exit status {done.returncode} of the process: {done.stderr[-3000:]}"
+        if process.returncode:
+            wrong = f"exit status {process.returncode} of the process: {process.stderr[-3000:]}"
             ended.append([numbers.start + len(ended), wrong, "ended the process", 0.0])
         for number, wrong, outcome, spent in ended:
             tally.tried += 1

@@ -92,9 +92,9 @@ def up(x: MultiVector) -> MultiVector:
 
 
 def space(a: MultiVector) -> MultiVector:
-    """Return its part in e1, e2 and e3."""
-    held = dict(a.items())
-    return ALGEBRA.multivector(keys=(1, 2, 4), values=[held.get(key, sympy.Integer(0)) for key in (1, 2, 4)])
+    """Return the part of a multivector in e1, e2 and e3."""
+    coefficients = dict(a.items())
+    return ALGEBRA.multivector(keys=(1, 2, 4), values=[coefficients.get(key, sympy.Integer(0)) for key in (1, 2, 4)])
 
 
 def size(a: MultiVector) -> MultiVector:
@@ -131,24 +131,26 @@ SAMPLES = {
 
 def evaluate(function: Function) -> list[sympy.Expr]:
     """Return the result's coefficients. Those that its type does not store must be 0, or 1 for a type of weight 1."""
-    found = null_coefficients(function, {letter: argument(letter, kind) for letter, kind in lettered(function)})
-    kept = [found.pop(field) for field in fields(function.result)]
+    coefficients = null_coefficients(
+        function, {letter: argument(letter, kind) for letter, kind in letter_types(function)}
+    )
+    stored = [coefficients.pop(field) for field in fields(function.result)]
     # Symbolically the others need not vanish, because symbols do not express that a circle is a blade or a motor has
     # length 1.
-    example = null_coefficients(function, {letter: sample(letter, kind) for letter, kind in lettered(function)})
-    for field in found:
+    example = null_coefficients(function, {letter: sample(letter, kind) for letter, kind in letter_types(function)})
+    for field in coefficients:
         if example[field] != (field == ONES.get(function.result)):
             raise ValueError(f"{function.name}: {example[field]} {field}, which a {function.result} has not")
-    return kept
+    return stored
 
 
 def null_coefficients(function: Function, arguments: dict[str, MultiVector]) -> dict[str, sympy.Expr]:
     """Return the value of a formula, by blade of the null basis."""
-    found = dict.fromkeys(blades(), sympy.Integer(0))
+    coefficients = dict.fromkeys(blades(), sympy.Integer(0))
     for key, coefficient in eval(function.formula, {**NAMES, **arguments}).items():
         for name, fraction in to_null()[key]:
-            found[name] += fraction * coefficient
-    return {name: sympy.expand(coefficient) for name, coefficient in found.items()}
+            coefficients[name] += fraction * coefficient
+    return {name: sympy.expand(coefficient) for name, coefficient in coefficients.items()}
 
 
 def sample(letter: str, kind: str) -> MultiVector:
@@ -161,7 +163,7 @@ def sample(letter: str, kind: str) -> MultiVector:
     return sum(parts[1:], parts[0] + blade(ONES[kind]) if kind in ONES else parts[0])
 
 
-def lettered(function: Function) -> list[tuple[str, str]]:
+def letter_types(function: Function) -> list[tuple[str, str]]:
     """Return the arguments' names and types."""
     return list(zip("abcd", function.arguments.split(), strict=False))
 
@@ -179,7 +181,7 @@ class Arithmetic(StrPrinter):
         return f"abs({self._print(expr.args[0])})"
 
 
-def written(expression: sympy.Expr) -> str:
+def python_source(expression: sympy.Expr) -> str:
     """Return an expression as Python source."""
     return ast.unparse(ast.parse(Arithmetic().doprint(expression), mode="eval"))
 
@@ -193,38 +195,38 @@ def nested(expression: sympy.Expr, arguments: list[list[sympy.Symbol]]) -> sympy
 
 def body(function: Function) -> Iterator[str]:
     """Yield the lines of a function, indented."""
-    parts = [symbols(letter, kind) for letter, kind in lettered(function)]
+    parts = [symbols(letter, kind) for letter, kind in letter_types(function)]
     shared, results = sympy.cse([nested(e, parts) for e in evaluate(function)], order="canonical")
     used = set().union(*(e.free_symbols for e in (*results, *(e for _, e in shared))))
-    for (letter, kind), part in zip(lettered(function), parts, strict=True):
+    for (letter, kind), part in zip(letter_types(function), parts, strict=True):
         if kind != "T":
             yield f"    {', '.join(str(s) if s in used else '_' for s in part)} = {letter}"
     for name, expression in shared:
-        yield from assigned(str(name), expression)
+        yield from assignment(str(name), expression)
     if function.result == "T":
-        line = f"    return {written(results[0])}"
+        line = f"    return {python_source(results[0])}"
         yield from [line] if len(line) <= WIDTH else ("    return (", *by_term(results[0]), "    )")
     else:
-        yield from returned(function.result, results, f"0.0 * {min(map(str, used))}")
+        yield from return_statement(function.result, results, f"0.0 * {min(map(str, used))}")
 
 
-def assigned(name: str, expression: sympy.Expr) -> Iterator[str]:
+def assignment(name: str, expression: sympy.Expr) -> Iterator[str]:
     """Yield one assignment; a long sum takes several."""
     terms = expression.as_ordered_terms()
-    line = f"    {name} = {written(expression)}"
+    line = f"    {name} = {python_source(expression)}"
     if len(line) <= WIDTH:
         yield line
         return
     half = len(terms) // 2
-    yield from assigned(name, sum(terms[:half]))
-    yield from assigned(name, sympy.Add(sympy.Symbol(name), *terms[half:], evaluate=False))
+    yield from assignment(name, sum(terms[:half]))
+    yield from assignment(name, sympy.Add(sympy.Symbol(name), *terms[half:], evaluate=False))
 
 
-def returned(kind: str, results: list[sympy.Expr], zero: str) -> Iterator[str]:
+def return_statement(kind: str, results: list[sympy.Expr], zero: str) -> Iterator[str]:
     """Yield the return statement of an object, on one line if it fits, else with a line for each coefficient or
     term."""
     # A constant must have the shape of the other coefficients.
-    texts = [written(e) if e.free_symbols else (f"{float(e)} + {zero}" if e else zero) for e in results]
+    texts = [python_source(e) if e.free_symbols else (f"{float(e)} + {zero}" if e else zero) for e in results]
     line = f"    return {kind}({', '.join(texts)})"
     if len(line) <= WIDTH:
         yield line
@@ -241,12 +243,12 @@ def returned(kind: str, results: list[sympy.Expr], zero: str) -> Iterator[str]:
 
 def by_term(expression: sympy.Expr) -> Iterator[str]:
     """Yield a sum with a line for each term."""
-    first, *others = (written(term) for term in expression.as_ordered_terms())
+    first, *others = (python_source(term) for term in expression.as_ordered_terms())
     yield f"        {first}"
     yield from (f"        - {term[1:]}" if term.startswith("-") else f"        + {term}" for term in others)
 
 
-def typed(kind: str) -> str:
+def annotation(kind: str) -> str:
     """Return a type as an annotation."""
     return "T" if kind == "T" else f"{kind}[T]"
 
@@ -258,8 +260,8 @@ def module() -> Iterator[str]:
         yield from ("", "", f"class {kind}(NamedTuple, Generic[T]):", f'    """{doc}"""', "")
         yield from (f"    {field}: T" for field in fields(kind))
     for function in FUNCTIONS:
-        arguments = ", ".join(f"{letter}: {typed(kind)}" for letter, kind in lettered(function))
-        yield from ("", "", f"def {function.name}({arguments}) -> {typed(function.result)}:")
+        arguments = ", ".join(f"{letter}: {annotation(kind)}" for letter, kind in letter_types(function))
+        yield from ("", "", f"def {function.name}({arguments}) -> {annotation(function.result)}:")
         yield from ('    """' + f"{function.doc} Made from {function.formula}." + '"""', *body(function))
 
 

@@ -48,7 +48,7 @@ VIEWS = {
 }
 """Direction to the camera and up vector, in the frame of a right hand's wrist."""
 BODY = ((-0.5, -1.0, 0.25), (0.0, 0.0, 1.0))
-"""The same in the world's axes."""
+"""Direction to the camera for pictures of the body, in the world's axes."""
 BEFORE = (-0.1, -0.62, -0.35)
 """Position of an object in front of a person, from the right shoulder, in arm lengths."""
 TURNED = {"mug": (0.0, 0.0, -2.2), "pen": (0.5, 0.2, 0.0), "ball": (0.0, 0.0, 0.0)}
@@ -60,7 +60,7 @@ def own_hand(thing: str) -> tuple[Grasped, bpy.types.Object]:
     measures = proportions.adult("right")
     armature, _ = new_hand(measures, proportions.build(measures), scene.collection)
     armature.matrix_world = Matrix.Translation((-0.15, -0.1, 0.0)) @ Matrix.Rotation(-np.pi / 2, 4, "Y")
-    return _grasped(armature, "right", THINGS[thing]())
+    return _grasp(armature, "right", THINGS[thing]())
 
 
 def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]:
@@ -75,7 +75,7 @@ def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]
         material.diffuse_color = SKIN
         skin.data.materials.clear()
         skin.data.materials.append(material)
-    hand_arm = following.hand_arm_of(armature, next(found for found in find_hands(armature) if found.side == side))
+    hand_arm = following.hand_arm_of(armature, next(hand for hand in find_hands(armature) if hand.side == side))
     arm = following.shoulder(hand_arm, None)
     assert arm is not None
     obj = THINGS[thing]()
@@ -84,16 +84,16 @@ def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]
     base = np.asarray(arm.base).reshape(-1)[:3] if np.shape(arm.base) == (3,) else arm.base[:3, 3]
     obj.location = (base + (arm.arm.upper + arm.arm.fore) * np.array(BEFORE)).tolist()
     obj.rotation_euler = TURNED[thing]
-    return _grasped(armature, side, obj)
+    return _grasp(armature, side, obj)
 
 
-def _grasped(armature: bpy.types.Object, side: Side, thing: bpy.types.Object) -> tuple[Grasped, bpy.types.Object]:
+def _grasp(armature: bpy.types.Object, side: Side, thing: bpy.types.Object) -> tuple[Grasped, bpy.types.Object]:
     bpy.context.view_layer.update()
-    found = next(found for found in find_hands(armature) if found.side == side)
-    done = grasp(armature, found, thing)
+    hand = next(hand for hand in find_hands(armature) if hand.side == side)
+    grasp_result = grasp(armature, hand, thing)
     bpy.context.view_layer.update()
-    print(f"{armature.name}, {thing.name}: {done.hold.grip.name}, {1e3 * done.distance:.2f} mm")
-    return done, thing
+    print(f"{armature.name}, {thing.name}: {grasp_result.hold.grip.name}, {1e3 * grasp_result.distance:.2f} mm")
+    return grasp_result, thing
 
 
 def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: float = 1.1) -> Floats:
@@ -121,16 +121,16 @@ def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: fl
     return picture
 
 
-def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixels: int) -> list[Floats]:
+def of_hand(grasp_result: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixels: int) -> list[Floats]:
     """Return views of the hand and the object that it holds, in the hand's frame."""
-    held = done.hand_arm.rig_hand
-    armature = bpy.data.objects[held.binding.armature]
-    found = next(found for found in find_hands(armature) if found.side == held.hand.side)
-    seen = held.read().pose
-    skin = flesh_of(armature, found, held).posed(hand_frames(done, seen.root, seen.angles))[0]
+    rig_hand = grasp_result.hand_arm.rig_hand
+    armature = bpy.data.objects[rig_hand.binding.armature]
+    hand = next(hand for hand in find_hands(armature) if hand.side == rig_hand.hand.side)
+    pose = rig_hand.read().pose
+    skin = flesh_of(armature, hand, rig_hand).posed(hand_frames(grasp_result, pose.root, pose.angles))[0]
     points = np.concatenate([skin, things.evaluated(thing)[0]])
-    mirror = np.diag([1.0 if held.hand.side == "right" else -1.0, 1.0, 1.0])
-    rotation = seen.root[0, :3, :3] @ mirror
+    mirror = np.diag([1.0 if rig_hand.hand.side == "right" else -1.0, 1.0, 1.0])
+    rotation = pose.root[0, :3, :3] @ mirror
     return [
         tile(points, (rotation @ np.array(back), rotation @ np.array(up)), pixels) for back, up in map(VIEWS.get, names)
     ]
@@ -151,8 +151,8 @@ def main() -> None:
     rows = []
     for thing in THINGS:
         row = of_hand(*own_hand(thing), tuple(VIEWS), options.pixels)
-        done, obj = person(thing)
-        row += of_hand(done, obj, ("thumb", "tips"), options.pixels)
+        grasp_result, obj = person(thing)
+        row += of_hand(grasp_result, obj, ("thumb", "tips"), options.pixels)
         upper = np.array([[-0.42, -0.45, 0.25], [0.3, 0.25, 0.85]])
         row.append(tile(upper, (np.array(BODY[0]), np.array(BODY[1])), options.pixels, margin=1.0))
         rows.append(np.concatenate(row, axis=1))

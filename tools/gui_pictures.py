@@ -50,15 +50,15 @@ def main() -> None:
 def ten_mends() -> None:
     """Write the last of ten corrections, and the corrections after a new solve, without the other editors."""
     for number, picture in ((11, "10"), (12, "13_corrections")):
-        shown = read_png(GUI / f"ten_mends_tsv_{picture}.png")[:, :1066]
-        write_png(DOCS / f"mend-a-take-{number}.png", fewer(shown))
+        cropped = read_png(GUI / f"ten_mends_tsv_{picture}.png")[:, :1066]
+        write_png(DOCS / f"mend-a-take-{number}.png", fewer(cropped))
 
 
 def rig_hands() -> None:
     """Write a hand of a rig with its axes, beside its panel."""
     left, top, width, height = json.loads((GUI / "rig_hands.json").read_text())["result"]["sidebar"]
-    seen = read_png(GUI / "rig_hands_makehuman.png")
-    write_png(DOCS / "rig-hands.png", seen[top : top + height, left - 560 : left + width])
+    screenshot = read_png(GUI / "rig_hands_makehuman.png")
+    write_png(DOCS / "rig-hands.png", screenshot[top : top + height, left - 560 : left + width])
 
 
 def glove() -> None:
@@ -70,8 +70,8 @@ def video() -> None:
     """Write a frame of a video, a new hand in front of it through the same camera, and MakeHuman's hand from its
     back."""
     lefts = {"video": 130, "hand": 130, "body": 190}
-    seen = [read_png(GUI / f"video_drop_{name}_6.png")[170:826, x : x + 560] for name, x in lefts.items()]
-    write_png(DOCS / "camera-video.png", np.hstack([smaller(picture, 2) for picture in seen]))
+    screenshots = [read_png(GUI / f"video_drop_{name}_6.png")[170:826, x : x + 560] for name, x in lefts.items()]
+    write_png(DOCS / "camera-video.png", np.hstack([smaller(picture, 2) for picture in screenshots]))
 
 
 def live() -> None:
@@ -79,8 +79,8 @@ def live() -> None:
     rows = []
     for rig, (top, bottom) in {"new": (235, 805), "makehuman": (250, 670)}.items():
         for devices in (DEVICES[:5], DEVICES[5:]):
-            seen = [read_png(GUI / f"live_{rig}_{device}.png")[top:bottom, 118:898] for device in devices]
-            rows.append(np.hstack([smaller(picture, 3) for picture in seen]))
+            screenshots = [read_png(GUI / f"live_{rig}_{device}.png")[top:bottom, 118:898] for device in devices]
+            rows.append(np.hstack([smaller(picture, 3) for picture in screenshots]))
     write_png(DOCS / "live-devices.png", np.vstack(rows))
 
 
@@ -95,30 +95,30 @@ def smaller(picture: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
 def sliders() -> None:
     """Write a hand posed with a slider, beside its sliders."""
     left, top, width, _ = json.loads((GUI / "posing_sliders.json").read_text())["result"]["sidebar"]
-    seen = read_png(GUI / "posing_sliders_own_oppose.png")
-    write_png(DOCS / "sliders-panel.png", seen[top : top + 520, max(left - 620, 0) : left + width])
+    screenshot = read_png(GUI / "posing_sliders_own_oppose.png")
+    write_png(DOCS / "sliders-panel.png", screenshot[top : top + 520, max(left - 620, 0) : left + width])
 
 
 def algebra() -> None:
     """Write steps of the solver over the default hand, and a body's arm, in two rows, without the views' edges."""
     left, top, width, height = json.loads((GUI / "algebra.json").read_text())["result"]["view"]
     middle, edge = left + width // 2, height // 10
-    seen = [
+    views = [
         read_png(GUI / f"{name}.png")[top + edge : top + height - 2 * edge, middle - 340 : middle + 340]
         for name in ("algebra_1", "algebra_2", "algebra_3", "algebra_makehuman_arm")
     ]
-    write_png(DOCS / "algebra.png", np.vstack([np.hstack(seen[:2]), np.hstack(seen[2:])]))
+    write_png(DOCS / "algebra.png", np.vstack([np.hstack(views[:2]), np.hstack(views[2:])]))
 
 
 def touch_and_follow() -> None:
     """Write a body's hand before and after it touches the 3D cursor, and following a ball."""
     left, top, width, height = json.loads((GUI / "touch_and_follow.json").read_text())["result"]["view"]
     middle, edge = left + width // 2, height // 10
-    seen = [
+    views = [
         read_png(GUI / f"{name}.png")[top + edge : top + height - edge, middle - 330 : middle + 330]
         for name in ("touch_before_makehuman", "touch_makehuman", "follow_makehuman")
     ]
-    write_png(DOCS / "touch-and-follow.png", np.hstack([smaller(picture, 2) for picture in seen]))
+    write_png(DOCS / "touch-and-follow.png", np.hstack([smaller(picture, 2) for picture in views]))
 
 
 def dragged() -> None:
@@ -136,8 +136,8 @@ def tutorial(name: str) -> None:
         for left, top, width, height in step["marks"]:
             frame(picture, left - 4, top - 3, width + 8, height + 6)
         left, top, width, height = step["box"]
-        shown = picture[top : top + height, left : left + width]
-        write_png(DOCS / f"{name}-{number:02}.png", shown if width < 900 else fewer(shown))
+        cropped = picture[top : top + height, left : left + width]
+        write_png(DOCS / f"{name}-{number:02}.png", cropped if width < 900 else fewer(cropped))
 
 
 def frame(picture: NDArray[np.uint8], left: int, top: int, width: int, height: int) -> None:

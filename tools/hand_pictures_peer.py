@@ -36,8 +36,10 @@ def peer_hand(path: Path, scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy
         scene.collection.objects.link(item)
     names = ("wrist", "metacarpal", "finger")
     groups = {g.index for g in body.vertex_groups if g.name.endswith(f".{SIDE}") and g.name.startswith(names)}
-    kept = {v.index for v in body.data.vertices if any(g.group in groups and g.weight > 0.02 for g in v.groups)}
-    cut = cut_out(body, kept)
+    kept_vertices = {
+        v.index for v in body.data.vertices if any(g.group in groups and g.weight > 0.02 for g in v.groups)
+    }
+    cut = cut_out(body, kept_vertices)
     scene.collection.objects.link(cut)
     modifier: Any = cut.modifiers.new("Armature", "ARMATURE")
     modifier.object = armature
@@ -87,16 +89,16 @@ def bend(armature: bpy.types.Object, frame: hand_pictures.Floats, degrees: dict[
         if digit == "thumb":
             continue
         names = FINGERS[digit]
-        along = [joint(armature, n, True) - joint(armature, n) for n in names]
+        bone_vectors = [joint(armature, n, True) - joint(armature, n) for n in names]
         axis = np.cross(frame[:, 2], joint(armature, names[0]) - joint(armature, f"wrist.{SIDE}"))
         axis /= np.linalg.norm(axis)
         # The rest pose is already bent, and the degrees are from straight.
         palm = frame[:, 1]
-        before = [palm, along[0], along[1]]
-        for name, angle, a, b in zip(names, angles, before, along, strict=True):
-            flat = [v - axis * (v @ axis) for v in (a, b)]
-            now = np.degrees(np.arctan2(np.cross(flat[0], flat[1]) @ axis, flat[0] @ flat[1]))
-            rotation = np.deg2rad(angle - abs(now) * np.sign(now if abs(now) > 1 else 1))
+        before = [palm, bone_vectors[0], bone_vectors[1]]
+        for name, angle, a, b in zip(names, angles, before, bone_vectors, strict=True):
+            straight = [v - axis * (v @ axis) for v in (a, b)]
+            bone_vector = np.degrees(np.arctan2(np.cross(straight[0], straight[1]) @ axis, straight[0] @ straight[1]))
+            rotation = np.deg2rad(angle - abs(bone_vector) * np.sign(bone_vector if abs(bone_vector) > 1 else 1))
             bone = armature.pose.bones[name]
             rest = bone.bone.matrix_local.to_3x3()
             local = rest.transposed() @ Vector(axis.tolist())

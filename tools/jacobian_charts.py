@@ -35,26 +35,26 @@ LIMIT = 1e-3, 300.0
 
 
 def finger(hand: HandModel, degrees: Floats) -> Floats:
-    """Return (F, D) rad of hands whose index finger has an abduction and three flexions, (F, 4) degrees."""
+    """Return (F, D) rad, hands whose index finger has the given abduction and three flexions, (F, 4) degrees."""
     rotations = [hand.dof(FINGER[0], "abduction"), *(hand.dof(joint, "flexion") for joint in FINGER[:3])]
     angles = np.tile(hand.neutral, (len(degrees), 1))
     angles[:, rotations] = np.deg2rad(degrees)
     return angles
 
 
-def far(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def far_problem(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return (F, D) start angles of neutral fingers, and (F, 3) goals: the tips of bent fingers."""
     pip = rng.uniform(30, 80, COUNT)
     flexions = np.stack([rng.uniform(-10, 10, COUNT), rng.uniform(10, 60, COUNT), pip, 2 / 3 * pip], axis=1)
     return np.tile(hand.neutral, (COUNT, 1)), tips(hand, finger(hand, flexions))
 
 
-def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def near_singular_problem(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return (F, D) start angles of nearly straight fingers, and (F, 3) goals 2 to 8 mm nearer to the knuckle."""
     start = finger(hand, np.stack([rng.uniform(-10, 10, COUNT), *rng.uniform(0.1, 1.0, (3, COUNT))], axis=1))
-    at, knuckle = tips(hand, start), tips(hand, start, FINGER[0])
-    along = (at - knuckle) / np.linalg.norm(at - knuckle, axis=1, keepdims=True)
-    return start, at - along * rng.uniform(0.002, 0.008, (COUNT, 1))
+    tip_positions, knuckle = tips(hand, start), tips(hand, start, FINGER[0])
+    directions = (tip_positions - knuckle) / np.linalg.norm(tip_positions - knuckle, axis=1, keepdims=True)
+    return start, tip_positions - directions * rng.uniform(0.002, 0.008, (COUNT, 1))
 
 
 def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
@@ -98,14 +98,16 @@ def main() -> None:
     y = svg.Axis("miss, mm", float(low), float(high), decades, [f"{10.0**power:g}" for power in decades])
     x = svg.Axis("steps", 0, STEPS, list(range(0, STEPS + 1, 10)))
     for case, title in (
-        (far, "A finger at ease, targets of bent ones"),
-        (near, "A straight finger, targets nearer in"),
+        (far_problem, "A finger at ease, targets of bent ones"),
+        (near_singular_problem, "A straight finger, targets nearer in"),
     ):
         start, goals = case(hand, np.random.default_rng(1))
         curves = []
         for method in METHODS:
             angles = path(hand, method, start, goals)
-            errors = np.array([1000 * np.linalg.norm(tips(hand, each) - goals, axis=1) for each in angles])
+            errors = np.array(
+                [1000 * np.linalg.norm(tips(hand, step_angles) - goals, axis=1) for step_angles in angles]
+            )
             rotations = np.array([np.rad2deg(np.abs(b - a).max(axis=1)) for a, b in pairwise(angles)]).max(axis=0)
             middle = np.log10(np.clip(np.median(errors, axis=1), *LIMIT))
             curves.append(svg.Series(method, range(STEPS + 1), middle.tolist()))

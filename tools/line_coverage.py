@@ -46,34 +46,34 @@ class Coverage:
 
 def families(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
     """Return test -> its cases."""
-    found: dict[str, list[pytest.Item]] = defaultdict(list)
+    cases_of_test: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        found[item.nodeid.partition("[")[0]].append(item)
-    return found
+        cases_of_test[item.nodeid.partition("[")[0]].append(item)
+    return cases_of_test
 
 
-def measured(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
+def measure_coverage(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
     """Return test -> its coverage.
 
     Raises ValueError if a test fails, because it would fail with or without a mutant.
     """
-    kept = {}
+    stored = {}
     if COVERAGE_FILE.is_file():
-        kept = {name: Coverage(**row) for name, row in json.loads(COVERAGE_FILE.read_text()).items()}
-    found = {}
+        stored = {name: Coverage(**row) for name, row in json.loads(COVERAGE_FILE.read_text()).items()}
+    result = {}
     for number, (name, cases) in enumerate(tests.items(), 1):
-        known = kept.get(name)
-        if known is None or known.digest != digest(known.lines):
+        coverage = stored.get(name)
+        if coverage is None or coverage.digest != digest(coverage.lines):
             print(f"\rmutate: measuring test {number} of {len(tests)}", end="", file=sys.stderr, flush=True)
             row = forked(lambda cases=cases: _measure(cases), MAX_TEST_SECONDS, MAX_TEST_SECONDS * 4)
             if row is None:
                 raise ValueError(f"{name} fails with nothing broken")
-            known = Coverage(**row)
-        found[name] = known
+            coverage = Coverage(**row)
+        result[name] = coverage
         if number % 50 == 0 or number == len(tests):
             COVERAGE_FILE.parent.mkdir(parents=True, exist_ok=True)
-            COVERAGE_FILE.write_text(json.dumps({name: asdict(row) for name, row in (kept | found).items()}))
-    return found
+            COVERAGE_FILE.write_text(json.dumps({name: asdict(row) for name, row in (stored | result).items()}))
+    return result
 
 
 def first_failure(items: list[pytest.Item]) -> int:
@@ -87,7 +87,7 @@ def first_failure(items: list[pytest.Item]) -> int:
 
 def _measure(cases: list[pytest.Item]) -> dict[str, object]:
     began = time.process_time()
-    with noted_lines() as lines:
+    with record_lines() as lines:
         failed = first_failure(cases)
     if failed >= 0:
         raise ValueError(f"{cases[failed].nodeid} fails")
@@ -97,7 +97,7 @@ def _measure(cases: list[pytest.Item]) -> dict[str, object]:
 
 
 @contextmanager
-def noted_lines() -> Iterator[dict[str, int]]:
+def record_lines() -> Iterator[dict[str, int]]:
     """Record which lines of the extension and its tests run: file -> a bit for each line."""
     lines: dict[str, int] = defaultdict(int)
     root, monitoring = f"{ROOT}/", vars(sys)["monitoring"]
@@ -111,7 +111,7 @@ def noted_lines() -> Iterator[dict[str, int]]:
     monitoring.use_tool_id(monitoring.COVERAGE_ID, "mutate")
     monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.LINE, ran)
     monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
-    # Lines that were noted before are noted again.
+    # Restart the monitoring of lines that have already been recorded.
     monitoring.restart_events()
     try:
         yield lines

@@ -31,7 +31,7 @@ NOISE_M = 0.0003
 GAP_PROBABILITY = 0.0003
 """Probability that a gap begins, for each marker and frame."""
 LONGEST_GAP = 60
-"""Frames."""
+"""Maximum length of a gap, frames."""
 SPEEDS = (0.5, 1.5)
 BLOCK = 512
 INTEL = 84
@@ -50,27 +50,27 @@ class LongTake:
         for start in range(0, self.frames, FRAMES_AT_ONCE):
             rows = np.arange(start, min(start + FRAMES_AT_ONCE, self.frames))
             rng = np.random.default_rng((self.seed, start))
-            yield 1000 * self._spoil(rng, self._motion(rows))
+            yield 1000 * self._add_noise_and_gaps(rng, self._motion(rows))
 
     def _motion(self, rows: NDArray[np.int64]) -> Floats:
         """Return positions (F, M, 3) m: where the recording is at changing speed, turned and moved."""
         mean, half = sum(SPEEDS) / 2, (SPEEDS[1] - SPEEDS[0]) / 2
         # The integral of a speed that varies with two periods.
-        played = mean * rows + half / 2 * (430 * np.sin(rows / 430) + 97 * np.sin(rows / 97))
+        source_time = mean * rows + half / 2 * (430 * np.sin(rows / 430) + 97 * np.sin(rows / 97))
         last = len(self.source.times) - 1
-        at = last - np.abs(played % (2 * last) - last)
-        before = np.minimum(at.astype(np.int64), last - 1)
-        fraction = (at - before)[:, None, None]
+        source_frame = last - np.abs(source_time % (2 * last) - last)
+        before = np.minimum(source_frame.astype(np.int64), last - 1)
+        fraction = (source_frame - before)[:, None, None]
         points = (1 - fraction) * self.source.positions[before] + fraction * self.source.positions[before + 1]
         rotation, middle = 0.6 * np.sin(rows / 2111), points.mean(axis=1, keepdims=True)
         cos, sin = np.cos(rotation)[:, None], np.sin(rotation)[:, None]
         x, y, z = np.moveaxis(points - middle, 2, 0)
         rotated = np.stack([cos * x - sin * y, sin * x + cos * y, z], axis=2)
         sway = 0.1 * np.stack([np.sin(rows / 701), np.cos(rows / 997), 0.2 * np.sin(rows / 331)], axis=1)
-        moved: Floats = rotated + middle + sway[:, None]
-        return moved
+        result: Floats = rotated + middle + sway[:, None]
+        return result
 
-    def _spoil(self, rng: np.random.Generator, points: Floats) -> Floats:
+    def _add_noise_and_gaps(self, rng: np.random.Generator, points: Floats) -> Floats:
         """Return positions with noise and gaps."""
         points += rng.normal(0, NOISE_M, points.shape)
         lost = np.zeros(points.shape[:2], bool)
@@ -144,7 +144,7 @@ WRITERS: dict[str, Callable[[BinaryIO, LongTake], None]] = {".c3d": write_c3d, "
 def write_long_take(path: Path, frames: int, source: Path = SOURCE) -> None:
     """Write a take of so many frames as C3D or TRC, by the path's suffix."""
     take = LongTake(capture.read(source), frames)
-    with written_whole(path) as half, half.open("wb") as file:
+    with written_whole(path) as temporary, temporary.open("wb") as file:
         WRITERS[path.suffix](file, take)
 
 

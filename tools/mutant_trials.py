@@ -19,11 +19,11 @@ from unittest.mock import patch
 import pytest
 
 from knuckle.tools.forks import forked
-from knuckle.tools.line_coverage import Coverage, families, first_failure, measured, noted_lines
+from knuckle.tools.line_coverage import Coverage, families, first_failure, measure_coverage, record_lines
 from knuckle.tools.mutants import Mutant
 
 EXTRA_SECONDS, TIMEOUT_FACTOR = 20.0, 5.0
-"""Processor seconds, and multiples of what the tests take without the break, after which a break does not end."""
+"""A mutant counts as endless after this many processor seconds more than this multiple of the tests' normal time."""
 SILENT = 900.0
 """s without use of the processor after which a mutant counts as hanging."""
 OPTIONS = (
@@ -32,7 +32,9 @@ OPTIONS = (
 )
 ENDLESS = "does not end"
 PASSED = 0, 5
-"""pytest's exit statuses where no test failed: all passed, or all are slow. Others say that a test or an import did."""
+"""pytest's exit statuses where no test failed: all passed, or all are slow.
+
+Any other status means that a test or an import failed."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Tests:
 
     folders: tuple[str, ...]
     chosen: str
-    """Selection among them, as an expression for pytest's -m."""
+    """Selection of tests, as an expression for pytest's -m."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Trials:
 
     def pytest_sessionstart(self) -> None:
         """Record what runs while tests are collected."""
-        self.imported = self.imports.enter_context(noted_lines())
+        self.imported = self.imports.enter_context(record_lines())
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Measure the tests, after everything is imported."""
@@ -90,7 +92,7 @@ class Trials:
             importlib.import_module("knuckle." + mutant.module.removesuffix(".py").replace("/", "."))
         self.imports.close()
         self.tests = families(session.items)
-        self.runs = measured(self.tests)
+        self.runs = measure_coverage(self.tests)
 
     def pytest_runtestloop(self) -> bool:
         """Try the mutants."""
@@ -143,7 +145,7 @@ def try_warm(mutants: list[Mutant], tests: Tests, end: float, each: float, repor
     def work() -> list[list[object]]:
         trials = Trials(mutants, end, each, report)
         pytest.main([*OPTIONS, "-m", tests.chosen, *tests.folders], plugins=[trials])
-        return [[each.noticed, each.tests, each.early] for each in trials.verdicts]
+        return [[verdict.noticed, verdict.tests, verdict.early] for verdict in trials.verdicts]
 
     return [Verdict(*row) for row in forked(work, 1e6, 1e6, quiet=False) or []]
 
@@ -175,11 +177,11 @@ def _run_broken(mutant: Mutant, tests: list[str]) -> int:
 
 def _functions() -> dict[str, list[FunctionType]]:
     """Return file -> all functions defined in it."""
-    found: dict[str, list[FunctionType]] = defaultdict(list)
-    for each in gc.get_objects():
-        if isinstance(each, FunctionType):
-            found[each.__code__.co_filename].append(each)
-    return found
+    functions_of_file: dict[str, list[FunctionType]] = defaultdict(list)
+    for obj in gc.get_objects():
+        if isinstance(obj, FunctionType):
+            functions_of_file[obj.__code__.co_filename].append(obj)
+    return functions_of_file
 
 
 def _changes(mutant: Mutant, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
@@ -188,7 +190,10 @@ def _changes(mutant: Mutant, functions: list[FunctionType]) -> list[tuple[Functi
     Raises ValueError if there are none.
     """
     broken = {(code.co_qualname, code.co_firstlineno): code for code in _codes(mutant.code())}
-    codes = [(each, broken.get((each.__code__.co_qualname, each.__code__.co_firstlineno))) for each in functions]
+    codes = [
+        (function, broken.get((function.__code__.co_qualname, function.__code__.co_firstlineno)))
+        for function in functions
+    ]
     changes = [(function, code) for function, code in codes if code is not None and code != function.__code__]
     if not changes:
         raise ValueError(f"{mutant}: no function has it")

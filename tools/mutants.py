@@ -87,16 +87,16 @@ def mutants_of(module: Path) -> list[Mutant]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found, seen = [], Counter[Key]()
+    mutants, counts = [], Counter[Key]()
     for function, node in _expressions(ast.parse(source)):
         for new in broken(node):
             span = (starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset)
             lines = (node.lineno, node.end_lineno)
             mutant = Mutant(str(module.relative_to(ROOT)), function, ast.unparse(node), new, lines, span)
-            seen[mutant.key] += 1
-            number = seen[mutant.key]
-            found.append(mutant if number == 1 else replace(mutant, old=f"{mutant.old} #{number}"))
-    return found
+            counts[mutant.key] += 1
+            number = counts[mutant.key]
+            mutants.append(mutant if number == 1 else replace(mutant, old=f"{mutant.old} #{number}"))
+    return mutants
 
 
 def text_mutant(module: str, old: str, new: str) -> Mutant:
@@ -125,9 +125,9 @@ def _expressions(tree: ast.Module) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
                 holders.append((f"{name}{node.name}.", node))
             elif isinstance(node, ast.FunctionDef):
                 for statement in node.body:
-                    for part in ast.walk(statement):
-                        if isinstance(part, ast.expr | ast.stmt):
-                            yield name + node.name, part
+                    for inner in ast.walk(statement):
+                        if isinstance(inner, ast.expr | ast.stmt):
+                            yield name + node.name, inner
 
 
 def broken(node: ast.AST) -> Iterator[str]:
@@ -165,10 +165,10 @@ def equivalent() -> dict[Key, str]:
 
     Raises ValueError for a line that is not module, function, expression and reason, or names one twice.
     """
-    known: dict[Key, str] = {}
+    reasons: dict[Key, str] = {}
     for number, line in enumerate(EQUIVALENT.read_text().splitlines(), 1):
         fields = line.split("\t")
-        if len(fields) != 4 or not all(fields) or tuple(fields[:3]) in known:
+        if len(fields) != 4 or not all(fields) or tuple(fields[:3]) in reasons:
             raise ValueError(f"{EQUIVALENT.name}:{number}: expected module, function, expression and reason, once")
-        known[fields[0], fields[1], fields[2]] = fields[3]
-    return known
+        reasons[fields[0], fields[1], fields[2]] = fields[3]
+    return reasons

@@ -64,7 +64,7 @@ NAMED = (
 
 MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/**/*.py")
 GENERATED = ROOT / "solvers" / "cga" / "generated.py"
-"""Left out: a test compares every byte of it with its generator's output."""
+"""Not mutated: a test compares the file with its generator's output, byte by byte."""
 TESTS = {"rig": Tests(("tests/blender", "tests/pure/rig"), "not spare")}
 """Room -> the tests for its modules: the quick Blender tests cover only a part."""
 PURE = Tests(("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing"), "not slow")
@@ -81,27 +81,27 @@ def importers(module: str) -> tuple[str, ...]:
     name = Path(module).stem
     imports = re.compile(rf"^from \S+\.{name} import|^from \S+ import .*\b{name}\b", re.MULTILINE)
     paths = [path for folder in tests_of(module).folders for path in sorted((ROOT / folder).rglob("test_*.py"))]
-    found = [str(path.relative_to(ROOT)) for path in paths if imports.search(path.read_text())]
-    return (" ".join(found),) if found else ()
+    tests = [str(path.relative_to(ROOT)) for path in paths if imports.search(path.read_text())]
+    return (" ".join(tests),) if tests else ()
 
 
-def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
+def sample(options: argparse.Namespace, equivalents: dict[Key, str]) -> list[Mutant]:
     """Return the mutants to try, in random order.
 
     Raises ValueError if equivalent_mutants.tsv names one that does not exist.
     """
     paths = [path.resolve() for path in options.modules]
     modules = paths or sorted(path for pattern in MODULES for path in ROOT.glob(pattern) if path != GENERATED)
-    found = [mutant for module in modules for mutant in mutants_of(module)]
-    keys, names = {mutant.key for mutant in found}, {str(module.relative_to(ROOT)) for module in modules}
-    missing = [key for key in known if key[0] in names and key not in keys]
+    mutants = [mutant for module in modules for mutant in mutants_of(module)]
+    keys, names = {mutant.key for mutant in mutants}, {str(module.relative_to(ROOT)) for module in modules}
+    missing = [key for key in equivalents if key[0] in names and key not in keys]
     if missing:
         raise ValueError(f"{EQUIVALENT.name}: there is no {missing[0][2]!r} in {missing[0][1]} of {missing[0][0]}")
     if options.again:
         last = {tuple(key) for key in json.loads(SURVIVORS.read_text())}
-        return [mutant for mutant in found if mutant.key in last and mutant.key not in known]
-    random.Random(options.seed).shuffle(found)
-    return found[: options.count]
+        return [mutant for mutant in mutants if mutant.key in last and mutant.key not in equivalents]
+    random.Random(options.seed).shuffle(mutants)
+    return mutants[: options.count]
 
 
 def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant, Verdict]]:
@@ -115,11 +115,15 @@ def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant
             print(f"survived {verdict.tests} tests: {mutant}", flush=True)
         print(f"\rmutate: {counts[0]} tried, {counts[1]} survived", end="", file=sys.stderr, flush=True)
 
-    results, left = list[tuple[Mutant, Verdict]](), len(mutants)
+    results, remaining = list[tuple[Mutant, Verdict]](), len(mutants)
     for tests in dict.fromkeys(tests_of(mutant.module) for mutant in mutants):
-        some, now = [mutant for mutant in mutants if tests_of(mutant.module) == tests], time.monotonic()
-        results += zip(some, try_warm(some, tests, now + (end - now) * len(some) / left, each, report), strict=False)
-        left -= len(some)
+        group, start = [mutant for mutant in mutants if tests_of(mutant.module) == tests], time.monotonic()
+        results += zip(
+            group,
+            try_warm(group, tests, start + (end - start) * len(group) / remaining, each, report),
+            strict=False,
+        )
+        remaining -= len(group)
     for number, (mutant, verdict) in enumerate(results):
         if verdict.noticed is None and verdict.early:
             chosen = tests_of(mutant.module).chosen
@@ -156,12 +160,12 @@ def main() -> int:
     options = parser.parse_args()
     if "monitoring" not in vars(sys):
         parser.error(f"expected Python 3.12 or newer, this is {sys.version.split()[0]}")
-    known = equivalent()
+    equivalents = equivalent()
     mutants = [] if options.modules or options.again else [text_mutant(*change) for change in NAMED]
     if not options.named:
-        mutants += sample(options, known)
-    same = [mutant for mutant in mutants if mutant.key in known]
-    others = [mutant for mutant in mutants if mutant.key not in known]
+        mutants += sample(options, equivalents)
+    same = [mutant for mutant in mutants if mutant.key in equivalents]
+    others = [mutant for mutant in mutants if mutant.key not in equivalents]
     results = try_all(others, time.monotonic() + options.seconds, options.each)
     survivors = [mutant for mutant, verdict in results if verdict.noticed is None]
     SURVIVORS.parent.mkdir(parents=True, exist_ok=True)

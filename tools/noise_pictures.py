@@ -49,16 +49,16 @@ def paths() -> dict[str, Floats]:
     truth[:, 0, 0] = tap + 0.012 * np.sin(2 * np.pi * 1.2 * np.maximum(times - 1.5, 0.0))
     values = truth + np.random.default_rng(3).normal(0, 0.001, truth.shape)
     values[OUTLIER, 0, 0] += 0.015
-    seen = np.ones((300, 1), bool)
-    whole = smooth(times, values, seen, NoiseRules(POSITION_SCALE, 0.2)).values
+    is_visible = np.ones((300, 1), bool)
+    whole = smooth(times, values, is_visible, NoiseRules(POSITION_SCALE, 0.2)).values
     track, live = initial_history(1, 3, POSITION_SCALE), []
     for frame, time in enumerate(times):
         track, position = filter_frame(
-            track, float(time), values[frame], seen[frame], PathFilter(1, 0.3, NoiseRules(POSITION_SCALE, 0.1))
+            track, float(time), values[frame], is_visible[frame], PathFilter(1, 0.3, NoiseRules(POSITION_SCALE, 0.1))
         )
         live.append(position.values)
-    drawn = {"marker": values, "live, as shown": np.array(live), "whole take": whole, "truth": truth}
-    return {name: 1000 * path[SHOWN_FRAMES, 0, 0] for name, path in drawn.items()}
+    curves = {"marker": values, "live, as shown": np.array(live), "whole take": whole, "truth": truth}
+    return {name: 1000 * path[SHOWN_FRAMES, 0, 0] for name, path in curves.items()}
 
 
 def angles() -> dict[str, Floats]:
@@ -67,17 +67,17 @@ def angles() -> dict[str, Floats]:
 
     noise = import_module("noise")
     points, truth = noise.truth(4711)
-    tips, seen = noise.faults(points[:, :, 3], 4712)["1 mm of noise"]
-    drawn = {name: noise.angles_of("table", mode, tips, seen) for name, mode in MODES.items()}
-    return {name: np.rad2deg(each[LEAP, FINGER, 0]) for name, each in {**drawn, "truth": truth}.items()}
+    tips, is_visible = noise.faults(points[:, :, 3], 4712)["1 mm of noise"]
+    curves = {name: noise.angles_of("table", mode, tips, is_visible) for name, mode in MODES.items()}
+    return {name: np.rad2deg(each[LEAP, FINGER, 0]) for name, each in {**curves, "truth": truth}.items()}
 
 
 def chart(title: str, label: str, curves: dict[str, Floats], first: int) -> str:
     """Return curves over frames; the truth is dashed."""
     frames = [float(first + frame) for frame in range(len(next(iter(curves.values()))))]
     series = [svg.Series(name, frames, [float(y) for y in path], name == "truth") for name, path in curves.items()]
-    every = [value for each in series for value in each.y]
-    drawing: str = svg.lines(title, svg.axis("frames of 10 ms", frames), svg.axis(label, every), series)
+    values = [value for series_item in series for value in series_item.y]
+    drawing: str = svg.lines(title, svg.axis("frames of 10 ms", frames), svg.axis(label, values), series)
     return drawing
 
 

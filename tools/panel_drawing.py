@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from knuckle.registration import defined
+from knuckle.registration import definitions
 
 
 class Layout:
@@ -65,7 +65,7 @@ class DrawContext:
 def draw_panels() -> str:
     """Draw every panel whose poll passes; return the traceback of the first that raises, empty if none does."""
     context = DrawContext()
-    for panel in [one for one in defined("CLASSES") if issubclass(one, bpy.types.Panel | bpy.types.Menu)]:
+    for panel in [cls for cls in definitions("CLASSES") if issubclass(cls, bpy.types.Panel | bpy.types.Menu)]:
         try:
             if getattr(panel, "poll", lambda _: True)(context):
                 for draw in ("draw_header", "draw"):

@@ -33,7 +33,7 @@ from knuckle.rig.posing.pose_assets import PREVIEWS  # noqa: E402
 Floats = NDArray[np.floating[Any]]
 
 PREVIEW = 128
-"""Pixels."""
+"""Width and height of a preview, pixels."""
 TILE = 230
 COLUMNS = 6
 """Number of poses in each row of a sheet."""

@@ -54,8 +54,8 @@ def picture() -> hand_pictures.Floats:
     pinch = Pose(performer, np.eye(4)[None], poses.angles(performer, "pinch")[None])
     large = replace(measures, phalanges=measures.phalanges * SHAPE).scaled(2.0)
     other = build_character(performer, RestHand(rest_frames_in_wrist(large)[:, :3, 3]))
-    kept = [retarget(pinch, other, RetargetMode(what)).pose for what in KEEPS]
-    return np.concatenate([shot(measures, pinch), *(shot(large, pose) for pose in kept)], axis=1)
+    retargeted = [retarget(pinch, other, RetargetMode(mode)).pose for mode in KEEPS]
+    return np.concatenate([shot(measures, pinch), *(shot(large, pose) for pose in retargeted)], axis=1)
 
 
 def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:

@@ -127,14 +127,15 @@ def recipe_page() -> str:
 
 def fields_table(kind: type[Any]) -> str:
     """Return a row for each field of a dataclass: name, type, default and docstring."""
-    hints, about = get_type_hints(kind), field_docstrings(kind)
+    hints, description = get_type_hints(kind), field_docstrings(kind)
     rows = []
     for field in dataclasses.fields(kind):
         required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         factory = field.default_factory
         default = field.default if factory is dataclasses.MISSING else factory()
-        shown = "required" if required else f"`{json.dumps(plain(default))}`"
-        rows.append(f"| `{field.name}` | {type_name(hints[field.name])} | {shown} | {line(about.get(field.name))} |")
+        default_text = "required" if required else f"`{json.dumps(plain(default))}`"
+        about = line(description.get(field.name))
+        rows.append(f"| `{field.name}` | {type_name(hints[field.name])} | {default_text} | {about} |")
     return "\n".join(["| Field | Type | Default | Meaning |", "|---|---|---|---|", *rows])
 
 

@@ -110,10 +110,10 @@ def notes(log: str, version: str) -> str:
 
 def version_of(root: Path) -> str:
     """Return the current version, as pyproject.toml states it."""
-    found = re.search(r'^version = "(.+)"$', (root / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
+    match = re.search(r'^version = "(.+)"$', (root / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    if match is None:
         sys.exit("pyproject.toml: expected a line version = …")
-    return found[1]
+    return match[1]
 
 
 def numbers(version: str) -> tuple[int, ...]:

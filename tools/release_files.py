@@ -25,7 +25,7 @@ from knuckle.tests.pure.capture.devices.moments import moments
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURE = ROOT / "data" / "leap_finger_tap.json"
 FRAMES, RATE = 24, 60.0
-"""Of the raw take."""
+"""Number of frames, and frame rate in Hz, of the raw take."""
 
 
 def version() -> str:

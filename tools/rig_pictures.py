@@ -52,7 +52,7 @@ SHEETS: dict[str, tuple[str | None, tuple[str, ...]]] = {
 """Picture -> modification of its rigs, and their names."""
 BAKED = ("MakeHuman", "Rigify metarig", "Rigify generated")
 BAKES = ("asl s", "pinch", "grab", "asl l")
-"""Poses of the headset."""
+"""The headset's poses that are baked."""
 GLOVE = 430
 """The frame of the glove recording that is shown."""
 
@@ -144,14 +144,16 @@ def tile(hand: Hand, view: str, pixels: int) -> Floats:
     side = np.cross(up, back)
     side /= np.linalg.norm(side)
     axes = np.stack([side, np.cross(back / np.linalg.norm(back), side), back / np.linalg.norm(back)])
-    seen = points @ axes.T
-    middle = (seen.min(0) + seen.max(0)) / 2
+    projected = points @ axes.T
+    middle = (projected.min(0) + projected.max(0)) / 2
     camera: Any = scene.camera
-    camera.data.ortho_scale = float(1.3 * np.ptp(seen[:, :2], axis=0).max())
+    camera.data.ortho_scale = float(1.3 * np.ptp(projected[:, :2], axis=0).max())
     # Clip what is behind the hand, such as the body.
-    camera.data.clip_start, camera.data.clip_end = 0.001 * size, 0.6 * size + float(np.ptp(seen[:, 2]))
+    camera.data.clip_start, camera.data.clip_end = 0.001 * size, 0.6 * size + float(np.ptp(projected[:, 2]))
     matrix = Matrix(axes.T.tolist()).to_4x4()
-    matrix.translation = Vector((axes.T @ np.array([middle[0], middle[1], seen[:, 2].max() + 0.4 * size])).tolist())
+    matrix.translation = Vector(
+        (axes.T @ np.array([middle[0], middle[1], projected[:, 2].max() + 0.4 * size])).tolist()
+    )
     camera.matrix_world = matrix
     scene.render.resolution_x = scene.render.resolution_y = pixels
     with tempfile.TemporaryDirectory() as folder:
@@ -168,14 +170,14 @@ def _sticks(segments: Sequence[tuple[Floats, Floats]], thick: float) -> bpy.type
     corners: list[list[float]] = []
     faces = []
     for head, tail in segments:
-        along = tail - head
-        length = float(np.linalg.norm(along))
-        across = np.cross(along, np.eye(3)[np.abs(along).argmin()])
+        direction = tail - head
+        length = float(np.linalg.norm(direction))
+        across = np.cross(direction, np.eye(3)[np.abs(direction).argmin()])
         across *= min(thick, 0.2 * length) / np.linalg.norm(across)
-        beside = np.cross(along / length, across)
-        waist = head + 0.15 * along
+        side_vector = np.cross(direction / length, across)
+        waist = head + 0.15 * direction
         first = len(corners)
-        ring = [waist + across, waist + beside, waist - across, waist - beside]
+        ring = [waist + across, waist + side_vector, waist - across, waist - side_vector]
         corners += [point.tolist() for point in (head, tail, *ring)]
         for k in range(4):
             a, b = first + 2 + k, first + 2 + (k + 1) % 4

@@ -121,8 +121,8 @@ def right(found: tuple[FoundHand, ...], truth: Truth) -> str:
     hits = []
     for side, expected in truth.items():
         for digit in ("thumb", "index", "middle", "ring", "pinky"):
-            own = {joint: bone for joint, bone in expected.items() if joint.startswith(digit)}
-            hits.append(own == {j: bone for j, bone in bones.get(side, {}).items() if j.startswith(digit)})
+            expected_bones = {joint: bone for joint, bone in expected.items() if joint.startswith(digit)}
+            hits.append(expected_bones == {j: bone for j, bone in bones.get(side, {}).items() if j.startswith(digit)})
     return f"{int(np.sum(hits))}/{len(hits)}"
 
 

@@ -51,7 +51,7 @@ VIEWS = {
 
 
 def own() -> list[rig_pictures.Hand]:
-    """Knuckle's own right hand, alone in the scene."""
+    """Return Knuckle's own right hand, alone in the scene."""
     scene = hand_pictures.empty_scene()
     measures = proportions.adult("right")
     armature = new_hand(measures, proportions.build(measures), scene.collection)[0]
@@ -62,16 +62,16 @@ def own() -> list[rig_pictures.Hand]:
 def row(hand: rig_pictures.Hand, shown: Shown, size: int) -> Floats:
     """Return pictures (size, 6·size, 3) of a slider on a hand with all other sliders at zero."""
     slider, values, views = shown
-    held = posable_hand(hand.armature, hand.side, detection_cache.detect(hand.armature))
-    sliders, before = Sliders(held.hand), held.read()
+    rig_hand = posable_hand(hand.armature, hand.side, detection_cache.detect(hand.armature))
+    sliders, before = Sliders(rig_hand.hand), rig_hand.read()
     pictures = []
     for value in values:
         angles = before.pose.angles[0]
         for each in SLIDERS:
             angles = sliders.write(angles, each, 0.0)
-        _pose(held, before, sliders.write(angles, slider, value))
+        _pose(rig_hand, before, sliders.write(angles, slider, value))
         pictures += [rig_pictures.tile(hand, view, size) for view in views]
-    held.write(before)
+    rig_hand.write(before)
     bpy.context.view_layer.update()
     return np.concatenate(pictures, axis=1)
 

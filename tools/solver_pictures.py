@@ -37,47 +37,47 @@ class Situation:
 
     words: tuple[str, str]
     bent: tuple[float, float, float]
-    """Degrees of MCP, PIP and DIP."""
+    """Flexion of MCP, PIP and DIP, degrees."""
     joints: tuple[str, ...]
     """Joints with markers, in addition to the palm's."""
     moved: Callable[[Floats], Floats]
-    """Moves the markers (F, T, 3) m."""
+    """Function that adds the errors to marker positions (F, T, 3) m."""
     frames: int = 1
 
 
-def _same(positions: Floats) -> Floats:
+def _keep(positions: Floats) -> Floats:
     return positions
 
 
-def _pulled(positions: Floats) -> Floats:
+def _pull_tip(positions: Floats) -> Floats:
     """Return the tip 5 cm further out."""
     pulled = positions.copy()
     pulled[:, -1, 1:] += [0.05, 0.02]
     return pulled
 
 
-def _lifted(positions: Floats) -> Floats:
+def _lift_tip(positions: Floats) -> Floats:
     """Return the tip above the back of the hand."""
     lifted = positions.copy()
     lifted[:, -1, 1:] += [-0.045, 0.06]
     return lifted
 
 
-def _shaken(positions: Floats) -> Floats:
+def _add_noise(positions: Floats) -> Floats:
     return positions + np.random.default_rng(3).normal(0.0, NOISE, positions.shape)
 
 
 SITUATIONS = (
-    Situation(("Only the tip,", "DIP as PIP tells"), (30, 60, 40), FINGER[3:], _same),
-    Situation(("Only the tip,", "DIP held straight"), (30, 60, 0), FINGER[3:], _same),
-    Situation(("All joints,", "DIP held straight"), (30, 60, 0), FINGER[1:], _same),
-    Situation(("The tip is", "out of reach"), (20, 30, 20), FINGER[3:], _pulled),
-    Situation(("The tip is where", "no finger bends"), (10, 20, 13), FINGER[3:], _lifted),
-    Situation(("The tip, 1 mm of", "noise, 40 frames"), (30, 60, 40), FINGER[3:], _shaken, 40),
+    Situation(("Only the tip,", "DIP as PIP tells"), (30, 60, 40), FINGER[3:], _keep),
+    Situation(("Only the tip,", "DIP held straight"), (30, 60, 0), FINGER[3:], _keep),
+    Situation(("All joints,", "DIP held straight"), (30, 60, 0), FINGER[1:], _keep),
+    Situation(("The tip is", "out of reach"), (20, 30, 20), FINGER[3:], _pull_tip),
+    Situation(("The tip is where", "no finger bends"), (10, 20, 13), FINGER[3:], _lift_tip),
+    Situation(("The tip, 1 mm of", "noise, 40 frames"), (30, 60, 40), FINGER[3:], _add_noise, 40),
 )
 
 
-def drawn() -> str:
+def draw() -> str:
     """Draw a column for each situation and a row for each solver: truth grey, solution coloured, markers as circles."""
     hand = build(adult("right"))
     left, top = 92, 44
@@ -89,8 +89,10 @@ def drawn() -> str:
         truth, targets = _targets(hand, situation)
         for row, name in enumerate(SOLVERS):
             solved, _ = SOLVERS[name]().solve(hand, targets)
-            at = (left + CELL * column, top + CELL * row)
-            parts += _cell(at, _side(hand, truth), _side(hand, solved), targets.positions[:, len(PALM) :, 1:])
+            marker_pixels = (left + CELL * column, top + CELL * row)
+            parts += _cell(
+                marker_pixels, _side(hand, truth), _side(hand, solved), targets.positions[:, len(PALM) :, 1:]
+            )
     for row, name in enumerate(SOLVERS):
         parts.append(svg.text(left - 8, top + CELL * (row + 0.5), name, "end"))
     page: str = svg.page("An index finger from its side, solved by each solver", parts, width, height)
@@ -138,7 +140,7 @@ def main() -> None:
     """Write the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs" / "pictures")
-    svg.write(parser.parse_args().out / "solvers.svg", drawn())
+    svg.write(parser.parse_args().out / "solvers.svg", draw())
 
 
 if __name__ == "__main__":

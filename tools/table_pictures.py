@@ -36,7 +36,7 @@ def distances() -> str:
 
 
 def indices() -> str:
-    """Return the bend over the table's index, and over the thesis's."""
+    """Return a chart of the bend over the table's index, and over the thesis's."""
     table = build(linkage(CHAIN, TIP, np.zeros(3)))
     branch = table.forwards
     index = branch.step * np.arange(len(branch.bends) - 1)

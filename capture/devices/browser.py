@@ -26,7 +26,7 @@ WINDOWS = (
     "Chromium/Application/chrome.exe",
     "Microsoft/Edge/Application/msedge.exe",
 )
-"""Paths below the folders of programs."""
+"""Paths relative to Windows' folders of programs."""
 FLAGS = (
     "--headless=new",
     "--no-first-run",
@@ -39,27 +39,27 @@ FLAGS = (
     "--metrics-recording-only",
     "--no-pings",
     "--mute-audio",
-    # The page works in the background as fast as in front.
+    # Do not slow down pages in the background.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    # Without a graphics card, the processor draws.
+    # Render in software if there is no graphics card.
     "--enable-unsafe-swiftshader",
 )
 END_S = 5.0
-"""s, time for a browser to end before it is killed."""
+"""s, maximum time for a browser to exit before it is killed."""
 
 
-def find_browser(chosen: str = "") -> Path:
-    """Return the browser to use: the one chosen by its path or command, or the first that is installed.
+def find_browser(browser: str = "") -> Path:
+    """Return the browser with the given path or command, or, if empty, the first that is installed.
 
-    Raises StreamError.
+    Raises StreamError if there is none.
     """
-    if chosen:
-        found = shutil.which(chosen)
-        if found is None:
-            raise StreamError(f"{chosen}: no such program, expected the path of Chromium, Chrome or Edge")
-        return Path(found)
+    if browser:
+        program = shutil.which(browser)
+        if program is None:
+            raise StreamError(f"{browser}: no such program, expected the path of Chromium, Chrome or Edge")
+        return Path(program)
     for candidate in _candidates():
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate
@@ -71,7 +71,7 @@ def find_browser(chosen: str = "") -> Path:
 
 def _candidates() -> Iterator[Path]:
     if sys.platform != "win32":  # on Windows it would find a program in the video's folder before an installed one
-        yield from (Path(found) for found in map(shutil.which, COMMANDS) if found)
+        yield from (Path(program) for program in map(shutil.which, COMMANDS) if program)
     if sys.platform == "darwin":
         yield from (root / path.lstrip("/") for path in MAC for root in (Path("/"), Path.home()))
     if sys.platform == "win32":
@@ -81,12 +81,12 @@ def _candidates() -> Iterator[Path]:
 
 @contextmanager
 def headless(browser: Path, url: str, flags: Sequence[str] = ()) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a browser on a page, without a window; it and its profile are removed at the end. Raises StreamError."""
-    # Chromium refuses its sandbox to root, who alone needs this.
-    root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    """Run a browser on a page, without a window; end it, and remove its profile, at exit. Raises StreamError."""
+    # Chromium's sandbox does not run as root.
+    root_flags = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     with browser_folder(browser, url) as folder:
-        own = (f"--user-data-dir={folder.profile}", folder.start.as_uri())
-        command = [str(browser), *FLAGS, *root, *flags, *own]
+        page = (f"--user-data-dir={folder.profile}", folder.start.as_uri())
+        command = [str(browser), *FLAGS, *root_flags, *flags, *page]
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         try:
             # In a separate session, Ctrl-C in the shell reaches only Knuckle, which ends the browser with all its

@@ -1,7 +1,7 @@
 """The private folder of a browser that Knuckle runs: its profile, and the page that it starts with.
 
-A folder belongs to the process that holds a lock on its file `used`, which the system lifts when that process ends,
-however it ends. Folders that no process holds are left over, and are removed.
+A folder belongs to the process that holds a lock on its file `used`. The system releases the lock when the process
+ends, for any reason. Folders without a lock are left over from ended processes, and are removed.
 """
 
 import html
@@ -33,29 +33,29 @@ class BrowserFolder:
     """The profile and the start page of a browser."""
 
     profile: Path
-    """The folder of its profile."""
+    """The folder of the browser's profile."""
     start: Path
-    """The page that redirects the browser to the address, which must not appear in a command line that other users can
-    read."""
+    """A page that redirects the browser to the address, which must not appear in a command line: other users could read
+    it."""
 
 
 @contextmanager
 def browser_folder(browser: Path, url: str) -> Iterator[BrowserFolder]:
-    """Provide a folder that only this user can read, for a browser that will open `url`; it is removed at the end.
+    """Provide a folder that only this user can read, for a browser that will open `url`; remove it at exit.
 
-    Folders that a killed process has left are removed first, with their browsers.
+    Folders left over from killed processes are removed first, and their browsers ended.
     """
     parent = _parent_folder(browser)
     sweep(parent)
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent, ignore_cleanup_errors=True) as name:
         folder = BrowserFolder(Path(name, "profile"), Path(name, "start.html"))
         folder.start.write_text(START.format(html.escape(url)), encoding="utf-8")
-        with _used(Path(name)):
+        with _hold_lock(Path(name)):
             yield folder
 
 
 def _parent_folder(browser: Path) -> Path:
-    """Return the folder in which it is made. A browser from a snap can access neither /tmp nor hidden folders."""
+    """Return the folder in which to create the browser's. A snap can access neither /tmp nor hidden folders."""
     if browser.is_relative_to("/snap"):
         common = Path.home() / "snap" / browser.name / "common"
         if common.is_dir():
@@ -64,8 +64,8 @@ def _parent_folder(browser: Path) -> Path:
 
 
 @contextmanager
-def _used(folder: Path) -> Iterator[None]:
-    """Hold a folder. On Windows an open file cannot be removed, so no lock is needed."""
+def _hold_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder. On Windows an open file cannot be removed, which serves as a lock."""
     used = folder / USED
     if sys.platform == "win32":
         with used.open("wb"):
@@ -74,12 +74,12 @@ def _used(folder: Path) -> Iterator[None]:
     new = used.with_suffix(".new")
     with new.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        new.rename(used)  # so that no other process finds it without its lock
+        new.rename(used)  # no other process finds it without its lock
         yield
 
 
 def sweep(parent: Path) -> None:
-    """Remove this user's folders that no process holds, and end the browsers that still use them."""
+    """Remove this user's folders that are left over, and end the browsers that still use them."""
     for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):  # of other users, or removed meanwhile
             if _is_ours(folder) and _is_left_over(folder):
@@ -88,14 +88,14 @@ def sweep(parent: Path) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    found = folder.lstat()
-    return stat.S_ISDIR(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.getuid())
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and (sys.platform == "win32" or status.st_uid == os.getuid())
 
 
 def _is_left_over(folder: Path) -> bool:
-    """Return whether nobody holds a folder.
+    """Return whether no process holds a folder.
 
-    One without its file is being made. Raises OSError where that is unknown.
+    Raises OSError if that is unknown, as for a folder that is being created, which has no file `used` yet.
     """
     used = folder / USED
     if sys.platform == "win32":

@@ -15,16 +15,16 @@ class Device:
     name: str
     """Display name: 'VMC Protocol'."""
     about: str
-    """A phrase that says which programs and hardware use it."""
+    """The programs and hardware that use it, as a phrase for the user."""
     port: int
     """The default port."""
     connects: bool
-    """True if Knuckle connects to it; False if Knuckle listens, and the device sends or connects."""
+    """Whether Knuckle connects to the device; otherwise Knuckle listens, and the device sends or connects."""
     open: Callable[[Address], Transport]
     parser: Callable[[], Parser]
     sender: Callable[[Address], Sender]
-    """Imitates the device: sends a capture in its packets."""
+    """Makes a sender that imitates the device, with a capture as data."""
     serves_page: bool = False
     """Whether the device is a browser, which opens a page that Knuckle serves."""
     opens_page: bool = False
-    """Whether that page is for a browser of this computer, which may be opened for the person."""
+    """Whether that page is for a browser on this computer, which Knuckle may open."""

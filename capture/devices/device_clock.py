@@ -1,15 +1,15 @@
-"""A monotonic clock for a device's frames, even if the device's own stops, restarts, jumps or is often missing."""
+"""A monotonic clock for a device's frames, even if the device's clock stops, restarts, jumps or is often missing."""
 
 MAX_JUMP_S = 2.0
-"""s: a device's clock jumps if it advances by this much more than the time between two packets."""
+"""s by which a device's clock may advance more than the time between two packets; beyond it, the clock has jumped."""
 MIN_STEP_S = 1e-4
 """Minimum step between two frames in s."""
 
 
 class DeviceClock:
-    """Strictly increasing times: the device's own while it advances steadily, else the packets' arrival times.
+    """Strictly increasing times: by the device's clock while it advances steadily, else by the packets' arrivals.
 
-    If the device's clock restarts or jumps, its offset is set so that the step is the time between the arrivals.
+    If the device's clock restarts or jumps, its offset is reset: the step becomes the time between the arrivals.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,10 @@ class DeviceClock:
         """Offset in s from the device's time to this clock's."""
 
     def frame_time(self, timestamp: float | None, arrival: float) -> float:
-        """Time of the next frame in s, from the device's timestamp (None if it sends none) and the packet's arrival."""
+        """Return the time of the next frame in s.
+
+        timestamp: s on the device's clock; None if it sends none. arrival: s, when the packet arrived.
+        """
         if self._now is None:
             self._now = arrival if timestamp is None else timestamp
         else:

@@ -23,14 +23,15 @@ MAGIC_1 = b"KNUCKLE RAW TAKE 1\n"
 SUFFIX = ".rawtake"
 RECORD = struct.Struct("<IdI")
 MAX_HEADER_SIZE = 65_536
+"""Maximum bytes of the header."""
 MAX_NAME_LENGTH = 1000
 """Maximum length of a take's name in its header, in characters."""
 _HEAD = struct.Struct("<Id")
-"""The part of a record's head that its CRC-32 covers."""
+"""Length and time, the part of a record's head that its CRC-32 covers."""
 MAX_PACKET_SIZE = 1 << 24
-"""Bytes: a longer packet is damaged."""
+"""Maximum bytes of a packet; a longer one is damaged."""
 MAX_TAKE_S = 1e6
-"""s since the start of the take, eleven days: a packet's time beyond it is damaged."""
+"""s, maximum time of a packet since the start of the take, eleven days; a later one is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,8 @@ def read_header(file: BinaryIO, source: str) -> tuple[RawTakeHeader, int]:
         fields = None
     if not isinstance(fields, dict) or not isinstance(fields.get("device"), str):
         raise CaptureError(f"{source}: its header cannot be read, expected JSON that names the device")
-    known = {key: value for key, value in fields.items() if key in RawTakeHeader.__slots__ and isinstance(value, str)}
-    return RawTakeHeader(**known), end + 1
+    texts = {key: value for key, value in fields.items() if key in RawTakeHeader.__slots__ and isinstance(value, str)}
+    return RawTakeHeader(**texts), end + 1
 
 
 def is_raw_take(head: bytes) -> bool:
@@ -94,7 +95,7 @@ def is_raw_take(head: bytes) -> bool:
 def read_packets(file: BinaryIO, start: int) -> Iterator[Packet]:
     """Yield the packets from byte offset `start` to the end, or to the first damaged one. No packet is empty.
 
-    Packets are read one by one, so that a file of any size takes little memory. Format 1 does not protect times: an
+    Packets are read one by one: a file of any size takes little memory. Times have no checksum in format 1; an
     impossible time is replaced by that of the previous packet.
     """
     file.seek(0)

@@ -1,4 +1,4 @@
-"""Reading raw takes: the recorded packets are parsed as they were live."""
+"""Read raw takes, whose packets are parsed in the same way as live ones."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -22,15 +22,16 @@ from .raw_take import Packet, read_header, read_packets
 from .stream_stats import StreamStats
 
 CONTEXT_WAIT_S = 30.0
-"""s of a take in which the names of its first frames are looked for."""
+"""s at the start of a take in which the names of its first frames are sought."""
 MAX_POINTS = 4096
 """Maximum number of points in a recording, a bound for hostile files."""
 MAX_FRAMES = 1 << 21
 """Maximum number of frames in a recording: four hours at 120 Hz."""
 MAX_POSITIONS = 1 << 27
-"""Maximum number of positions in its frames, including those of points that are never seen."""
+"""Maximum number of positions in the frames of a recording, including points that are never seen."""
 MAX_SAMPLES = 1 << 26
-"""Maximum points times frames: two hands for three hours. A hostile file could name other points in each frame."""
+"""Maximum number of points times frames: two hands for three hours. A hostile file could name other points in each
+frame."""
 
 
 def read(file: BinaryIO, source: str) -> Recording:
@@ -56,7 +57,7 @@ def read(file: BinaryIO, source: str) -> Recording:
         except PacketError as error:
             stats.malformed, stats.problem = stats.malformed + 1, str(error)
             continue
-        # Late frames are dropped here as they are live.
+        # Late frames are dropped, as in a live stream.
         newer = [frame for frame in parsed if stats.add(frame, packet.time)]
         frames += [replace(frame, time=clock.frame_time(frame.time, packet.time)) for frame in newer]
         positions += sum(len(frame.names) for frame in newer)
@@ -72,7 +73,7 @@ def read(file: BinaryIO, source: str) -> Recording:
     return Recording(
         format=f"raw take of {DEVICES[header.device].name}",
         names=names,
-        positions=_stacked(frames, names, [frame.positions for frame in frames]),
+        positions=_stack(frames, names, [frame.positions for frame in frames]),
         rotations=_rotations(frames, names),
         times=np.array([frame.time for frame in frames], float),
         unit="m",
@@ -85,13 +86,12 @@ def read(file: BinaryIO, source: str) -> Recording:
 
 
 def _first_context(parser: Parser, packets: Iterable[Packet]) -> tuple[bytes, ...]:
-    """Return the packets that name the content of all frames: servers answer late, so that frames without names come
-    first."""
+    """Return the packets that name the content of frames: they are needed before the first frame, but arrive later."""
     context: tuple[bytes, ...] = ()
     for packet in takewhile(lambda packet: packet.time < CONTEXT_WAIT_S, packets):
         with suppress(PacketError):
             deque(parser.feed(packet.content), maxlen=0)
-        # Later ones may name other models, which the first frames do not have.
+        # Later packets with as much context may name other models, which the first frames do not have.
         if len(parser.context()) > len(context):
             context = parser.context()
     return context
@@ -118,13 +118,13 @@ def _rotations(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
         return None
     missing = {size: np.full((size, 4), np.nan) for size in {len(frame.names) for frame in frames}}
     rotations = [missing[len(frame.names)] if frame.rotations is None else frame.rotations for frame in frames]
-    return _stacked(frames, names, rotations)
+    return _stack(frames, names, rotations)
 
 
-def _stacked(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
-    """Return the array (F, M, K) of the frames' values in the columns of `names`, NaN where a frame lacks a point.
+def _stack(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
+    """Return the frames' values as an array (F, M, K) with a column for each of `names`, NaN where one is missing.
 
-    values: for each frame (N, K), in the order of its own N names.
+    values: (N, K) for each frame, in the order of the frame's N names.
     """
     columns = {name: index for index, name in enumerate(names)}
     rows_of = {

@@ -1,4 +1,4 @@
-"""Writing raw takes in a separate thread, so that neither the receiver nor Blender waits for the disk."""
+"""Write raw takes in a separate thread: neither the receiver nor Blender waits for the disk."""
 
 import os
 import re
@@ -12,12 +12,12 @@ from ...errors import StreamError
 from .raw_take import Packet, RawTakeHeader, header_bytes, packet_bytes
 
 WRITE_INTERVAL_S = 0.25
-"""s between writes to the disk, the maximum that is lost in a crash."""
+"""s between writes to the disk; at most this much is lost in a crash."""
 MAX_QUEUED_BYTES = 256 * 2**20
-"""Bytes waiting to be written at which a take is ended because the disk is too slow."""
+"""Maximum bytes waiting to be written; beyond it the take ends because the disk is too slow."""
 
 MAX_NAME_BYTES = 200
-"""Maximum bytes of a take's name in that of its file, of the 255 that file systems allow."""
+"""Maximum bytes of a take's name in its file's name, of the 255 that file systems allow."""
 
 
 class Recorder:
@@ -33,10 +33,10 @@ class Recorder:
         self._queued_bytes = self._dequeued_bytes = 0
         self._stop = threading.Event()
         try:
-            # A path of other bytes could be reported by no operator, and is not read (formats.read).
+            # A path that is not UTF-8 could not be shown in a message, and formats.read refuses it.
             str(path).encode()
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Unbuffered, so that data that could not be written are not retried on close.
+            # Unbuffered: data that could not be written are not retried on close.
             self._file = path.open("xb", buffering=0)
         except (OSError, ValueError) as error:
             raise _write_error(path, error) from None
@@ -60,7 +60,7 @@ class Recorder:
         self._queue.append(packet)
 
     def close(self, timeout: float | None = None) -> None:
-        """Write the queued packets and close the file, waiting at most `timeout` s for it if given."""
+        """Write the queued packets and close the file. timeout: maximum wait in s; None waits until it is closed."""
         self._stop.set()
         self._thread.join(timeout)
 
@@ -72,7 +72,7 @@ class Recorder:
                 ended = not self._write() or ended
 
     def _write(self) -> bool:
-        """Write the queued packets. False after a failure: nothing after an incomplete packet could be read back."""
+        """Write the queued packets. Return whether it succeeded; packets after an incomplete one could not be read."""
         packets = [self._queue.popleft() for _ in range(len(self._queue))]
         if not packets:
             return True
@@ -103,8 +103,8 @@ def _write_error(path: Path, error: OSError | ValueError) -> StreamError:
 def free_path(folder: Path, name: str, suffix: str) -> Path:
     """Return an unused path in a folder: 'Take 001', 'Take 002' … for the name 'Take'.
 
-    Characters that a file's name may not contain on some system become underscores, and long names are cut. Raises
-    StreamError if the folder cannot be looked into.
+    Characters that a file's name may not contain on some system become underscores, and long names are truncated.
+    Raises StreamError if the folder cannot be read.
     """
     short = name.encode("utf-8", "replace")[:MAX_NAME_BYTES].decode("utf-8", "ignore")
     name, number = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", short).strip(" .") or "Take", 1

@@ -19,23 +19,23 @@ from .stream_stats import StreamStats
 QUEUE_LENGTH = 64
 """Length of the queue of frames; when it is full, the oldest are dropped."""
 RECORDING_QUEUE_LENGTH = 20_000
-"""Length of the queue during a recording, which should get every frame: 83 s at 240 Hz."""
+"""Length of the queue during a recording, in which no frame should be dropped: 83 s at 240 Hz."""
 SILENCE_S = 3.0
-"""s without a packet after which the state reports it."""
+"""s without a packet after which `state` reports the silence."""
 RETRY_DELAYS_S = (0.5, 1.0, 2.0, 5.0)
 """s before each attempt to reconnect; the last one repeats."""
 STOP_TIMEOUT_S = 1.0
 """Maximum wait for the thread to end in s; it may take longer while it resolves a host name."""
 MAX_PRE_ROLL_BYTES = 32 * 2**20
-"""Maximum bytes kept for a recording's pre-roll."""
+"""Maximum bytes of packets stored for a recording's pre-roll."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedFrame:
-    """A frame and its packet's arrival time."""
+    """A frame and the arrival time of its packet."""
 
     frame: Frame
-    """Its time is DeviceClock's."""
+    """The frame, with a time on DeviceClock."""
     arrival: float
     """s on the clock of time.perf_counter."""
 
@@ -46,8 +46,14 @@ class Receiver:
     def __init__(
         self, device: str, device_type: Device, address: Address, pre_roll: float = 0.0, sender: str = ""
     ) -> None:
-        """device: key in DEVICES of `device_type`; pre_roll: s of earlier packets that a recording starts with;
-        sender: IP address of the only sender to follow, if empty the first.
+        """Prepare to receive from a device.
+
+        Args:
+            device: key of `device_type` in DEVICES.
+            device_type: the device.
+            address: where to listen, or what to connect to.
+            pre_roll: s of earlier packets with which a recording starts.
+            sender: IP address of the only sender to follow; empty for the first.
         """
         self.stats, self.senders = StreamStats(), SenderChoice(sender)
         self._clock = DeviceClock()
@@ -60,7 +66,7 @@ class Receiver:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failure = ""
-        self._open = False
+        self._is_open = False
         self._failed_attempts = 0
         """Failed attempts to connect since the last packet."""
         self._last_packet = time.perf_counter()
@@ -102,8 +108,7 @@ class Receiver:
     def end_recording(self, timeout: float | None = None, unread: list[TimedFrame] | None = None) -> Recorder | None:
         """End the recording and return its recorder, None if there was none.
 
-        timeout: that of Recorder.close. unread: takes the frames that are queued at that moment; later ones are not in
-        the raw take either.
+        timeout: see Recorder.close. unread: gets the frames in the queue, the last that are in the raw take.
         """
         with self._lock:
             recorder, self._recorder = self._recorder, None
@@ -122,12 +127,12 @@ class Receiver:
 
     @property
     def is_open(self) -> bool:
-        """Whether the socket is open, so that what is sent now is received."""
-        return self._open
+        """Whether the socket is open: packets that are sent now are received."""
+        return self._is_open
 
     @property
     def failed(self) -> bool:
-        """Whether the connection failed, for the reason in `state`."""
+        """Whether the connection failed; `state` says why."""
         return bool(self._failure)
 
     def state(self) -> str:
@@ -135,16 +140,16 @@ class Receiver:
         if self._failure:
             return self._failure
         now, stats = time.perf_counter(), self.stats
-        silent = now - self._last_packet
-        if silent > SILENCE_S:
+        silence = now - self._last_packet
+        if silence > SILENCE_S:
             advice = ". Is the sender on, does it send to this address and port, and does a firewall let it through?"
-            return f"{self._transport.status()}: nothing received for {silent:.0f} s{'' if stats.frames else advice}"
+            return f"{self._transport.status()}: nothing received for {silence:.0f} s{'' if stats.frames else advice}"
         if stats.frames or self._parser.note():
-            rate = f"{stats.rate(now):.0f} frames a second"
-            followed = f"{rate} from {self.senders.followed}" if self.senders.other else rate
-            return self._parser.note() or followed
+            rate_text = f"{stats.rate(now):.0f} frames a second"
+            text = f"{rate_text} from {self.senders.followed}" if self.senders.ignored_sender else rate_text
+            return self._parser.note() or text
         if stats.malformed:
-            return f"what arrives is not {self._device.name}: {stats.problem}"
+            return f"the packets are not those of {self._device.name}: {stats.problem}"
         if stats.packets:
             return f"{stats.packets} packets received, none with a hand: are hands switched on in the sender?"
         return self._transport.status()
@@ -167,18 +172,18 @@ class Receiver:
         self.stats.reset()
         try:
             for incoming in packets:
-                self._failure, self._open = "", True
+                self._failure, self._is_open = "", True
                 if self._stop.is_set():
                     return
                 now = time.perf_counter()
                 if incoming is not None and self.senders.accepts(incoming.sender, now):
                     self._failed_attempts = 0
                     self._handle(incoming, now)
-                    # Counted last, so that the packet's frames are queued when the count rises.
+                    # Counted last: when the count increases, the packet's frames are in the queue.
                     self.stats.packets += 1
                     self.stats.bytes_received += len(incoming.content)
         finally:
-            self._open = False
+            self._is_open = False
             packets.close()
 
     def _handle(self, incoming: Incoming, arrival: float) -> None:
@@ -197,8 +202,8 @@ class Receiver:
                 return
             self._record(incoming.content, arrival)
             incoming.keep()
-            if self.senders.heard(incoming.sender, arrival):
-                # Another device counts its frames in another way.
+            if self.senders.note_packet(incoming.sender, arrival):
+                # Another device has other frame numbers.
                 self.stats.reset()
             for frame in frames:
                 if self.stats.add(frame, arrival):

@@ -1,4 +1,4 @@
-"""Which of several senders is followed, so that a stranger cannot displace the performer."""
+"""Choose which of several senders to follow: another sender on the network must not displace the performer."""
 
 HANDOVER_S = 2.0
 """s without a packet after which another sender may replace the followed one."""
@@ -10,34 +10,34 @@ class SenderChoice:
     A sender is the IP address of a machine: its programs may use any number of ports.
     """
 
-    def __init__(self, chosen: str = "") -> None:
-        """chosen: the only sender to follow; if empty, the first."""
+    def __init__(self, only_sender: str = "") -> None:
+        """only_sender: the only sender to follow; empty for the first that sends."""
         self.followed = ""
         """The sender that is followed; empty before its first packet."""
-        self.other = ""
-        """The sender that was ignored last; empty if none was."""
-        self.ignored = 0
-        """Packets of other senders."""
-        self._chosen = chosen
+        self.ignored_sender = ""
+        """The last sender that was ignored; empty if there is none."""
+        self.ignored_packets = 0
+        """Number of packets of other senders."""
+        self._only_sender = only_sender
         self._last_heard = 0.0
         """s on the clock of the arrivals."""
 
     def accepts(self, sender: str, arrival: float) -> bool:
         """Return whether to read a packet that arrived at `arrival` s. Other packets are counted."""
-        expected = self._chosen or self.followed
-        if not expected or sender == expected or (not self._chosen and arrival - self._last_heard > HANDOVER_S):
+        expected = self._only_sender or self.followed
+        if not expected or sender == expected or (not self._only_sender and arrival - self._last_heard > HANDOVER_S):
             return True
-        self.other, self.ignored = sender, self.ignored + 1
+        self.ignored_sender, self.ignored_packets = sender, self.ignored_packets + 1
         return False
 
-    def heard(self, sender: str, arrival: float) -> bool:
-        """Follow the sender of a packet that was understood. Return whether another one was followed before."""
+    def note_packet(self, sender: str, arrival: float) -> bool:
+        """Follow the sender of a valid packet. Return whether another sender was followed before."""
         changed = self.followed not in ("", sender)
-        if sender == self.other:
-            self.other = ""
+        if sender == self.ignored_sender:
+            self.ignored_sender = ""
         self.followed, self._last_heard = sender, arrival
         return changed
 
     def follow(self, sender: str) -> None:
         """Follow this sender only."""
-        self._chosen = sender
+        self._only_sender = sender

@@ -8,15 +8,15 @@ import numpy as np
 from ..frame import Frame
 
 HISTORY_LENGTH = 240
-"""Most recent arrivals and latencies that rate, jitter and latency are computed from."""
+"""Number of the most recent arrivals and latencies from which rate, jitter and latency are computed."""
 RESTART_STEP_S = 1.0
-"""s: if a device's clock goes back by more, it was restarted, and its frames are not late."""
+"""s by which a device's clock may go back for a late frame; by more, the device was restarted."""
 RESTART_FRAMES = 120
-"""Frames: if a device's frame number goes back by more, the device was restarted."""
+"""Number by which a device's frame number may go back for a late frame; by more, the device was restarted."""
 RESTART_RUN = 5
-"""Late frames in a row, each newer than the one before it, after which the device is also taken as restarted."""
+"""Number of late frames in a row, each newer than its predecessor, after which the device also counts as restarted."""
 MAX_LOST_FRAMES = 1000
-"""Frames: a larger step of the frame number is a change of counting, not a loss."""
+"""Maximum step of the frame number that counts as lost frames; a larger one is a change of numbering."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class StreamStats:
     late: int = 0
     """Frames dropped because a newer one had already arrived."""
     lost: int = 0
-    """Frames that the device numbered and that never arrived."""
+    """Frames missing from the device's numbering."""
     overrun: int = 0
     """Frames dropped because the queue was full."""
     problem: str = ""
@@ -52,7 +52,7 @@ class StreamStats:
         self._number, self._time, self._late = None, None, []
 
     def add(self, frame: Frame, arrival: float) -> bool:
-        """Count a frame. True if it is newer than those before it, False if it is late."""
+        """Count a frame. Return whether it is newer than all previous ones, that is, not late."""
         if self._is_late(frame) and not self._is_restart(frame):
             self.late += 1
             return False
@@ -76,7 +76,7 @@ class StreamStats:
         return False
 
     def _is_restart(self, frame: Frame) -> bool:
-        """Return whether the run of late frames is so long that the device restarted; if so, follow its new counts."""
+        """Add a late frame to the run of late ones. Return whether the run shows a restart, and if so, reset."""
         continues = bool(self._late) and _is_newer(frame, self._late[-1])
         self._late = [*self._late, frame] if continues else [frame]
         if len(self._late) < RESTART_RUN:

@@ -1,4 +1,4 @@
-"""Hands in a video file: the camera page processes it in a browser without a window."""
+"""Find the hands in a video file: the camera page processes it in a browser without a window."""
 
 import json
 import secrets
@@ -20,19 +20,21 @@ from .browser import find_browser, headless
 
 VIDEO_SUFFIXES = (".mp4", ".m4v", ".mov", ".webm", ".mkv")
 START_S = 90.0
-"""s in which the browser must have read the video's head."""
+"""s, maximum time until the browser has read the video's header."""
 FRAME_S = 120.0
-"""s that a frame may take: without a graphics card some take several."""
+"""s, maximum time for a frame; without a graphics card a frame can take several seconds."""
 
 
 def track_video(video: Path, browser: str = "") -> Steps[CameraVideo]:
-    """Find the hands in each frame of a video; browser: its path or command, empty to search for one.
+    """Find the hands in each frame of a video.
 
     Raises CaptureError if the video cannot be read or shows no hand, StreamError if there is no browser.
+
+    browser: its path or command; empty to search for one.
     """
     name = video.name
     page = site(f"/{secrets.token_urlsafe(16)}/", _job(video))
-    # All messages of a video may wait: Blender does not respond while it renders or loads.
+    # The queue must hold all messages of a video: Blender does not respond while it renders or loads.
     listener = WebSocketListener(Address(LOCAL, _free_port()), page, MAX_FRAMES + 2)
     program = find_browser(browser)
     yield Progress(0.0, "Starting the browser")
@@ -40,7 +42,7 @@ def track_video(video: Path, browser: str = "") -> Steps[CameraVideo]:
     try:
         next(packets)
         with headless(program, listener.url()) as process:
-            tracked = yield from _assembled(_alive(packets, process, program), name)
+            tracked = yield from _assemble(_watch(packets, process, program), name)
     finally:
         packets.close()
     if not tracked.hands:
@@ -73,28 +75,28 @@ def _free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-def _alive(packets: Iterator[Incoming | None], process: "Popen[bytes]", program: Path) -> Iterator[Incoming | None]:
-    """Pass packets on while the browser runs and sends. Raises StreamError."""
+def _watch(packets: Iterator[Incoming | None], process: "Popen[bytes]", program: Path) -> Iterator[Incoming | None]:
+    """Yield the packets. Raises StreamError if the browser ends, or sends nothing for too long."""
     last, timeout = time.monotonic(), START_S
     for incoming in packets:
         if incoming is not None:
             last, timeout = time.monotonic(), FRAME_S
         elif process.poll() is not None:
-            raise StreamError(f"{program}: ended by itself (status {process.returncode}), expected it to open a page")
+            raise StreamError(f"{program}: exited (status {process.returncode}), expected it to open a page")
         elif time.monotonic() - last > timeout:
             raise StreamError(f"{program}: nothing received from it for {timeout:.0f} s, expected landmarks of hands")
         yield incoming
 
 
-def _assembled(packets: Iterator[Incoming | None], name: str) -> Steps[CameraVideo]:
-    """Put the page's messages together. Raises CaptureError if the page cannot read the video."""
+def _assemble(packets: Iterator[Incoming | None], name: str) -> Steps[CameraVideo]:
+    """Assemble the page's messages to the landmarks of the video. Raises CaptureError if the page cannot read it."""
     assembly = CameraVideoAssembly()
     for incoming in packets:
         if incoming is not None:
             try:
                 tracked = assembly.feed(decode_json(incoming.content, "landmarks of a video"))
             except PacketError as error:
-                raise StreamError(f"{name}: what the browser sends is not understood: {error}") from None
+                raise StreamError(f"{name}: the browser sent an invalid message: {error}") from None
             incoming.keep()
             if tracked is not None:
                 return tracked

@@ -1,8 +1,8 @@
 """BVH: a skeleton and its motion, read as joint positions by forward kinematics. Y up.
 
 The format has no unit; it is guessed from the length of a hand, or of the body if there is no hand. Each joint becomes
-a marker of its name, each end site with a length, or at the end of a finger, one named `<joint>_end`. Joints of arms
-and hands have rotations, too.
+a marker of the same name. An end site becomes a marker `<joint>_end` if it has a length or is at the end of a finger.
+Joints of arms and hands also have rotations.
 """
 
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ from .bvh_tips import add_tips
 from .text_table import TextTable, count_warnings, is_blank, parse_number, text_lines
 
 ADULT_HAND_LENGTH_M = 0.185
-"""m: an adult's hand, from the wrist along the bones to the tip of the longest finger."""
+"""m, length of an adult's hand from the wrist along the bones to the tip of the longest finger."""
 ADULT_HEIGHT_M = 1.7
-"""m: largest extent of a standing skeleton."""
+"""m, largest extent of a standing skeleton."""
 _CHANNELS = {f"{axis}{kind}": (kind, index) for index, axis in enumerate("xyz") for kind in ("position", "rotation")}
-"""Channel in lower case -> (position or rotation, its axis)."""
+"""Channel in lower case -> (position or rotation, index of the axis)."""
 _FINGERS = ("thumb", "index", "middle", "ring", "pinky", "little", "finger")
 MAX_NUMBER = 1e9
-"""Numbers beyond it, in any unit, are damaged."""
+"""Maximum absolute value in any unit; larger numbers are damaged."""
 
 MAX_JOINTS = 4096
 """Maximum number of joints and end sites of a skeleton; a body with fingers, face and clothes has some hundreds."""
@@ -67,15 +67,15 @@ def read(data: bytes, source: str) -> Recording:
     names, parents = [joint.name for joint in joints], [joint.parent for joint in joints]
     skeleton = add_tips(names, parents, offsets, end_sites)
     arms = find_arms(names, parents)
-    rotated = joints_of_arms(names, arms)
-    positions, rotations = _motion(joints, skeleton.offsets, values, rotated)
+    has_rotation = joints_of_arms(names, arms)
+    positions, rotations = _motion(joints, skeleton.offsets, values, has_rotation)
     rest_hands_on_forearms(arms, _rest(joints, skeleton.offsets), positions, rotations)
     labels = [joints[index].name for index in skeleton.indices]
     return Recording(
         format="BVH",
         names=unique(labels),
         positions=positions[:, list(skeleton.indices)],
-        rotations=rotations[:, list(skeleton.indices)] if rotated.any() else None,
+        rotations=rotations[:, list(skeleton.indices)] if has_rotation.any() else None,
         rate=_rate(frame_time),
         default_unit=_guess_unit(joints, skeleton.offsets),
         up="y",
@@ -96,7 +96,7 @@ class _Hierarchy:
     """Number of channels of all joints, the columns of the motion."""
     open_joints: list[int] = field(default_factory=list)
     pending_joint: int | None = None
-    """The joint whose opening bracket is still to come."""
+    """The joint whose opening bracket has not been read yet."""
 
     def parse_line(self, words: list[str], where: str) -> None:
         """Parse one line. Raises CaptureError if it is not part of a hierarchy."""
@@ -110,10 +110,10 @@ class _Hierarchy:
                 self.open_joints.pop()
             case ["OFFSET", x, y, z, *_] if self.open_joints:
                 numbers = [parse_number(word) for word in (x, y, z)]
-                known = [number for number in numbers if number is not None and abs(number) < MAX_NUMBER]
-                if len(known) < 3:
+                offset = [number for number in numbers if number is not None and abs(number) < MAX_NUMBER]
+                if len(offset) < 3:
                     raise CaptureError(f"{where}: an offset of {quoted(' '.join(words[1:]))}, expected three numbers")
-                self.joints[self.open_joints[-1]].offset = (known[0], known[1], known[2])
+                self.joints[self.open_joints[-1]].offset = (offset[0], offset[1], offset[2])
             case ["CHANNELS", count, *names] if self.open_joints:
                 self.joints[self.open_joints[-1]].channels += _channels(count, names, self.columns, where)
                 self.columns += len(names)
@@ -191,18 +191,17 @@ def _rows(lines: list[str], first: int, columns: int, source: str) -> tuple[Floa
 
 
 def _rate(frame_time: float | None) -> float | None:
-    """Return the rate in Hz, rounded if the frame time is: 0.0333333 means 30 Hz."""
+    """Return the rate in Hz, a whole number if the frame time is its rounded inverse: 0.0333333 means 30 Hz."""
     if not frame_time or frame_time <= 0 or frame_time < 1e-6:
         return None
-    whole = round(1.0 / frame_time)
-    return float(whole) if whole and abs(whole * frame_time - 1.0) < 2e-5 else 1.0 / frame_time
+    whole_rate = round(1.0 / frame_time)
+    return float(whole_rate) if whole_rate and abs(whole_rate * frame_time - 1.0) < 2e-5 else 1.0 / frame_time
 
 
-def _motion(joints: list[_Joint], offsets: Floats, values: Floats, rotated: Bools) -> tuple[Floats, Floats]:
-    """Return positions (F, J, 3) in the file's unit and rotations (F, J, 4) wxyz in the world, NaN of joints not in
-    `rotated`.
+def _motion(joints: list[_Joint], offsets: Floats, values: Floats, has_rotation: Bools) -> tuple[Floats, Floats]:
+    """Return positions (F, J, 3) in the file's unit, and world rotations (F, J, 4) wxyz of joints for which `rotated`.
 
-    T_world_joint = T_world_parent · translation · rotations in channel order.
+    T_world_joint = T_world_parent · translation · rotations in channel order. Other rotations are NaN.
     """
     frames = len(values)
     positions, rotations = np.empty((frames, len(joints), 3)), np.full((frames, len(joints), 4), np.nan)
@@ -223,7 +222,7 @@ def _motion(joints: list[_Joint], offsets: Floats, values: Floats, rotated: Bool
             if kind == "rotation":
                 world = world @ _rotation(axis, values[:, column])
         ancestors.append((index, world))
-        if rotated[index]:
+        if has_rotation[index]:
             rotations[:, index] = rot.from_matrix(world)
     return positions, rotations
 
@@ -263,7 +262,7 @@ def _guess_unit(joints: list[_Joint], offsets: Floats) -> str:
 
 
 def _named_finger_length(joints: list[_Joint], lengths: list[float]) -> float:
-    """Return the length of the longest chain of joints that are named as fingers; 0 if there is none."""
+    """Return the length of the longest chain of joints with names of fingers; 0 if there is none."""
     finger_length = [0.0] * len(joints)
     for index, joint in enumerate(joints):
         if any(word in joint.name.lower() for word in _FINGERS):
@@ -272,8 +271,10 @@ def _named_finger_length(joints: list[_Joint], lengths: list[float]) -> float:
 
 
 def _branched_finger_length(joints: list[_Joint], lengths: list[float]) -> float:
-    """Return the longest finger on a joint from which four or more unbranched chains of two or more bones start; 0
-    without one."""
+    """Return the length of the longest finger, found by the skeleton's branches; 0 if there is none.
+
+    Fingers are unbranched chains of two or more bones, at least four of which start at the same joint.
+    """
     children = np.bincount([joint.parent for joint in joints if joint.parent >= 0], minlength=len(joints)).tolist()
     chains: list[list[tuple[float, int]]] = [[] for _ in joints]
     best = 0.0
@@ -281,7 +282,7 @@ def _branched_finger_length(joints: list[_Joint], lengths: list[float]) -> float
         fingers = [length for length, bones in chains[index] if bones >= 2]
         if len(fingers) >= 4:
             best = max(best, *fingers)
-        # A chain ends where it branches, and where one of its branches does.
+        # A joint with several children ends a chain, and so does an ancestor of one.
         parent = joints[index].parent
         if parent >= 0 and len(chains[index]) == children[index] <= 1:
             length, bones = chains[index][0] if chains[index] else (0.0, 0)

@@ -19,9 +19,9 @@ from ..row_reader import OpenFile, RowReader
 from .c3d_parameters import BLOCK, MIPS, C3dParameters, float_values, read_parameters
 
 MAX_HEADER_FRAME = 65535
-"""The last frame in the header's 16 bits, where they saturate."""
+"""Maximum frame number in the header's 16 bits, at which they saturate."""
 MAX_HEAD = 65535 * BLOCK
-"""Bytes before the points at most: the header has 16 bits for their first block."""
+"""Maximum bytes before the points: the header has 16 bits for their first block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,22 @@ class _Header:
 
     points: int
     analog: int
-    """Analog values in a frame: channels times samples."""
+    """Number of analog values in a frame: channels times samples."""
     first: int
+    """Number of the first frame."""
     last: int
+    """Number of the last frame."""
     scale: float
-    """Units per count for integers; negative for floats."""
+    """Units per count if the points are integers; negative if they are floats."""
     data_block: int
+    """Block at which the points start, counted from 1."""
     rate: float
+    """Hz."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where and how the points are stored in the file."""
+    """Location and format of the points in the file."""
 
     count: int
     """Points in a frame, of four words each."""
@@ -65,9 +69,9 @@ def read(data: bytes, source: str) -> Recording:
     return open_rows(partial(io.BytesIO, data), source).whole()
 
 
-def open_rows(opened: OpenFile, source: str) -> "C3dRows":
+def open_rows(open_file: OpenFile, source: str) -> "C3dRows":
     """Read the sections before the points. Raises CaptureError if they do not fit into the file."""
-    with opened() as file:
+    with open_file() as file:
         head = file.read(MAX_HEAD)
         size = file.seek(0, io.SEEK_END)
     if size < BLOCK:
@@ -80,7 +84,7 @@ def open_rows(opened: OpenFile, source: str) -> "C3dRows":
     rate, rate_notes = _rate(header, parameters)
     screen = parameters.string("POINT", "Y_SCREEN").lower().replace("+", "")
     names = unique(labels)
-    first = Recording(
+    recording = Recording(
         format="C3D",
         names=names,
         positions=np.empty((0, len(names), 3)),
@@ -91,21 +95,21 @@ def open_rows(opened: OpenFile, source: str) -> "C3dRows":
         up_is_defined=screen == "z",
         warnings=notes + label_notes + duplicate_warning(labels) + rate_notes,
     )
-    return C3dRows(source, first, frames, opened, layout, processor)
+    return C3dRows(source, recording, frames, open_file, layout, processor)
 
 
 @dataclass(frozen=True, eq=False)
 class C3dRows(RowReader):
-    """The points of an open C3D file."""
+    """The points of a C3D file."""
 
-    opened: OpenFile
+    open_file: OpenFile
     layout: _Layout
     processor: int
 
     def read(self, start: int, stop: int) -> Recording:
         """See RowReader."""
         stride = self.layout.words * self.layout.size
-        with self.opened() as file:
+        with self.open_file() as file:
             file.seek(self.layout.start + start * stride)
             raw = file.read((stop - start) * stride)
         if len(raw) < (stop - start) * stride:
@@ -122,7 +126,7 @@ def _header(data: bytes, processor: int) -> _Header:
 
 
 def _layout(size: int, header: _Header, parameters: C3dParameters, source: str) -> _Layout:
-    """Return the layout by the header, with which the data was written; parameters replace what it leaves out."""
+    """Return the layout by the header, which matches the data best; parameters replace its missing values."""
     count = header.points or parameters.integer("POINT", "USED") or 0
     if not count:
         raise CaptureError(f"{source}: the header names no points, expected at least one")
@@ -142,21 +146,19 @@ def _layout(size: int, header: _Header, parameters: C3dParameters, source: str) 
 def _frames(
     size: int, header: _Header, parameters: C3dParameters, layout: _Layout, source: str
 ) -> tuple[int, tuple[str, ...]]:
-    """Return the number of frames: the largest stated anywhere that fits into the file.
+    """Return the number of frames, the largest stated one that fits into the file, and a warning if the numbers differ.
 
-    Adds a warning if the numbers differ.
-
-    The header's 16 bits and POINT:FRAMES saturate or wrap in long takes, so none of them can be trusted alone.
+    The header's 16 bits and POINT:FRAMES saturate or wrap in long takes, so no single number is reliable.
     """
-    named = [
+    stated_counts = [
         header.last - header.first + 1,
         parameters.integer("POINT", "FRAMES"),
         parameters.integer("POINT", "LONG_FRAMES"),
     ]
     first, last = parameters.integer("TRIAL", "ACTUAL_START_FIELD"), parameters.integer("TRIAL", "ACTUAL_END_FIELD")
     if first is not None and last is not None:
-        named.append(last - first + 1)
-    counts = [number for number in named if number is not None and number > 0]
+        stated_counts.append(last - first + 1)
+    counts = [number for number in stated_counts if number is not None and number > 0]
     if not counts:
         raise CaptureError(
             f"{source}: the header counts from frame {header.first} to {header.last}, expected at least one frame"
@@ -167,12 +169,12 @@ def _frames(
     if not fitting:
         raise CaptureError(
             f"{source}: {min(counts)} frames of {layout.count} points need {min(counts) * stride} bytes, "
-            f"the file holds {size - layout.start} behind its header"
+            f"the file has {size - layout.start} after its header"
         )
     frames = max(fitting)
     if len(set(counts)) > 1 and max(counts) < MAX_HEADER_FRAME:
-        stated = ", ".join(str(number) for number in dict.fromkeys(counts))
-        return frames, (f"the file names different numbers of frames ({stated}): {frames} were read",)
+        counts_text = ", ".join(str(number) for number in dict.fromkeys(counts))
+        return frames, (f"the file names different numbers of frames ({counts_text}): {frames} were read",)
     return frames, ()
 
 
@@ -183,19 +185,19 @@ def _positions(raw: bytes, layout: _Layout, processor: int) -> Floats:
     else:
         values = np.frombuffer(raw, ">i2" if processor == MIPS else "<i2").astype(np.float64)
     points = values.reshape(-1, layout.words)[:, : 4 * layout.count].reshape(-1, layout.count, 4)
-    # Some programs write a lost point as 0 0 0 without a negative residual; no measured point is ever exactly there.
+    # Some programs write a lost point as 0 0 0 without a negative residual; no measured point is exactly at the origin.
     x, y, z, residual = np.moveaxis(points, -1, 0)
-    seen = (residual >= 0) & ((x != 0) | (y != 0) | (z != 0))
-    scaled: Floats = np.where(seen[..., None], points[..., :3], np.nan) * layout.scale
+    is_seen = (residual >= 0) & ((x != 0) | (y != 0) | (z != 0))
+    scaled: Floats = np.where(is_seen[..., None], points[..., :3], np.nan) * layout.scale
     return scaled
 
 
 def _labels(parameters: C3dParameters, count: int) -> tuple[list[str], tuple[str, ...]]:
-    """Return one label per point; points without a label are named point_1 and so on by their index."""
-    named = parameters.all_strings("POINT", "LABELS")[:count]
-    named += [""] * (count - len(named))
-    blank = sum(not label for label in named)
-    labels = [label or f"point_{index + 1}" for index, label in enumerate(named)]
+    """Return a label for each point, point_1 and so on by its index if it has none, and warnings."""
+    stored = parameters.all_strings("POINT", "LABELS")[:count]
+    stored += [""] * (count - len(stored))
+    blank = sum(not label for label in stored)
+    labels = [label or f"point_{index + 1}" for index, label in enumerate(stored)]
     return labels, (f"{blank} of {count} points have no label and were numbered",) if blank else ()
 
 

@@ -1,8 +1,8 @@
 """The parameter section of a C3D file: groups of named values, in one of three byte orders.
 
-The package py-c3d 0.6.0 is not used: of its 2 500 lines only the loop over the records (about forty) would be needed.
+The package py-c3d 0.6.0 is not used: of its 2500 lines, only the loop over the records, about forty, would be needed.
 Its first_frame raises TypeError on an ACTUAL_START_FIELD of shape (2, 1), it does not know LABELS2, reads points frame
-by frame, prints warnings, and raises ten kinds of exception on damaged files. The tests compare with it instead.
+by frame, prints warnings, and raises ten kinds of exception on damaged files.
 """
 
 import math
@@ -20,7 +20,7 @@ INTEL, DEC, MIPS = 84, 85, 86
 
 
 def float_values(raw: bytes, processor: int) -> Floats:
-    """Return the 32-bit floats (N,) in `raw`, in the processor's format. Damaged ones may be inf or NaN."""
+    """Return the 32-bit floats (N,) in `raw`, in the processor's format. In damaged files they may be inf or NaN."""
     if processor != DEC:
         return float32_values(raw, ">" if processor == MIPS else "<")
     # A VAX F float is an IEEE float with its 16-bit halves swapped and an exponent greater by two.
@@ -33,7 +33,7 @@ class Parameter:
     """A parameter's value, still as bytes."""
 
     kind: int
-    """-1 characters, 1 bytes, 2 16-bit integers, 4 floats."""
+    """Type: -1 characters, 1 bytes, 2 16-bit integers, 4 floats."""
     dimensions: tuple[int, ...]
     raw: bytes
     processor: int
@@ -77,13 +77,15 @@ class C3dParameters:
         return numbers[0] if numbers and np.isfinite(numbers[0]) else None
 
     def integer(self, group: str, name: str) -> int | None:
-        """Return a count: a float, a 16-bit integer, or two that are the low and high words of a 32-bit one; None
-        without."""
+        """Return a count; None if there is none.
+
+        It is stored as a float, a 16-bit integer, or two of these, the low and high word of a 32-bit integer.
+        """
         numbers = self.values[group, name].numbers() if (group, name) in self.values else []
         if not numbers or not np.isfinite(numbers[:2]).all() or abs(numbers[0]) > 2**53:
             return None
-        halves = self.values[group, name].kind == 2 and len(numbers) == 2
-        return int(numbers[0]) + (int(numbers[1]) << 16 if halves else 0)
+        is_split = self.values[group, name].kind == 2 and len(numbers) == 2
+        return int(numbers[0]) + (int(numbers[1]) << 16 if is_split else 0)
 
     def string(self, group: str, name: str) -> str:
         """Return the first string, empty if there is none."""
@@ -102,9 +104,9 @@ class C3dParameters:
 
 
 def read_parameters(data: bytes, block: int, source: str) -> tuple[C3dParameters, int]:
-    """Return the parameters that start at a block (counted from 1), and the processor.
+    """Return the parameters, and the processor. Raises CaptureError if they are damaged.
 
-    Raises CaptureError if damaged.
+    block: the block at which they start, counted from 1.
     """
     start = (block - 1) * BLOCK
     if block < 1 or start + 4 > len(data):
@@ -127,7 +129,7 @@ def read_parameters(data: bytes, block: int, source: str) -> tuple[C3dParameters
 
 
 def _section_end(data: bytes, start: int, processor: int) -> int:
-    """Return byte offset where the section ends: after its stated blocks, or at the first point if that is sooner."""
+    """Return the byte offset of the section's end: after its stated blocks, but not beyond the first point."""
     ends = [len(data)]
     if data[start + 2]:
         ends.append(start + data[start + 2] * BLOCK)
@@ -173,10 +175,10 @@ class _RecordReader:
 
 
 def _next_record_offset(section: bytes, position: int, processor: int) -> int | None:
-    """Return bytes from `position` to the next record, 0 after the last; None if that is outside the section.
+    """Return the bytes from `position` to the next record, 0 after the last; None if that is outside the section.
 
-    AMASS wrote the offset of its last record in Intel order whatever the file's order (sample_02, sgi), so the other
-    order is tried, too.
+    AMASS wrote the offset of its last record in Intel order in files of any order (sample_02, sgi), so the other order
+    is tried, too.
     """
     if position + 2 > len(section):
         return None

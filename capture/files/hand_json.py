@@ -1,4 +1,4 @@
-"""Parsing of hand recordings in JSON: safe loading, points, times, rates and sides in their many spellings."""
+"""Parse hand recordings in JSON: safe loading, and points, times, rates and sides in their many spellings."""
 
 import json
 import math
@@ -13,13 +13,13 @@ Json = Any
 """A value of json.loads: dict, list, str, float, bool or None. Integers of any length are parsed as floats."""
 
 MAX_HANDS = 64
-"""Hands read from a frame: more than hand_tracks.MAX_TRACKS, so that too many are reported."""
+"""Maximum number of hands read from a frame. It is above hand_tracks.MAX_TRACKS, beyond which an error is reported."""
 MAX_DEPTH = 64
 """Maximum number of levels of nesting; the deepest known recorder has nine."""
 
 MAX_VALUES = 12_000_000
-"""Maximum values of a document, counted by commas and brackets: 80 MB of a Leap's frames. Each takes 30 to 200 bytes of
-memory, while as text it may have two."""
+"""Maximum number of values in a document, counted by commas and brackets: 80 MB of Leap frames. A value takes 30 to 200
+bytes of memory, as text possibly only two."""
 
 
 def load(data: bytes, source: str) -> Json:
@@ -41,8 +41,7 @@ def load(data: bytes, source: str) -> Json:
 
 
 def _depth(data: bytes) -> int:
-    """Return the upper bound of the nesting of brackets, found without recursion; brackets inside strings are counted,
-    too."""
+    """Return an upper bound of the depth of nested brackets, without recursion; brackets in strings count, too."""
     codes = np.frombuffer(data, np.uint8)
     brackets = np.flatnonzero((codes == 91) | (codes == 93) | (codes == 123) | (codes == 125))
     if not len(brackets):
@@ -51,7 +50,7 @@ def _depth(data: bytes) -> int:
 
 
 def point_from(value: Json) -> tuple[float, float, float] | None:
-    """x, y, z from [x, y, z, ...], {x, y, z}, a 4x4 matrix, or an object with one of these inside; None otherwise."""
+    """Return x, y, z from [x, y, z, ...], {x, y, z}, a 4x4 matrix, or an object that contains one; None otherwise."""
     if isinstance(value, list) and len(value) == 3:
         x, y, z = value
         return (x, y, z) if isinstance(x, float) and isinstance(y, float) and isinstance(z, float) else None
@@ -84,7 +83,7 @@ _RATE_KEYS = ("fps", "frame_rate", "framerate", "rate", "sampling_rate", "sampli
 
 
 def frames_of(document: Json) -> list[Json]:
-    """Return the frames of a recording: the list that it is or contains, or the document as its only frame."""
+    """Return the frames of a recording: the document itself if it is a list, a list in it, or it as the only frame."""
     if isinstance(document, list):
         return document
     if isinstance(document, dict):
@@ -107,10 +106,10 @@ def rate_of(document: Json) -> float | None:
 
 
 def times_of(frames: list[Json], rate: float | None) -> Floats | None:
-    """Return (F,) in s since the first frame that has a time; by frame number and `rate` if none has one; None without
-    either.
+    """Return the times (F,) in s since the first frame that has a time.
 
-    Times may be in s, ms, us or ns from any origin; if the key does not name the unit, the step between frames decides.
+    Without times they follow from frame numbers and `rate`; without these the result is None. Times may be in s, ms, us
+    or ns from any origin; if the key does not name the unit, it follows from the step between frames.
     """
     raw = np.full(len(frames), math.nan)
     scale: float | None = None
@@ -118,26 +117,25 @@ def times_of(frames: list[Json], rate: float | None) -> Floats | None:
         time_and_unit = _time_and_unit(frame)
         if time_and_unit:
             raw[index], scale = time_and_unit
-    seen = np.flatnonzero(np.isfinite(raw))
-    if not len(seen):
+    frames_with_time = np.flatnonzero(np.isfinite(raw))
+    if not len(frames_with_time):
         return _times_by_number(frames, rate)
     if scale is None:
-        steps = np.abs(np.diff(raw[seen]))
+        steps = np.abs(np.diff(raw[frames_with_time]))
         step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
         scale = 1.0 if step < 0.75 else 1e-3 if step < 750 else 1e-6 if step < 750e3 else 1e-9
-    times: Floats = (raw - raw[seen[0]]) * scale
+    times: Floats = (raw - raw[frames_with_time[0]]) * scale
     return times
 
 
 def time_of(frame: Json) -> float | None:
-    """Return the time of a single frame in s, the unit assumed if the key names none; None if the frame has no time."""
+    """Return the time of a single frame in s, assumed to be in s if the key names no unit; None if it has no time."""
     time_and_unit = _time_and_unit(frame)
     return time_and_unit[0] * (time_and_unit[1] or 1.0) if time_and_unit else None
 
 
 def _time_and_unit(frame: Json) -> tuple[float, float | None] | None:
-    """Return the time of a frame and its unit in seconds, None if the key does not name it; None if the frame has no
-    time."""
+    """Return the time of a frame, and its unit in s or None if the key names none; None if the frame has no time."""
     if not isinstance(frame, dict):
         return None
     for key, value in frame.items():
@@ -151,7 +149,7 @@ def _time_and_unit(frame: Json) -> tuple[float, float | None] | None:
 
 
 def _times_by_number(frames: list[Json], rate: float | None) -> Floats | None:
-    """Return (F,) in s by the frames' numbers, so that omitted frames leave a gap in time."""
+    """Return the times (F,) in s by frame numbers: omitted frames leave a gap. None without numbers or a rate."""
     if not rate or rate <= 0:
         return None
     numbers = [
@@ -168,8 +166,10 @@ def _times_by_number(frames: list[Json], rate: float | None) -> Floats | None:
 
 
 def points_from(value: Json, counts: tuple[int, ...]) -> Floats | None:
-    """Return (N, 3) from a list of N points or a flat list of N*3, N*7 or N*16 numbers, N one of `counts`; else
-    None."""
+    """Return points (N, 3) from a list of N points, or from a flat list of N*3, N*7 or N*16 numbers; else None.
+
+    counts: the allowed values of N.
+    """
     if not isinstance(value, list):
         return None
     if value and isinstance(value[0], float):
@@ -187,7 +187,7 @@ def points_from(value: Json, counts: tuple[int, ...]) -> Floats | None:
 
 
 def claim_from(value: Json) -> str:
-    """left, right or hand, from `Left`, `RIGHT`, {label: ...}, [{categoryName: ...}] and the like."""
+    """Return left, right or hand, from a value such as `Left`, `RIGHT`, {label: ...} or [{categoryName: ...}]."""
     for _ in range(6):
         if isinstance(value, list) and value:
             value = value[0]

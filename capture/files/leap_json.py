@@ -24,7 +24,7 @@ _DIGITS = tuple(DIGIT_JOINTS[digit] for digit in DIGITS)
 
 
 def matches(document: Json) -> bool:
-    """Return true for objects with `pointables` and for packed recordings that list them."""
+    """Return whether a document has frames with `pointables`, as objects or packed."""
     return (
         any("pointables" in _frame(frame, None) for frame in frames_of(document)[:50])
         or _template(document) is not None
@@ -38,13 +38,13 @@ def read(document: Json, source: str) -> Recording:
     timestamps = np.array([_number(frame.get("timestamp")) for frame in frames], np.float64)
     names, positions, warnings = track_hands([hands_in(frame) for frame in frames], source)
     labels, positions = marker_names(names, LEAP_JOINTS, positions)
-    known = np.isfinite(timestamps)
-    first = timestamps[known][0] if known.any() else 0.0
+    has_time = np.isfinite(timestamps)
+    first = timestamps[has_time][0] if has_time.any() else 0.0
     return Recording(
         format="Leap JSON",
         names=labels,
         positions=positions,
-        times=(timestamps - first) * 1e-6 if known.any() else None,
+        times=(timestamps - first) * 1e-6 if has_time.any() else None,
         unit="mm",
         up="y",
         up_is_defined=True,
@@ -67,12 +67,12 @@ def _template(document: Json) -> list[Json] | None:
 
 def _frame(frame: Json, template: list[Json] | None) -> dict[str, Json]:
     if template is not None:
-        return _unpacked(frame, template)
+        return _unpack(frame, template)
     return frame if isinstance(frame, dict) else {}
 
 
-def _unpacked(row: Json, template: list[Json]) -> dict[str, Json]:
-    """Return the object of a packed row of values; in the template, {key: [[names]]} stands for a list of objects."""
+def _unpack(row: Json, template: list[Json]) -> dict[str, Json]:
+    """Return a packed row of values as an object. {key: [[names]]} in the template stands for a list of objects."""
     result: dict[str, Json] = {}
     if not isinstance(row, list):
         return result
@@ -80,9 +80,14 @@ def _unpacked(row: Json, template: list[Json]) -> dict[str, Json]:
         if isinstance(spec, str):
             result[spec] = value
         elif isinstance(spec, dict):
-            for key, inner in spec.items():
-                if isinstance(inner, list) and inner and isinstance(inner[0], list) and isinstance(value, list):
-                    result[key] = [_unpacked(item, inner[0]) for item in value]
+            for key, inner_template in spec.items():
+                if (
+                    isinstance(inner_template, list)
+                    and inner_template
+                    and isinstance(inner_template[0], list)
+                    and isinstance(value, list)
+                ):
+                    result[key] = [_unpack(item, inner_template[0]) for item in value]
     return result
 
 
@@ -114,8 +119,8 @@ def _joints(hand: dict[str, Json], fingers: list[dict[str, Json]]) -> Floats:
         digit = _number(finger.get("type"))
         if digit not in range(5):
             continue
-        for name, field in zip(_DIGITS[int(digit)], _FIELDS[int(digit)], strict=True):
-            joints[_INDEX[name]] = point_from(finger.get(field)) or np.nan
+        for name, key in zip(_DIGITS[int(digit)], _FIELDS[int(digit)], strict=True):
+            joints[_INDEX[name]] = point_from(finger.get(key)) or np.nan
         tip = _INDEX[_DIGITS[int(digit)][-1]]
         if np.isnan(joints[tip]).any():
             joints[tip] = point_from(finger.get("tipPosition")) or np.nan

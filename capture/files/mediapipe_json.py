@@ -1,10 +1,10 @@
 """MediaPipe hand landmarks as JSON: 21 world landmarks per hand, metres, x right, y down, z away from the camera.
 
 Supported are frames of hands with `world_landmarks`, the results of `solutions.hands` (multi_hand_world_landmarks) and
-of the Tasks (worldLandmarks), and plain lists of 21 points per frame. Image landmarks alone have no scale and are
-rejected; beside world landmarks, and with the picture's size, a hand is fitted to them (hand/camera).
-Handedness is what the source claims, and often mirrored. What Knuckle's own camera page found is read, too
-(protocols/camera_video.py); there it is known that the word is for a mirror's picture.
+of the Tasks (worldLandmarks), plain lists of 21 points per frame, and files of Knuckle's camera page
+(protocols/camera_video.py). Image landmarks alone have no scale and are rejected; with world landmarks and the
+picture's size, a hand is fitted to them (hand/camera). The handedness that a source states is often mirrored; that of
+the camera page always is.
 """
 
 from dataclasses import replace
@@ -27,11 +27,11 @@ CAMERA_FORMAT = "knuckle camera landmarks"
 CAMERA_VERSION = 1
 """The newest version of the format that is read."""
 PALM_LANDMARKS = [0, 5, 9, 13, 17]
-"""The wrist and the knuckles."""
+"""Landmarks of the wrist and the knuckles."""
 MIN_EXTENT = 1e-3
-"""Minimum extent of a palm, as a fraction of the picture and in m."""
+"""Minimum extent of a palm: in the picture as a fraction of its size, in space in m."""
 MAX_PICTURE_SIZE = 65536
-"""Pixels."""
+"""Maximum width and height of a picture in pixels."""
 CAMERA_RATE = 30.0
 """Hz, assumed for frames without times: the rate of most cameras and videos."""
 
@@ -66,14 +66,12 @@ def read(document: Json, source: str) -> Recording:
     """Read the landmarks of every hand. Raises CaptureError if there are none in metres."""
     frames = [document] if _is_hand(document) else frames_of(document)
     hands = [hands_in(frame) for frame in frames]
-    ours = isinstance(document, dict) and document.get("format") == CAMERA_FORMAT
-    if isinstance(document, dict) and ours:
+    is_from_camera_page = isinstance(document, dict) and document.get("format") == CAMERA_FORMAT
+    if isinstance(document, dict) and is_from_camera_page:
         _expect_known_version(document, source)
-        hands = [unmirrored(detected) for detected in hands]
+        hands = [exchange_sides(detected) for detected in hands]
     if not any(hands) or _are_image_landmarks(hands):
-        raise CaptureError(
-            f"{source}: landmarks of the image and none of the world, expected 21 world landmarks a hand in metres"
-        )
+        raise CaptureError(f"{source}: only image landmarks, expected 21 world landmarks per hand in metres")
     rate, size = rate_of(document), _picture_size(document)
     times = times_of(frames, rate)
     names, positions, warnings = track_hands(hands, source)
@@ -81,7 +79,11 @@ def read(document: Json, source: str) -> Recording:
         rate = CAMERA_RATE
         warnings += (f"neither times nor a frame rate in the file: taken as {rate:g} Hz",)
     labels, positions = marker_names(names, LANDMARKS, positions)
-    pictures = [] if size is None else [picture_frame(found, size, claimed=ours) for found in hands]
+    pictures = (
+        []
+        if size is None
+        else [picture_frame(detected, size, sides_are_known=is_from_camera_page) for detected in hands]
+    )
     followed = follow_pictures(pictures)
     return Recording(
         format="MediaPipe JSON",
@@ -100,38 +102,38 @@ def read(document: Json, source: str) -> Recording:
 def _expect_known_version(document: dict[str, Json], source: str) -> None:
     version = document.get("version")
     if version != CAMERA_VERSION:
-        known = f"expected {CAMERA_VERSION}: a newer Knuckle reads it"
-        raise CaptureError(f"{source}: camera landmarks of version {quoted(str(version))}, {known}")
+        expectation = f"expected {CAMERA_VERSION}: a newer Knuckle reads it"
+        raise CaptureError(f"{source}: camera landmarks of version {quoted(str(version))}, {expectation}")
 
 
-def unmirrored(hands: list[HandSample]) -> list[HandSample]:
-    """Return the hands of an unmirrored picture, whose sides were named as if it were mirrored."""
+def exchange_sides(hands: list[HandSample]) -> list[HandSample]:
+    """Exchange the claims left and right of hands in an unmirrored picture, since MediaPipe assumes a mirrored one."""
     opposite = {"left": "right", "right": "left"}
     return [replace(hand, claim=opposite.get(hand.claim, hand.claim)) for hand in hands]
 
 
 def _picture_size(document: Json) -> PictureSize | None:
-    """Return the size of the source's pictures, None if the document does not state one that is possible."""
+    """Return the size of the source's pictures; None if the document states none, or an impossible one."""
     sides = [document.get(key) for key in ("width", "height")] if isinstance(document, dict) else []
-    known = [float(side) for side in sides if isinstance(side, float) and 1 <= side <= MAX_PICTURE_SIZE]
-    return PictureSize(*known) if len(known) == 2 else None
+    valid_sides = [float(side) for side in sides if isinstance(side, float) and 1 <= side <= MAX_PICTURE_SIZE]
+    return PictureSize(*valid_sides) if len(valid_sides) == 2 else None
 
 
-def picture_frame(hands: list[HandSample], size: PictureSize, *, claimed: bool) -> PictureFrame:
-    """Return the detections in a picture of this size: the hands with landmarks in it.
+def picture_frame(hands: list[HandSample], size: PictureSize, *, sides_are_known: bool) -> PictureFrame:
+    """Return the hands with image landmarks as the detections in a picture of this size.
 
-    claimed: whether it is known that the sides that they claim are not those of a mirror's picture.
+    sides_are_known: whether the claimed sides are certainly not mirrored; otherwise they are dropped.
     """
-    found = []
+    detections = []
     for hand in hands:
         if hand.picture is not None and _is_in_picture(hand):
-            claim = next((side for side in SIDES if claimed and side == hand.claim), None)
-            found.append(PictureHand(hand.picture, hand.joints, claim))
-    return PictureFrame(size, tuple(found))
+            claim = next((side for side in SIDES if sides_are_known and side == hand.claim), None)
+            detections.append(PictureHand(hand.picture, hand.joints, claim))
+    return PictureFrame(size, tuple(detections))
 
 
 def _is_in_picture(hand: HandSample) -> bool:
-    """Return whether all landmarks of a hand are known and near the picture, and its palm is wider than a point."""
+    """Return whether all landmarks of a hand are plausible, and its palm is not a single point."""
     if hand.picture is None or not ((np.abs(hand.picture) < 10).all() and (np.abs(hand.joints) < 10).all()):
         return False
     palms = (hand.picture[PALM_LANDMARKS, :2], hand.joints[PALM_LANDMARKS])
@@ -183,8 +185,8 @@ def hands_in(frame: Json) -> list[HandSample]:
         world = _hands_from(_first_value(frame, _PLAIN_KEYS))
     claims = _claims(_first_value(frame, _CLAIM_KEYS), len(world))
     return [
-        _sample(claim, points, seen)
-        for claim, points, seen in zip_longest(claims, world, image[: len(world)])
+        _sample(claim, points, image_points)
+        for claim, points, image_points in zip_longest(claims, world, image[: len(world)])
         if points is not None
     ]
 
@@ -203,14 +205,14 @@ def _claims(value: Json, count: int) -> list[str]:
 
 
 def _has_only_image_landmarks(frame: Json) -> bool:
-    """Return true for MediaPipe's own results that were saved without their world landmarks."""
+    """Return whether a frame is a result of MediaPipe that was saved without its world landmarks."""
     if not isinstance(frame, dict) or _first_value(frame, _WORLD_KEYS):
         return False
     return bool(_hands_from(_first_value(frame, _IMAGE_KEYS[1:])))
 
 
 def _are_image_landmarks(frames: list[list[HandSample]]) -> bool:
-    """Return whether the points are image landmarks, whatever their key: between 0 and 1, with the wrist at depth 0."""
+    """Return whether the points are image landmarks despite their key: between 0 and 1, with the wrist at depth 0."""
     joints = np.array([hand.joints for hands in frames for hand in hands])
     wrist_depths = joints[:, 0, 2]
     image_coordinates = joints[..., :2][np.isfinite(joints[..., :2])]
@@ -224,8 +226,10 @@ def _are_image_landmarks(frames: list[list[HandSample]]) -> bool:
 
 
 def _sample(claim: str, points: Floats, image: Floats | None) -> HandSample:
-    """Return a hand, located by its image landmarks if there are any, else by its shape: world landmarks have no
-    position."""
+    """Return a sample of a hand, located by its image landmarks if there are any, else by its shape.
+
+    World landmarks have no position.
+    """
     if image is not None and (np.abs(image[:, :2]) < 1e9).all():
         size = float(np.abs(image[0, :2] - image[9, :2]).max())
         return HandSample(claim, points, image[:, :2].sum(axis=0) / len(image), size, picture=image)

@@ -16,7 +16,7 @@ _MARKER_TYPES = {"marker", "rigid body marker", "bone marker", "skeleton marker"
 """Column types of markers. Positions of type `marker` are measured, the others are computed from the solved body."""
 _COLUMN_TYPES = _MARKER_TYPES | {"rigid body", "bone", "skeleton"}
 _HEADER_LINES = 20
-"""Lines in which the header rows are looked for."""
+"""Number of lines in which the header rows are sought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class _Column:
     """A marker and its columns."""
 
     label: str
-    measured: bool
+    is_measured: bool
     axes: dict[str, int] = field(default_factory=dict)
     """Axis x, y or z -> column."""
 
@@ -86,10 +86,10 @@ def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:
     types_line = next((index for index, row in enumerate(rows) if _COLUMN_TYPES & {cell.lower() for cell in row}), None)
     if types_line is None:
         return []
-    types, below = rows[types_line], rows[types_line + 1 :]
-    names = _row(below, {"name"}) or (below[0] if below else [])
-    identities = _row(below, {"id"})
-    components = _row(below, {"position"})
+    types, further_rows = rows[types_line], rows[types_line + 1 :]
+    names = _row(further_rows, {"name"}) or (further_rows[0] if further_rows else [])
+    identities = _row(further_rows, {"id"})
+    components = _row(further_rows, {"position"})
     markers: dict[tuple[str, str, str], _Column] = {}
     for column, title in enumerate(titles):
         column_type, component = _cell(types, column).lower(), _cell(components, column).lower()
@@ -97,9 +97,9 @@ def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:
             label = _cell(names, column) or f"marker_{len(markers) + 1}"
             key = (column_type, label, _cell(identities, column))
             markers.setdefault(key, _Column(label, column_type == "marker")).axes.setdefault(title, column)
-    whole = [marker for marker in markers.values() if len(marker.axes) == 3]
-    measured = {marker.label for marker in whole if marker.measured}
-    return [marker for marker in whole if marker.measured or marker.label not in measured]
+    complete = [marker for marker in markers.values() if len(marker.axes) == 3]
+    measured = {marker.label for marker in complete if marker.is_measured}
+    return [marker for marker in complete if marker.is_measured or marker.label not in measured]
 
 
 def _row(rows: list[list[str]], words: set[str]) -> list[str]:

@@ -1,7 +1,7 @@
-"""Qualisys Track Manager TSV: header lines of key and values, then one row per frame, millimetres, Z up.
+"""Qualisys Track Manager TSV: header lines of a key and values, then one row per frame; millimetres, Z up.
 
-A marker that was not seen is 0 0 0 or blank. The columns Frame and Time and the row of titles depend on the settings of
-the export.
+A marker that was not seen is 0 0 0 or blank. Whether there are columns Frame and Time and a row of titles depends on
+the settings of the export.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def read(data: bytes, source: str) -> Recording:
     lines = text_lines(data, source)
     header, first = _header(lines)
     if not header.get("MARKER_NAMES"):
-        raise CaptureError(f"{source}: no names in a line MARKER_NAMES of the header, expected one per marker")
+        raise CaptureError(f"{source}: the header has no MARKER_NAMES, expected a name per marker")
     included = _value(header, "DATA_INCLUDED").upper()
     if included not in {"", "3D", "2D3D"}:
         raise CaptureError(f"{source}: the data included is {quoted(included)}, expected 3D markers")

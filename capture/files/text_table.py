@@ -28,17 +28,16 @@ _BLANK_WORDS = {
 }
 
 MAX_LINES = 4_000_000
-"""An hour at 1000 Hz: more would take several times their size in memory."""
+"""Maximum number of lines, an hour at 1000 Hz: in memory they take several times their size."""
 MAX_LINE_LENGTH = 1 << 24
-"""Characters; a frame of 20 000 markers has half a million."""
+"""Maximum number of characters in a line; a frame of 20 000 markers has half a million."""
 
 
 def text_lines(data: bytes, source: str) -> list[str]:
-    """Return the lines of a text file in UTF-16 (with a byte order mark), UTF-8 or else Latin-1, ended by CR, LF or
-    CRLF.
+    """Return the lines of a text file, which end with CR, LF or CRLF.
 
-    Zeros at the end, as file systems leave them after a power failure, are left out. Raises CaptureError if there are
-    too many lines, or one is too long.
+    The encoding is UTF-16 with a byte order mark, UTF-8, or else Latin-1. Zeros at the end, as file systems leave them
+    after a power failure, are dropped. Raises CaptureError if there are too many lines, or one is too long.
     """
     if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
         raise CaptureError(f"{source}: has over {MAX_LINES} lines, expected a take of that many frames at most")
@@ -59,7 +58,7 @@ def text_lines(data: bytes, source: str) -> list[str]:
 
 
 def is_blank(line: str) -> bool:
-    """Return true for a line of nothing but separators."""
+    """Return whether a line contains nothing but separators."""
     return not line.strip("\t ,;\0")
 
 
@@ -85,19 +84,22 @@ class TextTable:
     width: int
     """Columns in a full row."""
     required_by: str
-    """The reason for that width, for error messages: `21 markers`."""
+    """What determines the width, for error messages: `21 markers`."""
     text_columns: frozenset[int] = frozenset()
     """Columns that are not numbers, such as a timecode; NaN in the result."""
     may_omit_cells: bool = True
-    """True if blank cells at the end of a row may be omitted."""
+    """Whether blank cells at the end of a row may be omitted."""
     lines_before: int = 0
-    """Number of lines of the file before these."""
+    """Number of lines in the file that precede `lines`."""
 
     def numbers(self) -> tuple[Floats, tuple[str, ...]]:
-        """Parse the rows: numbers (R, width), NaN for blank cells, and warnings.
+        """Parse the rows. Raises CaptureError, naming the line.
 
-        At most half of a row's cells may be omitted, so that the size of the result stays in proportion to the file's.
-        A truncated last line is skipped. Raises CaptureError, naming the line.
+        At most half of a row's cells may be omitted, which bounds the size of the result by that of the file. A
+        truncated last line is skipped.
+
+        Returns:
+            Numbers (R, width), NaN for blank cells, and warnings.
         """
         values = array("d")
         data_lines = [index for index in range(self.first, len(self.lines)) if not is_blank(self.lines[index])]
@@ -135,7 +137,7 @@ class TextTable:
         return cells + [""] * missing
 
     def _split(self, index: int) -> list[str]:
-        """Return the cells of a line; split at white space if only that yields the full width."""
+        """Return the cells of a line, split at white space if only that gives the full width."""
         cells = split_cells(self.lines[index], self.separator)
         if len(cells) != self.width and '"' in self.lines[index]:
             cells = self.lines[index].split(self.separator)
@@ -159,8 +161,8 @@ class TextTable:
         try:
             return float(text)
         except ValueError:
-            where = f"{self.source}, line {self._line(index)}, column {column + 1}"
-            raise CaptureError(f"{where}: {quoted(text)}, expected a number or a blank") from None
+            location = f"{self.source}, line {self._line(index)}, column {column + 1}"
+            raise CaptureError(f"{location}: {quoted(text)}, expected a number or a blank") from None
 
 
 def parse_number(text: str) -> float | None:
@@ -173,10 +175,12 @@ def parse_number(text: str) -> float | None:
 
 
 def count_warnings(counts: dict[str, tuple[float | None, int]]) -> tuple[str, ...]:
-    """Return a warning for each count on which header and data disagree; `counts`: thing -> (count in header, in
-    data)."""
+    """Return a warning for each count on which header and data disagree.
+
+    counts: what is counted -> number in the header, None if not stated; and number in the data.
+    """
     return tuple(
-        f"the header says {stated:g} {thing}, the data holds {found}"
-        for thing, (stated, found) in counts.items()
-        if stated is not None and stated != found
+        f"the header says {header_count:g} {things}, the data holds {actual}"
+        for things, (header_count, actual) in counts.items()
+        if header_count is not None and header_count != actual
     )

@@ -21,7 +21,7 @@ from ..row_reader import MAX_FRAMES, OpenFile, RowReader
 from .text_table import MAX_LINE_LENGTH, TextTable, count_warnings, is_blank, parse_number, text_lines
 
 HEAD_BYTES = 1 << 22
-"""Bytes read for the header: some hundred thousand labels."""
+"""Number of bytes read for the header: enough for some hundred thousand labels."""
 
 
 def sniff(head: bytes) -> bool:
@@ -41,7 +41,7 @@ def read(data: bytes, source: str) -> Recording:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """The contents of the lines before the rows."""
+    """The contents of the header lines."""
 
     source: str
     labels: list[str]
@@ -60,7 +60,7 @@ class _Head:
         return numbers[:, 2:].reshape(len(numbers), len(self.labels), 3)
 
     def recording(self, frames: int, notes: tuple[str, ...]) -> Recording:
-        """Return a recording without frames, with all other fields as for `frames` frames."""
+        """Return a recording without positions; `frames`: number of frames, which is compared with the header."""
         counts = count_warnings(
             {
                 "frames": (parse_number(self.fields.get("numframes", "")), frames),
@@ -85,7 +85,7 @@ def _head(lines: list[str], source: str) -> _Head:
     if labels_line is None:
         raise CaptureError(f"{source}: no line that starts with Frame#, expected the labels of the markers")
     first = _first_row(lines, labels_line + 1)
-    labels, extra = _with_unnamed(_labels(lines[labels_line]), lines[first : first + 50])
+    labels, extra = _add_unnamed(_labels(lines[labels_line]), lines[first : first + 50])
     if not labels:
         raise CaptureError(
             f"{source}, line {labels_line + 1}: no labels after Frame# and Time, expected one per marker"
@@ -93,12 +93,12 @@ def _head(lines: list[str], source: str) -> _Head:
     return _Head(source, labels, fields, first, extra)
 
 
-def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
+def open_rows(open_file: OpenFile, source: str) -> "TrcRows | None":
     """Find the rows of a TRC file; None if it must be read as a whole because its lines end with CR alone.
 
     Raises CaptureError, naming the line.
     """
-    with opened() as file:
+    with open_file() as file:
         start = file.read(HEAD_BYTES)
     if b"\n" not in start:
         return None
@@ -107,10 +107,10 @@ def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
     if len(lines) != start.count(b"\n") + 1:
         return None
     head = _head(lines, source)
-    with opened() as file:
-        found = _find_rows(file, head)
+    with open_file() as file:
+        rows_in_file = _find_rows(file, head)
     notes: tuple[str, ...] = ()
-    rows = TrcRows(source, head.recording(0, ()), len(found.starts), opened, head, found)
+    rows = TrcRows(source, head.recording(0, ()), len(rows_in_file.starts), open_file, head, rows_in_file)
     if rows.frames > 1:
         # Parsing the last rows as the end of a file shows whether the last one is cut off.
         _, notes = rows.table(rows.frames - 2, rows.frames, at_file_end=True).numbers()
@@ -120,14 +120,14 @@ def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """The positions of R rows in the file."""
+    """Where the R rows of numbers are in the file."""
 
     starts: NDArray[np.int64]
-    """(R,) bytes from the file's beginning."""
+    """(R,) byte offset of each row."""
     numbers: NDArray[np.int32]
-    """(R,) each row's line in the file, from 0."""
+    """(R,) line number of each row, from 0."""
     end: int
-    """Byte at which the last one ends."""
+    """Byte offset of the last row's end."""
     times: Floats
     """(R,) s"""
 
@@ -160,26 +160,26 @@ def _time(line: bytes) -> float:
     cells = line.split(b"\t", 2)
     if len(cells) < 3:
         cells = line.split(None, 2)
-    found = parse_number(cells[1].decode("latin-1")) if len(cells) > 1 else None
-    return math.nan if found is None else found
+    seconds = parse_number(cells[1].decode("latin-1")) if len(cells) > 1 else None
+    return math.nan if seconds is None else seconds
 
 
 @dataclass(frozen=True, eq=False)
 class TrcRows(RowReader):
     """The rows of a TRC file."""
 
-    opened: OpenFile
+    open_file: OpenFile
     layout: _Head
-    found: _Rows
+    rows: _Rows
 
     def table(self, start: int, stop: int, *, at_file_end: bool = False) -> TextTable:
-        """Return the table of some rows; at_file_end: whether the file ends with them, perhaps too early."""
-        end = self.found.end if stop >= len(self.found.starts) else int(self.found.starts[stop])
-        first_byte = int(self.found.starts[start])
-        with self.opened() as file:
+        """Return the table of some rows. at_file_end: whether they are the last ones, which may be truncated."""
+        end = self.rows.end if stop >= len(self.rows.starts) else int(self.rows.starts[stop])
+        first_byte = int(self.rows.starts[start])
+        with self.open_file() as file:
             file.seek(first_byte)
             lines = text_lines(file.read(end - first_byte), self.source)
-        return self.layout.table(lines if at_file_end else [*lines, ""], 0, int(self.found.numbers[start]))
+        return self.layout.table(lines if at_file_end else [*lines, ""], 0, int(self.rows.numbers[start]))
 
     def read(self, start: int, stop: int) -> Recording:
         """See RowReader."""
@@ -192,7 +192,7 @@ class TrcRows(RowReader):
 
     def times(self) -> Floats:
         """See RowReader."""
-        return self.found.times[: self.frames]
+        return self.rows.times[: self.frames]
 
 
 def _fields(lines: list[str], source: str) -> tuple[dict[str, str], int]:
@@ -210,10 +210,10 @@ def _labels(line: str) -> list[str]:
     cells = [cell.strip() for cell in line.split("\t")][2:]
     while cells and not cells[-1]:
         cells.pop()
-    named = [index for index, cell in enumerate(cells) if cell]
-    if named and all(index % 3 == 0 for index in named):
+    labelled = [index for index, cell in enumerate(cells) if cell]
+    if labelled and all(index % 3 == 0 for index in labelled):
         return [cell or f"marker_{index + 1}" for index, cell in enumerate(cells[::3])]
-    return [cells[index] for index in named] or line.split()[2:]
+    return [cells[index] for index in labelled] or line.split()[2:]
 
 
 def _first_row(lines: list[str], start: int) -> int:
@@ -227,8 +227,8 @@ def _first_row(lines: list[str], start: int) -> int:
     return len(lines)
 
 
-def _with_unnamed(labels: list[str], rows: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the labels, with numbered ones for further markers in the rows, and warnings."""
+def _add_unnamed(labels: list[str], rows: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the labels, followed by numbered ones for markers without a label, and warnings."""
     columns = max((len(row.rstrip("\t \0").split("\t")) for row in rows if not is_blank(row)), default=0)
     unnamed = (columns - 2) // 3 - len(labels)
     if unnamed <= 0 or (columns - 2) % 3:

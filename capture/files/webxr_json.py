@@ -56,7 +56,7 @@ def read(document: Json, source: str) -> Recording:
 
 
 def _frames(document: Json) -> list[Json]:
-    """Return the frames of a document. A single hand is a document of one frame."""
+    """Return the frames of a document. A document that is a single hand is one frame."""
     return [document] if _joints(document) is not None else frames_of(document)
 
 
@@ -101,19 +101,21 @@ def _joints(value: Json) -> Floats | None:
     """Return positions (26, 3) in the order of OPENXR_JOINTS, NaN for missing joints; None if `value` is not a hand."""
     if isinstance(value, list):
         points = points_from(value, (len(JOINTS), len(OPENXR_JOINTS)))
-        if points is not None and not _named(value):
+        if points is not None and not _has_names(value):
             # OpenXR's 26 joints are a palm, then WebXR's 25.
             palm = np.full((len(OPENXR_JOINTS) - len(points), 3), np.nan)
-            whole: Floats = np.concatenate([palm, points])
-            return whole
+            with_palm: Floats = np.concatenate([palm, points])
+            return with_palm
         value = {name: item for item in value[:64] if isinstance(item, dict) and (name := _name(item))}
     if not isinstance(value, dict):
         return None
-    found = {joint: point for key, item in value.items() if (joint := parse_joint(key)) and (point := point_from(item))}
-    if len(found) < 3:
+    points_by_joint = {
+        joint: point for key, item in value.items() if (joint := parse_joint(key)) and (point := point_from(item))
+    }
+    if len(points_by_joint) < 3:
         return None
     joints = np.full((len(OPENXR_JOINTS), 3), np.nan)
-    for joint, point in found.items():
+    for joint, point in points_by_joint.items():
         joints[_INDEX[joint]] = point
     return joints
 
@@ -123,7 +125,7 @@ def _name(item: dict[str, Json]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _named(value: list[Json]) -> bool:
+def _has_names(value: list[Json]) -> bool:
     return isinstance(value[0], dict) and _name(value[0]) is not None
 
 

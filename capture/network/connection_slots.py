@@ -1,4 +1,4 @@
-"""A limit on the clients of a listener: which are let in, and which are disconnected for another."""
+"""A limit on the clients of a listener: which are admitted, and which are disconnected to admit another."""
 
 import threading
 import time
@@ -26,47 +26,47 @@ class _Slot:
 class ConnectionSlots(Generic[ClientT]):
     """The slots of a listener's clients. Safe with several threads.
 
-    A client keeps its slot by useful packets: those that are understood, of the sender that is followed. Other bytes
-    do not count, so that a performer is always let in, however many strangers keep their connections busy. A machine
-    that has several slots loses one to a machine that has none, so that every performer can be seen and chosen.
+    A client keeps its slot by sending useful packets, that is, valid ones of the sender that is followed. Other bytes
+    do not count: a performer is admitted however many strangers keep their connections busy. A machine with several
+    slots loses one to a machine with none, and so every performer can be seen and chosen.
     """
 
     def __init__(self, count: int = MAX_CLIENTS) -> None:
         self._count = count
-        self._taken: dict[ClientT, _Slot] = {}
+        self._slots: dict[ClientT, _Slot] = {}
         self._lock = threading.Lock()
 
     def admit(self, client: ClientT, sender: str) -> ClientT | None:
-        """Give a client a slot. Returns whom to disconnect: the client that loses its slot, `client` if none does."""
+        """Give a client a slot. Return the client to disconnect: the one that loses its slot, or `client` itself."""
         now = time.monotonic()
         with self._lock:
             disconnected = None
-            if len(self._taken) >= self._count:
-                disconnected = self._next_to_lose(sender, now)
+            if len(self._slots) >= self._count:
+                disconnected = self._choose_loser(sender, now)
                 if disconnected is None:
                     return client
-                del self._taken[disconnected]
-            self._taken[client] = _Slot(sender, now)
+                del self._slots[disconnected]
+            self._slots[client] = _Slot(sender, now)
             return disconnected
 
-    def _next_to_lose(self, sender: str, now: float) -> ClientT | None:
-        """Return the client that loses its slot to one from `sender`; None if all keep theirs."""
-        oldest_first = sorted(self._taken, key=lambda client: self._taken[client].last_used)
-        if now - self._taken[oldest_first[0]].last_used > IDLE_S:
+    def _choose_loser(self, sender: str, now: float) -> ClientT | None:
+        """Return the client that loses its slot to a new client of `sender`; None if all keep their slots."""
+        oldest_first = sorted(self._slots, key=lambda client: self._slots[client].last_used)
+        if now - self._slots[oldest_first[0]].last_used > IDLE_S:
             return oldest_first[0]
-        counts = Counter(slot.sender for slot in self._taken.values())
-        crowded, connections = counts.most_common(1)[0]
+        counts = Counter(slot.sender for slot in self._slots.values())
+        busiest_sender, connections = counts.most_common(1)[0]
         if connections < counts[sender] + 2:
             return None
-        return next(client for client in oldest_first if self._taken[client].sender == crowded)
+        return next(client for client in oldest_first if self._slots[client].sender == busiest_sender)
 
     def keep(self, client: ClientT) -> None:
         """Note that a client has sent a useful packet."""
         with self._lock:
-            if client in self._taken:
-                self._taken[client].last_used = time.monotonic()
+            if client in self._slots:
+                self._slots[client].last_used = time.monotonic()
 
     def release(self, client: ClientT) -> None:
         """Free the slot of a client, if it has one."""
         with self._lock:
-            self._taken.pop(client, None)
+            self._slots.pop(client, None)

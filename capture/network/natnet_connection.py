@@ -1,4 +1,4 @@
-"""NatNet connections: a client connects to the server's command port and receives packets from there or a group."""
+"""NatNet connections: a client sends commands to the server's port and receives packets by unicast or multicast."""
 
 import math
 import selectors
@@ -33,15 +33,15 @@ DATA_PORT = 1511
 MULTICAST_FIRST_BYTES = range(224, 240)
 """First bytes of multicast addresses."""
 KEEP_ALIVE_INTERVAL_S = 1.0
-"""s between messages to the server: Motive drops clients that are silent."""
+"""s between messages to the server, since Motive drops silent clients."""
 DESCRIBE_INTERVAL_S = 10.0
-"""s between requests for the descriptions: models may be added while Motive runs."""
+"""s between requests for the descriptions, since models may be added while Motive runs."""
 ANSWER_TIMEOUT_S = 4.0
 """Maximum wait for the first answer in s."""
 SILENCE_TIMEOUT_S = 3.0
-"""s without a packet after which the client connects again: a restarted server does not know it."""
+"""s without a packet after which the client reconnects, since a restarted server does not know it."""
 _HELLO = b"Knuckle".ljust(256, b"\0") + bytes(8)
-"""A client's name, its version, and that of NatNet, where 0 means the server's own."""
+"""A client's name, its version, and the version of NatNet; 0 selects the server's."""
 _INFO_KIND, _DESCRIPTIONS_KIND = (struct.pack("<H", kind) for kind in (INFO, DESCRIPTIONS))
 _CONNECTION_OFFSET, _CONNECTION = 4 + 256 + 8 + 8, struct.Struct("<H?4s")
 """Offset and format of the connection's data in the server's info: port, whether multicast, and group."""
@@ -73,7 +73,7 @@ class NatnetClient:
 
 
 class _NatnetSession:
-    """A session with one server, from any local port; packets from other hosts are dropped."""
+    """A session with a server; packets from other hosts are dropped."""
 
     def __init__(self, address: Address) -> None:
         """Raises StreamError."""
@@ -81,11 +81,11 @@ class _NatnetSession:
         self._local_host, self._server_host = route(address)
         self._command_socket = udp_socket(Address(self._local_host, 0))
         self._sockets: list[socket.socket] = []
-        self._ready = selectors.DefaultSelector()
+        self._selector = selectors.DefaultSelector()
         self._add_socket(self._command_socket)
 
     def close(self) -> None:
-        self._ready.close()
+        self._selector.close()
         for sock in self._sockets:
             sock.close()
 
@@ -124,17 +124,17 @@ class _NatnetSession:
             raise StreamError(socket_error(f"UDP {self._address}", error)) from None
 
     def _receive(self) -> Iterator[bytes | None]:
-        """Yield the packets received; None for one from another host, and after a TICK without any."""
-        ready = self._ready.select(TICK)
-        for key, _ in ready:
+        """Yield the packets received; None for a packet of another host, and after a TICK without packets."""
+        events = self._selector.select(TICK)
+        for key, _ in events:
             if isinstance(key.fileobj, socket.socket):
                 packet, sender = receive_from(key.fileobj)
                 yield packet if sender == self._server_host else None
-        if not ready:
+        if not events:
             yield None
 
     def _join_group(self, info: bytes) -> None:
-        """Join the server's multicast group, if it has one that is not joined yet."""
+        """Join the server's multicast group, unless it has none or it is already joined."""
         content = info[_CONNECTION_OFFSET : _CONNECTION_OFFSET + _CONNECTION.size]
         if len(self._sockets) > 1 or len(content) < _CONNECTION.size:
             return
@@ -146,7 +146,7 @@ class _NatnetSession:
     def _add_socket(self, sock: socket.socket) -> None:
         sock.settimeout(TICK)
         self._sockets.append(sock)
-        self._ready.register(sock, selectors.EVENT_READ)
+        self._selector.register(sock, selectors.EVENT_READ)
 
 
 class NatnetServer(ABC):

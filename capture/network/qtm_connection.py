@@ -35,7 +35,7 @@ STREAM = b"StreamFrames AllFrames 3D 3DNoLabels Skeleton:global Timecode"
 ANSWER_TIMEOUT_S = 4.0
 """Maximum wait for an answer in s."""
 PARAMETERS_INTERVAL_S = 5.0
-"""s between requests for the parameters, which may change; the answers also show that QTM is alive."""
+"""s between requests for the parameters, which may change. The answers also show that QTM still runs."""
 SILENCE_TIMEOUT_S = 12.0
 """s without a packet after which the connection counts as lost."""
 
@@ -50,7 +50,7 @@ def command(text: bytes) -> bytes:
     return message(COMMAND, text + b"\0")
 
 
-def _messages(sock: socket.socket, where: str) -> Iterator[bytes | None]:
+def _messages(sock: socket.socket, peer: str) -> Iterator[bytes | None]:
     """Yield the packets of a connection, None after a TICK without one.
 
     Raises StreamError if it ends or is not QTM's.
@@ -65,14 +65,14 @@ def _messages(sock: socket.socket, where: str) -> Iterator[bytes | None]:
         except OSError:
             data = b""
         if not data:
-            raise StreamError(f"{where} closed the connection")
+            raise StreamError(f"{peer} closed the connection")
         buffer += data
-        # A packet that arrives in small pieces must not block the reader.
+        # The reader must not be blocked by a packet that arrives in small pieces.
         yield None
         while len(buffer) >= HEADER.size:
             size, kind = HEADER.unpack_from(buffer)
             if not HEADER.size <= size <= MAX_SIZE or kind >= KINDS:
-                raise StreamError(f"what answers at {where} is not QTM: is it the port of QTM's real-time output?")
+                raise StreamError(f"what answers at {peer} is not QTM: is it the port of QTM's real-time output?")
             if len(buffer) < size:
                 break
             packet = bytes(buffer[:size])
@@ -82,7 +82,7 @@ def _messages(sock: socket.socket, where: str) -> Iterator[bytes | None]:
 
 @dataclass(frozen=True, slots=True)
 class QtmClient:
-    """A Transport from QTM: all packets but greetings, answers and errors."""
+    """A Transport from QTM. It yields all packets except greetings, answers and errors."""
 
     address: Address
 
@@ -99,23 +99,23 @@ class QtmClient:
 class _QtmSession:
     """A session with QTM."""
 
-    def __init__(self, sock: socket.socket, where: str) -> None:
-        self._socket, self._where = sock, where
-        self._messages = _messages(sock, where)
+    def __init__(self, sock: socket.socket, peer: str) -> None:
+        self._socket, self._peer = sock, peer
+        self._messages = _messages(sock, peer)
 
     def packets(self) -> Packets:
         greeting = yield from self._answer()
         if not greeting.startswith(GREETING):
-            raise StreamError(f"{self._where} does not send QTM's greeting: is it the right port?")
+            raise StreamError(f"{self._peer} does not send QTM's greeting: is it the right port?")
         yield from self._set_version()
         self._request_parameters()
         self._send(STREAM)
         last_request = last_received = time.monotonic()
-        streaming, error_text = False, ""
+        is_streaming, error_text = False, ""
         for packet in self._messages:
             now, kind = time.monotonic(), -1 if packet is None else HEADER.unpack_from(packet)[1]
             last_received = last_received if packet is None else now
-            streaming = streaming or kind in (FRAME, NO_FRAMES)
+            is_streaming = is_streaming or kind in (FRAME, NO_FRAMES)
             if packet is not None and kind == ERROR:
                 error_text = _error_text(packet)
             yield Incoming(packet) if packet is not None and kind in (XML, FRAME, NO_FRAMES, EVENT) else None
@@ -124,23 +124,23 @@ class _QtmSession:
                 self._request_parameters()
                 last_request = now
             if now - last_received > SILENCE_TIMEOUT_S:
-                raise StreamError(f"{self._where} has sent nothing for {SILENCE_TIMEOUT_S:.0f} s")
-            if error_text and not streaming and now - last_request > ANSWER_TIMEOUT_S:
-                raise StreamError(f"{self._where} sends no frames: {error_text}")
+                raise StreamError(f"{self._peer} has sent nothing for {SILENCE_TIMEOUT_S:.0f} s")
+            if error_text and not is_streaming and now - last_request > ANSWER_TIMEOUT_S:
+                raise StreamError(f"{self._peer} sends no frames: {error_text}")
 
     def _set_version(self) -> Packets:
-        """Set the newest version of the protocol that QTM supports."""
+        """Set the protocol's version to the newest that QTM supports."""
         for version in VERSIONS:
             self._send(f"Version {version}".encode())
             answer = yield from self._answer()
             if answer.startswith(b"Version set to"):
                 return
         raise StreamError(
-            f"{self._where} is too old, expected one that supports version {VERSIONS[-1]} of its protocol"
+            f"{self._peer} is too old, expected a QTM that supports version {VERSIONS[-1]} of its protocol"
         )
 
     def _answer(self) -> Generator[None, None, bytes]:
-        """Wait for the answer to a command, or its error."""
+        """Return the answer to a command, or the text of its error. Raises StreamError if none arrives."""
         end = time.monotonic() + ANSWER_TIMEOUT_S
         for packet in self._messages:
             if packet is not None and HEADER.unpack_from(packet)[1] in (COMMAND, ERROR):
@@ -148,7 +148,7 @@ class _QtmSession:
             if time.monotonic() > end:
                 break
             yield None
-        raise StreamError(f"{self._where} does not answer")
+        raise StreamError(f"{self._peer} does not answer")
 
     def _request_parameters(self) -> None:
         for request in PARAMETERS:
@@ -158,7 +158,7 @@ class _QtmSession:
         try:
             self._socket.sendall(command(text))
         except OSError:
-            raise StreamError(f"{self._where} closed the connection") from None
+            raise StreamError(f"{self._peer} closed the connection") from None
 
 
 def _error_text(packet: bytes) -> str:
@@ -175,7 +175,7 @@ class QtmServer(ABC):
         self._clients: set[socket.socket] = set()
         self._streaming: set[socket.socket] = set()
         self._last_outgoing: OutgoingFrame | None = None
-        # Two threads send to the same client.
+        # Held while sending, since two threads may send to the same client.
         self._send_lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -200,11 +200,11 @@ class QtmServer(ABC):
 
     def send(self, outgoing: OutgoingFrame) -> None:
         """See Sender."""
-        first, self._last_outgoing = self._last_outgoing is None, outgoing
+        is_first, self._last_outgoing = self._last_outgoing is None, outgoing
         frame = self.frame(outgoing)
         for client in list(self._streaming):
             # The parameters can be requested from the first frame on.
-            self._send(client, message(EVENT, bytes([_STARTED])) + frame if first else frame)
+            self._send(client, message(EVENT, bytes([_STARTED])) + frame if is_first else frame)
 
     def _accept(self) -> None:
         while not self._stop.is_set():
@@ -279,4 +279,4 @@ _ANSWERS = {
     "byteorder": command(b"Byte order is little endian"),
 }
 _CONNECTED, _STARTED = 1, 8
-"""Events: connected, and real-time from a file started."""
+"""Events: connected, and started real-time output from a file."""

@@ -1,4 +1,4 @@
-"""Senders, which play a capture as a device would: the other end of a transport and the inverse of a parser."""
+"""Senders, which play a capture as a device would: the counterpart of transports and parsers."""
 
 import socket
 from abc import ABC, abstractmethod
@@ -31,7 +31,7 @@ class OutgoingFrame:
     hands: dict[Side, Floats]
     """(25, 4, 4) T_world_joint of each solved hand, in HandModel's frames."""
     forearms: dict[Side, Floats] = field(default_factory=dict)
-    """(4, 4) of each hand whose forearm is known: at the elbow, rotated as the wrist of a hand at rest on the forearm.
+    """(4, 4) T_world_elbow of each known forearm, with the rotation of the wrist of a hand at rest on the forearm.
     Devices without a body do not send them."""
 
 
@@ -44,7 +44,7 @@ class Sender(Protocol):
 
     @property
     def has_no_client(self) -> bool:
-        """Whether it is a server without clients, so that frames sent now would be lost."""
+        """Whether the sender is a server without clients: frames sent now would be lost."""
         ...
 
     def send(self, outgoing: OutgoingFrame) -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_ANSWER_SIZE = 16 * 2**20
-"""Maximum bytes of a response; larger files are requested in ranges."""
+"""Maximum bytes of an answer; larger files must be requested in ranges."""
 _RANGE = re.compile(r"bytes=(\d{1,15})-(\d{1,15})", re.ASCII)
+"""A Range header with the first and last byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class SiteFile:
     kind: str
     """Its Content-Type."""
     content: bytes | Path
-    """Its content, or the file that is read at each request."""
+    """The content, or the path of a file that is read at each request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +33,19 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ServedSite:
-    """The files of a page, and where they are."""
+    """A web page, its files and the path under which they are served."""
 
     files: Mapping[str, SiteFile]
     """File name -> file; the page itself has an empty name."""
-    opened: str
-    """Where the user opens the page, as the status line says it: "in the headset's browser"."""
+    location_phrase: str
+    """Where to open the page, as a phrase for the status line: "in the headset's browser"."""
     policy: str = ""
     """Content-Security-Policy of all files; empty if there is none."""
     folder: str = "/"
-    """The path under which the files are; also that of the WebSocket."""
+    """The path under which the files are served; also that of the WebSocket."""
 
     def answer(self, path: str, byte_range: str = "") -> Answer:
-        """Return the answer to a GET of a path; `byte_range` is the request's header Range, which may be empty."""
+        """Return the answer to a GET of a path. byte_range: the request's Range header, may be empty."""
         name = path.partition("?")[0].removeprefix(self.folder) if path.startswith(self.folder) else None
         file = self.files.get(name) if name is not None else None
         if file is None:

@@ -1,4 +1,4 @@
-"""TCP connections, and a transport and a sender of lines of text."""
+"""TCP connections, and a transport and a sender for lines of text."""
 
 import selectors
 import socket
@@ -46,7 +46,7 @@ def listen(address: Address) -> socket.socket:
 class LineListener:
     """A Transport of lines of text from clients that connect to a port; each line is a packet.
 
-    A client whose line is rejected is disconnected, so that the other lines of a browser's request are not read.
+    A client whose line is rejected is disconnected: the other lines of a browser's request are not read.
     """
 
     address: Address
@@ -89,8 +89,8 @@ class _LineClients:
         self._listener = listener
         self._connected: list[_Client] = []
         self.slots = ConnectionSlots[_Client]()
-        self._ready = selectors.DefaultSelector()
-        self._ready.register(listener, selectors.EVENT_READ)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(listener, selectors.EVENT_READ)
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +98,7 @@ class _LineClients:
     def __exit__(self, *_: object) -> None:
         for client in list(self._connected):
             self._disconnect(client)
-        self._ready.close()
+        self._selector.close()
         self._listener.close()
 
     def read_lines(self) -> list[tuple[_Client, bytes]]:
@@ -106,7 +106,7 @@ class _LineClients:
         for client in [client for client in self._connected if client.is_rejected]:
             self._disconnect(client)
         lines: list[tuple[_Client, bytes]] = []
-        for key, _ in self._ready.select(TICK):
+        for key, _ in self._selector.select(TICK):
             if key.data is None:
                 self._accept()
             elif key.data in self._connected:
@@ -119,7 +119,7 @@ class _LineClients:
         except OSError:
             # The client disconnected before it was accepted.
             return
-        # A headset that lost its network connects again while its old connection is still open.
+        # A headset that lost its network reconnects while its old connection is still open.
         client = _Client(connection, str(address[0]))
         disconnected = self.slots.admit(client, client.sender)
         if disconnected is client:
@@ -129,7 +129,7 @@ class _LineClients:
             self._disconnect(disconnected)
         connection.setblocking(False)
         self._connected.append(client)
-        self._ready.register(connection, selectors.EVENT_READ, client)
+        self._selector.register(connection, selectors.EVENT_READ, client)
 
     def _read(self, client: _Client) -> list[bytes]:
         """Return the lines completed by a client's next data.
@@ -150,7 +150,7 @@ class _LineClients:
     def _disconnect(self, client: _Client) -> None:
         self.slots.release(client)
         self._connected.remove(client)
-        self._ready.unregister(client.socket)
+        self._selector.unregister(client.socket)
         client.socket.close()
 
 

@@ -12,24 +12,25 @@ from ...errors import StreamError
 from ..marker_labels import quoted
 
 TICK = 0.1
-"""s without a packet after which a transport yields None, so that its reader can stop."""
+"""s without a packet after which a transport yields None, to let its reader stop."""
 MAX_PACKET_SIZE = 65_536
-"""Maximum bytes of a UDP datagram; longer packets are not read."""
+"""Maximum bytes of a packet that is read."""
 RECEIVE_BUFFER_SIZE = 1 << 20
 """Size of a socket's receive buffer in bytes."""
 LOCAL = "127.0.0.1"
 ANY = "0.0.0.0"
 """All interfaces of this computer."""
 MAX_HOST_LENGTH = 253
+"""Maximum number of characters in a host name."""
 _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
 
 def _do_nothing() -> None:
-    """Do nothing: only a listener's connections open and close."""
+    """Do nothing, for a transport whose packets do not come over accepted connections."""
 
 
 def _ignore_answer(_text: str) -> None:
-    """Do nothing: only a page can be answered."""
+    """Do nothing, for a sender that is not a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Incoming:
     hang_up: Callable[[], None] = _do_nothing
     """Closes the connection that delivered the packet, if Knuckle accepted it."""
     keep: Callable[[], None] = _do_nothing
-    """Marks the packet as useful, so that its connection remains among those that Knuckle accepts."""
+    """Marks the packet as useful, which keeps its connection open when others compete for it (ConnectionSlots)."""
     answer: Callable[[str], None] = _ignore_answer
     """Sends text to the page that sent the packet."""
 
@@ -55,15 +56,14 @@ class Address:
     """An address to listen on or connect to. Raises StreamError if host, port or a name is not valid."""
 
     host: str = LOCAL
-    """Local by default; 0.0.0.0 listens on all interfaces, so that other machines can connect."""
+    """This computer by default; 0.0.0.0 listens on all interfaces, also for other machines."""
     port: int = 0
     """0 for any free port."""
     page_names: tuple[str, ...] = ()
-    """Names of this machine by which browsers may request a page, such as a tunnel's; addresses and localhost always
-    may."""
+    """Host names by which browsers may request a page, such as a tunnel's, besides addresses and localhost."""
 
     def __post_init__(self) -> None:
-        # An empty host would listen on all interfaces, and malformed names raise errors of many kinds.
+        # An empty host would listen on all interfaces, and malformed names raise various exceptions.
         for name in (self.host, *self.page_names):
             if len(name) > MAX_HOST_LENGTH or not _HOST.fullmatch(name):
                 raise StreamError(f"{quoted(name)} is not an address, expected one such as {LOCAL} or a host's name")
@@ -112,7 +112,7 @@ class UdpListener:
 
 
 def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
-    """Return a socket bound to an address, which other sockets may use, too, if `shared`. Raises StreamError."""
+    """Return a socket bound to an address. Raises StreamError. shared: whether other sockets may use the address."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_SIZE)
@@ -142,7 +142,10 @@ def multicast_socket(group: Address, interface: str) -> socket.socket:
 
 
 def route(address: Address) -> tuple[str, str]:
-    """Return the local IP address from which `address` is reached, and its own IP address. Raises StreamError."""
+    """Return the local IP address from which `address` is reached, and the IP address of `address`.
+
+    Raises StreamError.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
             # Connecting a UDP socket sends nothing.
@@ -167,7 +170,7 @@ def receive_from(sock: socket.socket) -> tuple[bytes | None, str]:
 
 
 def socket_error(where: str, error: Exception) -> str:
-    """Return a sentence on why an address cannot be used, and what to do."""
+    """Return a sentence that says why an address cannot be used, and what to do."""
     number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else getattr(error, "errno", None)
     if number in _SOCKET_ERRORS:
         return f"{where} {_SOCKET_ERRORS[number]}"

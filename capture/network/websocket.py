@@ -1,4 +1,4 @@
-"""WebSocket transports: a server for web pages that send, and a client for programs that serve."""
+"""WebSocket transports: a server for web pages, and a client for programs that serve a WebSocket."""
 
 import logging
 import queue
@@ -20,26 +20,26 @@ from .site import ServedSite
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 if TYPE_CHECKING:
-    # Imported only where it is used: the import is slow, and few need it.
+    # Imported where it is used, since the import is slow and rarely needed.
     from websockets.http11 import Request, Response
     from websockets.sync.client import ClientConnection
     from websockets.sync.server import Server, ServerConnection
 
 SILENT_LOGGER = logging.getLogger(__name__)
-"""Disabled, so that clients that vanish or send malformed data leave no traceback in the console."""
+"""Disabled, since clients that vanish or send malformed data would leave tracebacks in the console."""
 SILENT_LOGGER.disabled = True
 QUEUE_LENGTH = 256
 """Length of the queue of messages; when it is full, the oldest are dropped."""
 HANDSHAKE_TIMEOUT_S = 2
 """Maximum time for a handshake with a program in s."""
 REQUEST_TIMEOUT_S = 10
-"""Maximum time in s that a browser may be connected before it sends a request. On a busy computer that takes seconds,
-and a browser that is disconnected shows an error that stays."""
+"""Maximum time in s from a browser's connection to its request, which takes seconds on a busy computer. A browser that
+is disconnected shows an error and does not retry."""
 MAX_REQUESTS = 32
-"""Maximum connections at a time that have not become a WebSocket. A browser requests six files at once, and on a busy
-computer closed connections are noticed late; without one of its files a page does not start."""
+"""Maximum number of simultaneous connections that are not WebSockets. A browser requests six files at once, and on a
+busy computer closed connections are noticed late; a page does not start if one of its files is missing."""
 MAX_ANSWERS = 200
-"""Maximum number of answers on one connection, so that a page which reads none cannot make Knuckle wait."""
+"""Maximum number of answers on a connection: Knuckle would wait for a page that does not read them."""
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def connect_websocket(url: str) -> "Iterator[ClientConnection]":
                 close_timeout=1,
                 proxy=None,
             ) as connection,
-            # Without it, closing a generator inside would report an error to the other end.
+            # Otherwise, closing a generator inside would report an error to the server.
             closing(connection),
         ):
             yield connection
@@ -107,16 +107,16 @@ def _as_bytes(message: str | bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class WebSocketListener:
-    """A Transport from a web page, which is served at the same address with what it needs; other sites' pages are
-    refused.
+    """A Transport from a web page, which is served at the same address; pages of other sites are refused.
 
-    A site may point its own name to this machine; so only addresses, localhost and the address's page_names are served.
+    Since another site may point its own host name to this machine (DNS rebinding), requests must name an IP address,
+    localhost or one of the address's page_names.
     """
 
     address: Address
     site: ServedSite
     queue_length: int = QUEUE_LENGTH
-    """Messages that wait; when there are more, the oldest are dropped."""
+    """Maximum number of messages in the queue; beyond it, the oldest are dropped."""
 
     def packets(self) -> Packets:
         """See Transport."""
@@ -149,7 +149,7 @@ class WebSocketListener:
 
     def status(self) -> str:
         """See Transport."""
-        return f"open {self.url()} {self.site.opened}"
+        return f"open {self.url()} {self.site.location_phrase}"
 
     def url(self) -> str:
         """Return the address of the page."""
@@ -177,7 +177,7 @@ class WebSocketListener:
         return None
 
     def _serves(self, host: str) -> bool:
-        """Return whether the Host of a request is an IP address, localhost, or a name that the person listed."""
+        """Return whether the Host of a request is an IP address, localhost, or one of the user's page names."""
         try:
             name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
         except ValueError:
@@ -191,7 +191,7 @@ class WebSocketListener:
 
 
 def _answer(connection: "ServerConnection", answers: "count[int]", text: str) -> None:
-    """Send text to a page, from any thread; disconnect one that has been answered too often."""
+    """Send text to a page, from any thread; disconnect the page after MAX_ANSWERS answers."""
     from websockets.exceptions import ConnectionClosed
 
     if next(answers) >= MAX_ANSWERS:
@@ -202,9 +202,9 @@ def _answer(connection: "ServerConnection", answers: "count[int]", text: str) ->
 
 
 def _admit(slots: ConnectionSlots[socket.socket], client: socket.socket, sender: str) -> None:
-    """Give a client a slot, and disconnect the one that loses it; without a slot, disconnect the client itself.
+    """Give a client a slot, and disconnect the client that loses it; without a free slot, disconnect the new client.
 
-    Its handler then finds nothing to read, and returns at once.
+    The handler of a disconnected client finds nothing to read, and returns at once.
     """
     disconnected = slots.admit(client, sender)
     if disconnected is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WebSocketSender(ABC):
-    """A Sender that serves a WebSocket: clients get a greeting and all frames from then on."""
+    """A Sender that serves a WebSocket: a client gets a greeting, then all further frames."""
 
     path = "/"
     greeting = ""
@@ -28,13 +28,13 @@ class WebSocketSender(ABC):
     def __enter__(self) -> Self:
         from websockets.sync.server import serve
 
-        where = f"TCP {self._address}"
+        address = f"TCP {self._address}"
         try:
             self._server = serve(
                 self._accept, self._address.host, self._address.port, compression=None, logger=SILENT_LOGGER
             )
         except OSError as error:
-            raise StreamError(socket_error(where, error)) from None
+            raise StreamError(socket_error(address, error)) from None
         threading.Thread(target=self._server.serve_forever, name="knuckle sender", daemon=True).start()
         return self
 

@@ -1,7 +1,7 @@
-"""The page that finds hands in a camera's pictures or in a video: data/camera, and the packages that it needs.
+"""The web page that finds hands in a camera's pictures or in a video: data/camera, and the packages that it needs.
 
-The models are those of the npm package @mediapipe/hands; mediabunny reads video files. The extension's zip holds them
-in data/camera/assets; in a checkout tools/camera_assets.py brings them into build/camera.
+The models are those of the npm package @mediapipe/hands; mediabunny reads video files. The extension's zip contains
+them in data/camera/assets; in a checkout, tools/camera_assets.py puts them into build/camera.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from ..network.site import ServedSite, SiteFile
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "data" / "camera"
 ASSETS = (PAGE / "assets", ROOT / "build" / "camera")
-"""Folders, one of which holds third-party files."""
+"""Folders that may contain the third-party files."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -28,9 +28,9 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""The page may request only files that are served with it."""
+"""Content-Security-Policy: the page may request only files that are served with it."""
 JOB = "job.json"
-"""The page's task without its user: {} or {"video": name, "size": bytes}."""
+"""File with a task that the page starts by itself: {"video": name, "size": bytes}, or {} for none."""
 VIDEO = "video"
 _KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -43,9 +43,9 @@ _KINDS = {
 
 
 def site(folder: str = "/", job: Mapping[str, SiteFile] | None = None) -> ServedSite:
-    """Return the page with its files under a path, and those of a job.
+    """Return the page with its files. Raises StreamError if the models are missing.
 
-    Raises StreamError if the models are not there.
+    folder: path under which the files are served. job: further files, see JOB and VIDEO.
     """
     assets = next((path for path in ASSETS if path.is_dir()), None)
     if assets is None:

@@ -2,15 +2,15 @@
 
     {"kind": "live", "time_s": 1.25, "width": 1280, "height": 720, "hands": [{"handedness": "Left", "score": 0.98,
      "landmarks": [[x, y, z] * 21], "world_landmarks": [[x, y, z] * 21]}]}
-    {"kind": "note", "text": what is wrong with camera or picture, in a sentence; empty if nothing is}
-    {"kind": "start"}, when a person starts the camera, and when the page reconnects to Knuckle with the camera on
+    {"kind": "note", "text": a sentence about a problem with camera or picture; empty if there is none}
+    {"kind": "start"}, when the user starts the camera, and when the page reconnects to Knuckle with the camera on
     {"kind": "leave"}, when the page is closed or reloaded
 
 and the messages of a video, see camera_video.py. While a video is processed, its hands move the rig, too.
 
-Each message has the name of its page, "page": "k3x9", since several browsers may send in parallel. The page that was
-started last is followed, with its camera or its video; any other that sends gets {"kind": "unfollowed"}. A note does
-not make its page the followed one, since it may come from an idle page beside the one whose camera is on.
+Each message has the name of its page, "page": "k3x9", since several browsers may send at the same time. Knuckle follows
+the page that was started last, with its camera or its video; other pages that send get {"kind": "unfollowed"}. A note
+alone does not make Knuckle follow its page, which may be idle.
 """
 
 import json
@@ -22,7 +22,7 @@ from pathlib import PurePath
 from ...errors import PacketError
 from ...hand.camera.picture_landmarks import PictureSize
 from ..files.hand_json import Json, time_of
-from ..files.mediapipe_json import hands_in, picture_frame, unmirrored
+from ..files.mediapipe_json import exchange_sides, hands_in, picture_frame
 from ..frame import Frame
 from ..network.sender import OutgoingFrame
 from ..network.websocket_sender import WebSocketClientSender
@@ -32,16 +32,17 @@ from .landmark_stream import CAMERA, JOINT_INDICES, LandmarksParser
 from .parser import Parser
 
 UNFOLLOWED = json.dumps({"kind": "unfollowed"})
-"""The answer to a page that is not followed."""
+"""Answer to a page that is not followed."""
 MAX_PAGE_LENGTH = 64
+"""Maximum number of characters in the name of a page."""
 MAX_VIDEOS = 4
 """Maximum number of videos that are buffered."""
 
 
 class CameraParser(Parser):
-    """Yields a frame for each live message and for each frame of a video, even if no hand is found in it.
+    """Yields a frame for each live message and for each frame of a video, even without hands.
 
-    A frame has the world landmarks as points, and the landmarks in the picture.
+    A frame has the world landmarks as points, and the image landmarks.
     """
 
     def __init__(self) -> None:
@@ -54,14 +55,14 @@ class CameraParser(Parser):
         self._size = PictureSize(1, 1)
         """Size of the video's pictures."""
         self._videos: deque[CameraVideo] = deque(maxlen=MAX_VIDEOS)
-        """Videos that the page has processed and that were not taken yet, oldest first."""
+        """Videos that the page has processed, until take_captures returns them, oldest first."""
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
         message = decode_json(packet, "landmarks of a camera")
         message = message if isinstance(message, dict) else {}
         page, self._answer = _page_of(message), ""
-        before = self._page, self._video, self._note
+        previous_state = self._page, self._video, self._note
         if self._page is None and message.get("kind") == "note":
             return self._read(message)
         if page != self._page:
@@ -72,7 +73,7 @@ class CameraParser(Parser):
         try:
             return self._read(message)
         except PacketError:
-            self._page, self._video, self._note = before
+            self._page, self._video, self._note = previous_state
             raise
 
     def _read(self, message: dict[str, Json]) -> list[Frame]:
@@ -98,9 +99,9 @@ class CameraParser(Parser):
 
     def _frame(self, message: Json, size: PictureSize) -> list[Frame]:
         frame = {"hands": camera_hands(message)}
-        hands = unmirrored(hands_in(frame))
-        found = self._landmarks.frame_of(hands, time_of(message))
-        return [replace(found, picture=picture_frame(hands, size, claimed=True))]
+        hands = exchange_sides(hands_in(frame))
+        landmarks = self._landmarks.frame_of(hands, time_of(message))
+        return [replace(landmarks, picture=picture_frame(hands, size, sides_are_known=True))]
 
     def note(self) -> str:
         """See Parser."""

@@ -1,4 +1,4 @@
-"""Landmarks of a video: the messages of the camera page, and the file that is written from them.
+"""Landmarks of a video: messages of the camera page, which are assembled to a file.
 
     {"kind": "video", "source": "wave.mp4", "width": 1280, "height": 720, "rate": 29.97 or null, "frames": 48}
     {"kind": "frame", "time_s": 0.0333, "hands": [...]}, 48 times
@@ -22,11 +22,13 @@ from ..files.mediapipe_json import CAMERA_FORMAT, CAMERA_VERSION, LANDMARKS
 from ..marker_labels import quoted
 
 MAX_FRAMES = 30_000
-"""Maximum frames of a video, 17 minutes at 30 Hz. JSON with two hands in each frame is read up to this length."""
+"""Maximum number of frames of a video: 17 minutes at 30 Hz. A longer file with two hands would be too large to read."""
 MAX_SIDE = 16_384
 """Maximum width and height of a picture in pixels."""
 MAX_HANDS = 2
+"""Maximum number of hands in a frame."""
 MAX_PROBLEM_LENGTH = 500
+"""Maximum number of characters in a message about a problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,9 @@ class CameraVideo:
     rate: float | None
     """Hz; None if the steps between frames differ."""
     frames: tuple[bytes, ...] = ()
-    """Each frame as JSON, in the order of time."""
+    """The frames as JSON, in chronological order."""
     hands: int = 0
-    """Number of frames with a hand."""
+    """Number of frames with at least one hand."""
 
     def as_json(self) -> bytes:
         """Return the contents of the file: JSON with a line for each frame."""
@@ -68,11 +70,11 @@ class CameraVideoAssembly:
 
     @property
     def received(self) -> int:
-        """Frames received so far."""
+        """Number of frames received so far."""
         return len(self._frames)
 
     def feed(self, message: Json) -> CameraVideo | None:
-        """Return the video if the message completes it, else None.
+        """Add a message. Return the video if it is now complete, else None.
 
         Raises PacketError for an unexpected message, and discards the video.
         """
@@ -150,10 +152,10 @@ def _hand(hand: dict[str, Json]) -> dict[str, Any]:
     handedness, score = hand.get("handedness"), hand.get("score")
     if handedness not in ("Left", "Right") or not isinstance(score, float) or not 0 <= score <= 1.01:
         raise PacketError("a hand without handedness and score, expected Left or Right and 0 to 1")
-    known: dict[str, Any] = {"handedness": handedness, "score": score}
+    fields: dict[str, Any] = {"handedness": handedness, "score": score}
     for name, limit in (("landmarks", 100.0), ("world_landmarks", 10.0)):
         points = points_from(hand.get(name), (len(LANDMARKS),))
         if points is None or not (np.abs(points) <= limit).all():
             raise PacketError(f"a hand's {name} are not {len(LANDMARKS)} points with coordinates up to {limit:g}")
-        known[name] = points.tolist()
-    return known
+        fields[name] = points.tolist()
+    return fields

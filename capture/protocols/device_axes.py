@@ -17,21 +17,20 @@ def unity_points(points: Floats) -> Floats:
 
 
 def unity_rotations(xyzw: Floats) -> Floats:
-    """Return (..., 4) wxyz from Unity's xyzw: the vector part is mapped as points are, and negated for the
-    reflection."""
+    """Return (..., 4) wxyz from Unity's xyzw: the vector part is mapped like points, and negated for the reflection."""
     x, y, z, w = np.moveaxis(xyzw, -1, 0)
     result: Floats = np.stack([w, x, z, -y], axis=-1)
     return result
 
 
 def to_unity_points(points: Floats) -> Floats:
-    """Return the inverse (..., 3) of unity_points."""
+    """Convert points (..., 3) to Unity's axes: the inverse of unity_points."""
     result: Floats = np.stack([-points[..., 0], points[..., 2], -points[..., 1]], axis=-1)
     return result
 
 
 def to_unity_rotations(wxyz: Floats) -> Floats:
-    """Return (..., 4) xyzw, inverse of unity_rotations."""
+    """Convert rotations (..., 4) wxyz to Unity's xyzw: the inverse of unity_rotations."""
     w, x, y, z = np.moveaxis(wxyz, -1, 0)
     result: Floats = np.stack([x, -z, y, w], axis=-1)
     return result
@@ -51,13 +50,13 @@ def y_up_rotations(xyzw: Floats) -> Floats:
 
 
 def to_y_up_points(points: Floats) -> Floats:
-    """Return the inverse (..., 3) of y_up_points."""
+    """Convert points (..., 3) to right-handed axes, Y up: the inverse of y_up_points."""
     result: Floats = np.stack([points[..., 0], points[..., 2], -points[..., 1]], axis=-1)
     return result
 
 
 def to_y_up_rotations(wxyz: Floats) -> Floats:
-    """Return (..., 4) xyzw, inverse of y_up_rotations."""
+    """Convert rotations (..., 4) wxyz to xyzw in right-handed axes, Y up: the inverse of y_up_rotations."""
     w, x, y, z = np.moveaxis(wxyz, -1, 0)
     result: Floats = np.stack([x, z, -y, w], axis=-1)
     return result

@@ -7,8 +7,8 @@ class FrameAssembler:
     """Assembles hands into frames without waiting for hands that are lost.
 
     A frame is complete when the hand arrives that was the last of the previous frame. If that hand disappears, one
-    frame waits for the start of the next; later ones are not delayed. A hand with another frame number, or the same
-    hand again, starts the next frame.
+    frame is completed only by the start of the next; later frames are not delayed. A hand with another frame number, or
+    the same hand again, starts the next frame.
     """
 
     def __init__(self) -> None:
@@ -17,7 +17,7 @@ class FrameAssembler:
         """The hands of a frame, in order of arrival."""
 
     def add(self, hand: str, frame: Frame) -> list[Frame]:
-        """Add one hand's part of a frame; return the frames that it completes. hand: a name from a small set."""
+        """Add a hand's part of a frame, and return the frames that it completes. hand: a name from a small set."""
         completed: list[Frame] = []
         if hand in self._hands:
             self._order = list(self._hands)

@@ -3,80 +3,81 @@
 from collections.abc import Callable, Mapping
 
 HISTORY_MASK = 0b1111
-"""Mask of the last four frames in the history."""
+"""Bits of the last four frames in the history of a message."""
 EXPECTED_AFTER = 3
-"""A message that arrived in this many of the last four frames is expected in the next one."""
+"""Number of the last four frames in which a message must have arrived to be expected in the next one."""
 MAX_SPLIT_CYCLES = 3
-"""Cycles in a row that may span several frames before the order is learnt again: it was learnt from incomplete frames,
-or the sender has changed."""
+"""Number of cycles in a row that span several frames after which the order is learnt again: it was learnt from
+incomplete frames, or the sender has changed."""
 
 
 class FrameCycle:
-    """Learns the order of a frame's messages, and then knows a frame to be complete with the last of them.
+    """Learns the order of a frame's messages; a frame is then complete when the last of them arrives.
 
-    If that message is missing, the frame ends when the next begins: with a message that does not come later in the
-    order than the one before it. So neither lost nor occasional messages delay frames permanently.
+    If the last message is missing, the frame ends when the next one begins, with a message that is not later in the
+    order than its predecessor. Neither lost nor occasional messages thus delay frames permanently.
     """
 
     def __init__(self, first: Callable[[Mapping[str, bool]], str]) -> None:
-        """first: chooses the message with which a frame starts, from the keys of one cycle in order of arrival; each
-        value says whether the message was the first of its packet.
+        """first: returns the key of the message with which a frame starts.
+
+        Its argument is one cycle, in order of arrival: key -> whether the message was the first of its packet.
         """
         self.frame = 0
         """Number of the current frame."""
-        self._first = first
+        self._choose_first = first
         self._window: dict[str, bool] = {}
         """The messages since the last repetition: one cycle."""
-        self._stale = True
+        self._must_relearn = True
         self._position: dict[str, int] = {}
         self._history: dict[str, int] = {}
-        """For each message, which frames have arrived: one bit per frame, the newest lowest."""
+        """Message -> whether it arrived in each of the last frames: a bit per frame, the lowest for the newest."""
         self._arrived: set[str] = set()
-        self._last_position, self._last_expected, self._complete = 0, 0, False
-        self._started, self._split_cycles = 0, 0
-        """Frames started in the window, and windows in a row with more than one."""
+        self._last_position, self._last_expected, self._is_complete = 0, 0, False
+        self._frames_started, self._split_cycles = 0, 0
+        """Number of frames started in the window, and number of windows in a row in which several frames started."""
 
     def advance(self, key: str, first_of_packet: bool) -> tuple[bool, bool]:
-        """Take the next message; return whether a frame ended before it, and whether it is the last of its frame.
+        """Add the next message. Return whether a frame ended before it, and whether it is the last of its frame.
 
-        key: a key from a small set; first_of_packet: whether the message is the first of its packet.
+        key: identifies the message, from a small set. first_of_packet: whether it is the first of its packet.
         """
         if key in self._window:
-            self._split_cycles = self._split_cycles + 1 if self._started > 1 else 0
-            if self._stale or self._split_cycles == MAX_SPLIT_CYCLES:
+            self._split_cycles = self._split_cycles + 1 if self._frames_started > 1 else 0
+            if self._must_relearn or self._split_cycles == MAX_SPLIT_CYCLES:
                 self._learn()
-            self._window, self._started = {}, 0
+            self._window, self._frames_started = {}, 0
         self._window[key] = first_of_packet
         if key not in self._position:
-            self._stale = True
+            self._must_relearn = True
             return False, False
         position = self._position[key]
-        ended_before = position <= self._last_position and not self._complete
+        has_ended = position <= self._last_position and not self._is_complete
         if position <= self._last_position:
             self._start_frame()
         self._last_position = position
         self._arrived.add(key)
-        is_last = position >= self._last_expected and not self._complete
-        self._complete = self._complete or is_last
-        return ended_before, is_last
+        is_last = position >= self._last_expected and not self._is_complete
+        self._is_complete = self._is_complete or is_last
+        return has_ended, is_last
 
     def _learn(self) -> None:
         """Learn the order from the window, which is one cycle."""
         keys = list(self._window)
-        start = keys.index(self._first(self._window))
+        start = keys.index(self._choose_first(self._window))
         self._position = {key: position for position, key in enumerate(keys[start:] + keys[:start])}
         self._history = {key: self._history.get(key, HISTORY_MASK >> 1) for key in keys}
-        self._stale, self._split_cycles = False, 0
-        # A window that does not start with a frame spans two.
-        self._last_position, self._complete = self._position[keys[-1]], self._complete or start > 0
+        self._must_relearn, self._split_cycles = False, 0
+        # A window that does not start with the first message of a frame spans two frames.
+        self._last_position, self._is_complete = self._position[keys[-1]], self._is_complete or start > 0
 
     def _start_frame(self) -> None:
         self.frame += 1
-        self._started += 1
+        self._frames_started += 1
         for key, history in self._history.items():
             self._history[key] = (history << 1 | (key in self._arrived)) & HISTORY_MASK
         expected = [
             self._position[key] for key, history in self._history.items() if history.bit_count() >= EXPECTED_AFTER
         ]
         self._last_expected = max(expected, default=0)
-        self._arrived, self._complete = set(), False
+        self._arrived, self._is_complete = set(), False

@@ -7,9 +7,9 @@ import numpy as np
 from ..hand_tracks import HandSample
 
 MAX_STEP = 0.5
-"""Maximum distance that a hand may move between two packets and count as the same, as a multiple of its size."""
+"""Maximum movement of a hand between two packets, as a multiple of its size; a hand farther away is another one."""
 FORGET_AFTER = 30
-"""Packets without a hand after which it is forgotten."""
+"""Number of packets without a hand after which its name is free."""
 
 
 class HandTracker:
@@ -21,7 +21,7 @@ class HandTracker:
         self._packet = 0
 
     def names_of(self, hands: list[HandSample]) -> tuple[str, ...]:
-        """Return names of the hands of a packet: those of the hands that they continue, else by the sender's claim."""
+        """Return names of the hands in a packet: a tracked hand keeps its name, a new one is named by its claim."""
         self._packet += 1
         self._tracked = {
             name: tracked for name, tracked in self._tracked.items() if self._packet - tracked[1] <= FORGET_AFTER
@@ -43,7 +43,10 @@ class HandTracker:
 
 
 def _distance(tracked: HandSample, hand: HandSample) -> float:
-    """Return the distance of two samples in sizes of a hand, plus 0.1 if their claims differ; -1 if their ids agree."""
+    """Return the distance of two samples as a multiple of the hand's size, plus 0.1 if their claims differ.
+
+    It is -1 if their ids agree.
+    """
     if hand.hand_id and hand.hand_id == tracked.hand_id:
         return -1.0
     if tracked.position.shape != hand.position.shape:
@@ -53,7 +56,7 @@ def _distance(tracked: HandSample, hand: HandSample) -> float:
     )
 
 
-def _free_name(claim: str, taken: set[str]) -> str:
+def _free_name(claim: str, used_names: set[str]) -> str:
     """Return a free name for a new hand: its claim, the other side if that is taken, or the claim with a number."""
     opposite = {"left": "right", "right": "left"}.get(claim, claim)
-    return next(name for name in chain((claim, opposite), (f"{claim}#{n}" for n in count(2))) if name not in taken)
+    return next(name for name in chain((claim, opposite), (f"{claim}#{n}" for n in count(2))) if name not in used_names)

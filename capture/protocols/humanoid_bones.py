@@ -21,8 +21,10 @@ PHALANGES = ("Proximal", "Intermediate", "Distal")
 
 
 def _hand_bones(side: Side) -> dict[str, str]:
-    """Return the 16 bones of a hand, parents first -> the joint at which each starts: 'LeftThumbProximal' at the
-    CMC."""
+    """Return bone -> the joint at which it starts, for a hand's 16 bones, parents first.
+
+    For example, 'LeftThumbProximal' -> the CMC.
+    """
     name = side.capitalize()
     bones = {f"{name}Hand": "wrist"}
     for digit, joints in zip(DIGIT_BONES, CHAIN_JOINTS.values(), strict=True):
@@ -51,8 +53,7 @@ PARENTS = _parent_bones()
 def world_transforms(local: Mapping[str, Transform]) -> dict[str, Transform]:
     """Return the world transforms of all bones from their local ones.
 
-    A missing bone has the transform of its parent, so that its children are attached to that: hands that come without a
-    body are attached to the root.
+    A missing bone gets its parent's transform. Hands that come without a body are thus attached to the root.
     """
     transforms = {ROOT: local.get(ROOT, IDENTITY)}
     for bone, parent in PARENTS.items():
@@ -61,7 +62,7 @@ def world_transforms(local: Mapping[str, Transform]) -> dict[str, Transform]:
 
 
 def compose(outer: Transform, inner: Transform) -> Transform:
-    """Compose two transforms: that of a parent in the world and that of a bone in its parent."""
+    """Return the product of two transforms: `outer` of a parent in the world, `inner` of a bone in its parent."""
     (x, y, z), (aw, ax, ay, az) = outer
     (px, py, pz), (bw, bx, by, bz) = inner
     # v + w · t + q × t with t = 2 q × v

@@ -8,10 +8,9 @@ MAX_PACKET_SIZE = 65_536
 
 
 def decode_json(packet: bytes, content: str) -> Json:
-    """Decode a packet, integers as floats.
+    """Decode a packet, integers as floats. Raises PacketError if it is too long, too deeply nested or not JSON.
 
-    content: what the packet holds, for the message. Raises PacketError if it is too long, too deeply nested or not
-    JSON.
+    content: what such a packet contains, for the message.
     """
     if len(packet) > MAX_PACKET_SIZE:
         raise PacketError(f"{len(packet)} bytes, {content} have {MAX_PACKET_SIZE} at most")

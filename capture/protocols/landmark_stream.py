@@ -24,6 +24,7 @@ from .json_packet import decode_json
 from .parser import Parser
 
 MAX_HANDS = 4
+"""Maximum number of hands in a frame; further ones are ignored."""
 CAMERA = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 """Rotation from a camera's axes to Blender's: (x, y, z) becomes (x, z, −y)."""
 JOINT_INDICES = [JOINT_INDEX[joint] for joint in LANDMARKS]

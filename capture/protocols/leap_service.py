@@ -29,7 +29,7 @@ GREETINGS = ('{"focused": true}', '{"background": true}')
 JOINT_INDICES = [LEAP_JOINTS.index(joint) for joint in JOINTS]
 MILLIMETRE = 0.001
 MAX_HANDS = 8
-"""Maximum number of hands in a frame: those of four people."""
+"""Maximum number of hands in a frame, those of four people."""
 
 
 class LeapParser(Parser):

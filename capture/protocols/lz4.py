@@ -1,11 +1,11 @@
-"""LZ4 decompression: frame format 1.6 and block format, by github.com/lz4/lz4/tree/dev/doc.
+"""LZ4 decompression: frame format 1.6 and block format, as specified in github.com/lz4/lz4/tree/dev/doc.
 
     frame   magic, flags, block size, [u64 length], [u32 dictionary], u8 checksum, blocks, u32 0, [u32 checksum]
     block   u32 size (highest bit: not compressed), data, [u32 checksum]; little-endian
     data    sequences: a token of two 4-bit lengths, literals, u16 match offset, and a match of the second length
 
-No library is used because they are compiled, and the extension has to run in every Blender. Checksums are ignored: UDP
-has its own, and the data are parsed strictly.
+LZ4 libraries are compiled, but the extension must run on every platform without compiled code. Checksums are ignored:
+UDP has its own, and the data are parsed strictly.
 """
 
 import struct
@@ -16,8 +16,9 @@ MAGIC = b"\x04\x22\x4d\x18"
 
 _VERSION, _BLOCK_INDEPENDENT, _BLOCK_CHECKSUM, _LENGTH, _CHECKSUM, _DICTIONARY = 0xC0, 0x20, 0x10, 0x08, 0x04, 0x01
 _SHORTEST_MATCH = 4
+"""Bytes of the shortest match, which its stored length omits."""
 _CONTINUED = 15
-"""A 4-bit length that continues in further bytes, the last of which is below 255."""
+"""Value of a 4-bit length that continues in further bytes, up to one below 255."""
 
 
 def decompress(frame: bytes, max_size: int) -> bytes:

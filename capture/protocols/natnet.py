@@ -4,9 +4,9 @@
     messages: 0 connect, 1 server info, 4 request and 5 descriptions, 7 frame, 10 keep alive
 
 The server info gives the version, on which the layout of other messages depends. A frame is i32 number, then sections
-of i32 count (since 4.1 also i32 bytes, by which unused ones are skipped): marker sets, other markers, rigid bodies,
-skeletons, …, and finally the time. Descriptions give the names. Metres, right-handed, Y up, Motive's default. Hands are
-read from skeletons with fingers; if there are none, the named markers of marker sets are read.
+that start with i32 count (since 4.1 also i32 bytes, which allows skipping them): marker sets, other markers, rigid
+bodies, skeletons, …, and finally the time. Descriptions give the names. Metres, right-handed, Y up, Motive's default.
+Hands are read from skeletons with fingers; if there are none, the named markers of marker sets are read.
 """
 
 import struct
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.forearm import unpronated
+from ...hand.forearm import remove_pronation
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from ..conventions import MAX_COORDINATE_M
 from ..frame import Frame, SentForearm, hand_name, intern_names, joint_names, with_forearms
@@ -36,13 +36,15 @@ Version = tuple[int, int]
 OLDEST_VERSION: Version = (3, 0)
 MARKER_SET, RIGID_BODY, SKELETON = 0, 1, 2
 TRACKED = 1
-"""The bit of a rigid body's flags that is set if it was tracked."""
+"""Bit of a rigid body's flags that says whether it was tracked."""
 ALL_MARKERS = "all"
 """The marker set that repeats the markers of all others."""
 MAX_POINTS = 4096
+"""Maximum number of points in a frame; a frame with more is dropped."""
 NAME_SIZE = 256
 """Bytes reserved for the server's name."""
 END_SIZE_3, END_SIZE_4 = struct.calcsize("<IId3QhI"), struct.calcsize("<IId3QIIhI")
+"""Bytes at the end of a frame from the timecode on, in versions 3 and 4."""
 SENDER_MARKER_SET, SENDER_SKELETON = "Markers", "Hands"
 """The sender's names for its marker set and its skeleton."""
 MIN_HAND_BONES = 4
@@ -65,12 +67,12 @@ BONES: dict[str, tuple[Side, str]] = {
 ARMS: dict[str, tuple[Side, str]] = {
     f"{side[0].upper()}{name}": (side, name) for side in SIDES for name in ("UArm", "FArm")
 }
-"""Motive's bones of upper arms and forearms -> side and the name without it."""
+"""Motive's bones of upper arms and forearms -> side and name without the side."""
 BONE_FROM_JOINT: dict[Side, Floats] = {
     side: rot.from_matrix(rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (1.0, -1.0), strict=True)
 }
-"""Rotation from HandModel's joint frame to the bone's, in Blender's axes: in Motive's T-pose all bones are aligned with
+"""Rotation from HandModel's joint frame to the bone's, in Blender's axes. In Motive's T-pose all bones are aligned with
 the world, the left hand points along +X, and the backs of the hands face up."""
 
 
@@ -80,10 +82,10 @@ _Points = tuple[tuple[str, ...], Floats, Floats | None]
 
 @dataclass(frozen=True, slots=True)
 class _Descriptions:
-    """Names from the descriptions."""
+    """The names of skeletons and markers."""
 
     skeletons: dict[int, tuple[str, dict[int, str]]]
-    """id -> its unique name, and bone id -> the bone's name."""
+    """Id of a skeleton -> its unique name, and bone id -> the bone's name."""
     sets: dict[str, tuple[str, ...]]
     """Marker set -> the names of its markers."""
 
@@ -143,7 +145,7 @@ class NatnetParser(Parser):
         """Return the joints of all hands with fingers, 25 per hand, and their forearms."""
         names: list[str] = []
         positions, rotations, forearms = [], [], []
-        # The first skeleton gets no name, so that its hands' names do not change when another appears.
+        # The first skeleton gets no name: its hands keep their names when another skeleton appears.
         first = next(iter(self._descriptions.skeletons), None)
         for skeleton, bodies in skeletons.items():
             performer, bones = self._descriptions.skeletons.get(skeleton, ("", {}))
@@ -151,10 +153,10 @@ class NatnetParser(Parser):
             arms: dict[Side, dict[str, _Body]] = {side: {} for side in SIDES}
             for body in bodies:
                 bone = bones.get(body.id & 0xFFFF, "")
-                if bone in ARMS and body.seen:
+                if bone in ARMS and body.is_seen:
                     side, name = ARMS[bone]
                     arms[side][name] = body
-                if bone in BONES and body.seen:
+                if bone in BONES and body.is_seen:
                     side, joint = BONES[bone]
                     hands.setdefault(side, {})[joint] = body
             for side, joints in hands.items():
@@ -197,21 +199,21 @@ class _Body:
     position: Floats
     rotation: Floats
     """xyzw"""
-    seen: bool
+    is_seen: bool
 
 
 def _body(reader: PacketReader) -> _Body:
-    """Read a rigid body of a frame; it is not seen if it is not tracked or its numbers are damaged."""
+    """Read a rigid body of a frame. It is seen if it is tracked and its numbers are valid."""
     body_id, values, flags = reader.integer("i"), reader.floats(8), reader.integer("h")
     length = float(np.linalg.norm(values[3:7]))
-    seen = float(np.abs(values[:3]).max()) < MAX_COORDINATE_M and 0.5 < length < 2.0 and flags & TRACKED != 0
-    return _Body(body_id, values[:3], values[3:7] / (length if seen else 1.0), seen)
+    is_seen = float(np.abs(values[:3]).max()) < MAX_COORDINATE_M and 0.5 < length < 2.0 and flags & TRACKED != 0
+    return _Body(body_id, values[:3], values[3:7] / (length if is_seen else 1.0), is_seen)
 
 
 def _forearm(hand: str, side: Side, arm: dict[str, _Body]) -> SentForearm:
-    """Return the forearm of an arm's bones. In the T-pose they are rotated as the hand that rests on them."""
+    """Return the forearm of an arm's bones, whose rotations in the T-pose are those of a hand at rest on them."""
     resting = {name: rot.multiply(y_up_rotations(body.rotation), BONE_FROM_JOINT[side]) for name, body in arm.items()}
-    rotation = unpronated(resting.get("UArm", resting["FArm"]), resting["FArm"])
+    rotation = remove_pronation(resting.get("UArm", resting["FArm"]), resting["FArm"])
     return SentForearm(hand, y_up_points(arm["FArm"].position), rotation)
 
 
@@ -224,7 +226,7 @@ def _to_array(joints: dict[str, Floats], width: int) -> Floats:
 
 
 def _section(reader: PacketReader, version: Version, item_size: int) -> range:
-    """Read a section's header: the range of its items, of at least `item_size` bytes."""
+    """Read a section's header, and return the range of its items. item_size: minimum bytes of an item."""
     count = reader.integer("i")
     if version >= (4, 1):
         reader.integer("i")
@@ -234,7 +236,7 @@ def _section(reader: PacketReader, version: Version, item_size: int) -> range:
 
 
 def _time_and_timecode(content: bytes, version: Version) -> tuple[float | None, str]:
-    """Return the time in s and timecode from the last bytes of a frame; what precedes them depends on the version."""
+    """Return the time in s and the timecode from the last bytes of a frame, whose size depends on the version."""
     size = END_SIZE_4 if version >= (4, 0) else END_SIZE_3
     if len(content) < size:
         raise PacketError(f"a frame of {len(content)} bytes, its end alone has {size}")
@@ -244,7 +246,7 @@ def _time_and_timecode(content: bytes, version: Version) -> tuple[float | None, 
 
 
 def _version(reader: PacketReader) -> Version:
-    """NatNet's version from the server info. Raises PacketError if it is too old."""
+    """Return NatNet's version from the server info. Raises PacketError if it is too old."""
     reader.take(NAME_SIZE + 4)
     major, minor, _, _ = reader.take(4)
     if (major, minor) < OLDEST_VERSION:
@@ -253,7 +255,8 @@ def _version(reader: PacketReader) -> Version:
 
 
 def _descriptions(reader: PacketReader, version: Version) -> _Descriptions:
-    """Return names of marker sets and skeletons. Reading stops at a description of unknown kind that has no size."""
+    """Return the names of marker sets and skeletons. Before NatNet 4.1, reading stops at a description of unknown kind,
+    whose size is unknown."""
     skeletons: dict[int, tuple[str, dict[int, str]]] = {}
     sets: dict[str, tuple[str, ...]] = {}
     for _ in range(reader.count(8)):
@@ -292,7 +295,7 @@ class NatnetSender(NatnetServer):
     """Imitates Motive in NatNet 4.1: the markers are one set, the hands are bones of one skeleton."""
 
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
-        """Server info, descriptions and the frame."""
+        """Yield the server info, the descriptions and the frame."""
         yield self.info()
         yield self.descriptions(outgoing)
         yield self.frame(outgoing)
@@ -334,18 +337,18 @@ class NatnetSender(NatnetServer):
 
 
 def _sent_bones(outgoing: OutgoingFrame) -> Iterator[tuple[str, Side, Floats]]:
-    """Yield the bones of a skeleton that are sent: name, side and frame (4, 4) of the joint at which each starts."""
+    """Yield the bones that are sent: name, side, and frame (4, 4) of the joint at which the bone starts."""
     for name, (side, joint) in BONES.items():
         if side in outgoing.hands:
             yield name, side, outgoing.hands[side][JOINT_INDEX[joint]]
     for name, (side, _) in ARMS.items():
         if side in outgoing.forearms:
-            # Straight arms: the upper arm is rotated as the forearm, so that it says the same of the hand at rest.
+            # The arm is straight: the upper arm has the rotation of the forearm.
             yield name, side, outgoing.forearms[side]
 
 
 def _pose_numbers(side: Side, joint: Floats) -> list[float]:
-    """Seven numbers from a joint's frame (4, 4): its position, and the rotation xyzw of its bone."""
+    """Return the seven numbers for a joint's frame (4, 4): its position, and the rotation xyzw of its bone."""
     bone = rot.multiply(rot.from_matrix(joint[:3, :3]), rot.conjugate(BONE_FROM_JOINT[side]))
     return [*to_y_up_points(joint[:3, 3]).tolist(), *to_y_up_rotations(bone).tolist()]
 

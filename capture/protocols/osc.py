@@ -3,7 +3,7 @@
     message   address, type tags (",sf"), arguments; strings end with a zero byte; all padded to 4 bytes, big-endian
     bundle    "#bundle", a time of 8 bytes, then elements: u32 size, a message or another bundle
 
-No library is used because the data are untrusted: every byte is read at most once, whatever the stated sizes, and
+No library is used because the data are untrusted: here every byte is read at most once, whatever the stated sizes, and
 messages to other addresses are not decoded.
 """
 
@@ -23,7 +23,7 @@ IMMEDIATELY = b"\0\0\0\0\0\0\0\1"
 MAX_DEPTH = 8
 """Maximum number of levels of nested bundles; known senders use two."""
 MAX_TAGS = 64
-"""Bytes of a message's type tags that are read."""
+"""Maximum bytes of a message's type tags that are read."""
 
 _SIZE = struct.Struct(">I")
 _NUMBERS = {"i": "i", "f": "f", "h": "q", "d": "d"}
@@ -36,11 +36,11 @@ class OscMessage:
 
     address: bytes
     arguments: tuple[Argument, ...]
-    """Numbers and strings, up to the first of another type."""
+    """Numbers and strings, up to the first argument of another type."""
 
 
 def decode(packet: bytes, addresses: Container[bytes]) -> list[OscMessage]:
-    """Return the messages of a datagram to the wanted addresses, in order. Raises PacketError if it is not OSC."""
+    """Return the messages in a datagram that are sent to `addresses`, in order. Raises PacketError if it is not OSC."""
     messages: list[OscMessage] = []
     pending = [(0, len(packet), 0)]
     while pending:
@@ -57,16 +57,16 @@ def decode(packet: bytes, addresses: Container[bytes]) -> list[OscMessage]:
 
 
 def encode_message(address: bytes, *arguments: Argument) -> bytes:
-    """Encode a message, integers as 32-bit ones and other numbers as 32-bit floats."""
+    """Encode a message, integers with 32 bits and other numbers as 32-bit floats."""
     tags, data = b",", b""
     for argument in arguments:
         if isinstance(argument, str):
-            tags, data = tags + b"s", data + _padded(argument.encode())
+            tags, data = tags + b"s", data + _pad(argument.encode())
         elif isinstance(argument, int):
             tags, data = tags + b"i", data + struct.pack(">i", argument)
         else:
             tags, data = tags + b"f", data + struct.pack(">f", argument)
-    return _padded(address) + _padded(tags) + data
+    return _pad(address) + _pad(tags) + data
 
 
 def encode_bundle(*elements: bytes) -> bytes:
@@ -74,12 +74,12 @@ def encode_bundle(*elements: bytes) -> bytes:
     return BUNDLE + IMMEDIATELY + b"".join(_SIZE.pack(len(element)) + element for element in elements)
 
 
-def _padded(text: bytes) -> bytes:
+def _pad(text: bytes) -> bytes:
     return text + bytes(4 - len(text) % 4)
 
 
 def _elements(packet: bytes, start: int, end: int, depth: int) -> list[tuple[int, int, int]]:
-    """Start, end and depth of each element of a bundle."""
+    """Return the start, end and depth of each element of a bundle."""
     if depth > MAX_DEPTH:
         raise PacketError(f"bundles are {depth} deep at byte {start}, expected {MAX_DEPTH} at most")
     elements = []
@@ -116,7 +116,7 @@ def _decode_arguments(packet: bytes, start: int, end: int) -> tuple[Argument, ..
             text, position = _read_string(packet, position, end)
             values.append(text.decode("utf-8", "replace"))
         elif position + numbers.size > end:
-            raise PacketError(f"arguments {tags[:20]!r} need {position + numbers.size - end} bytes more")
+            raise PacketError(f"arguments {tags[:20]!r} need {position + numbers.size - end} more bytes")
         else:
             values += numbers.unpack_from(packet, position)
             position += numbers.size
@@ -125,7 +125,7 @@ def _decode_arguments(packet: bytes, start: int, end: int) -> tuple[Argument, ..
 
 @lru_cache(maxsize=64)
 def _argument_formats(tags: bytes) -> tuple[struct.Struct | None, ...]:
-    """Decoders of the arguments, up to an unknown tag: None for a string, a Struct for a run of numbers."""
+    """Return the formats of the arguments, up to an unknown tag: None for a string, a Struct for a run of numbers."""
     text, formats, position = tags.decode("latin-1"), list[struct.Struct | None](), 1
     while run := _TAG_RUN.match(text, position):
         formats.append(None if run[0] == "s" else struct.Struct(">" + "".join(_NUMBERS[tag] for tag in run[0])))

@@ -11,7 +11,7 @@ from ..frame import safe_label
 Floats = NDArray[np.float64]
 
 MAX_TEXT_SIZE = 256
-"""Maximum bytes of a name, including its end."""
+"""Maximum bytes of a name, including the zero byte at its end."""
 
 
 class PacketReader:
@@ -54,5 +54,5 @@ class PacketReader:
         """Return a string that ends with a zero byte."""
         end = self._packet.find(b"\0", self._position, self._position + MAX_TEXT_SIZE)
         if end < 0:
-            raise PacketError(f"{self._what}: a name at {self._position} has no end in {MAX_TEXT_SIZE} bytes")
+            raise PacketError(f"{self._what}: a name at byte {self._position} has no end within {MAX_TEXT_SIZE} bytes")
         return safe_label(self.take(end - self._position + 1)[:-1].decode("utf-8", "replace"), MAX_TEXT_SIZE)

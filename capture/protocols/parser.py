@@ -7,7 +7,7 @@ from ..frame import Frame
 
 
 class Parser(ABC):
-    """Parses one device's packets. It may keep state from earlier ones: names, partial frames, bones sent rarely."""
+    """Parses a device's packets. It may keep state between packets: names, partial frames, bones sent rarely."""
 
     @abstractmethod
     def feed(self, packet: bytes) -> Iterable[Frame]:
@@ -18,20 +18,20 @@ class Parser(ABC):
         """
 
     def context(self) -> tuple[bytes, ...]:
-        """Earlier packets without which later ones cannot be parsed; a recording starts with them."""
+        """Return the earlier packets without which later ones cannot be parsed; a recording starts with them."""
         return ()
 
     def note(self) -> str:
-        """Return the error that the sender reports, in a sentence for the user; empty if nothing is."""
+        """Return the error that the sender reports, in a sentence for the user; empty if there is none."""
         return ""
 
     def answer(self) -> str:
-        """Return the reply to the page whose packet was fed last; empty if none.
+        """Return the reply to the page that sent the last packet; empty if there is none.
 
-        A page that is replied to is not followed.
+        A page that gets a reply is not the one that is followed.
         """
         return ""
 
     def take_captures(self) -> list[tuple[str, bytes]]:
-        """Whole captures that were received, each once: the name without suffix, and the content of a .json file."""
+        """Return the whole captures received since the last call: name without suffix, and content of a .json file."""
         return []

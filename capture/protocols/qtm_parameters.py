@@ -1,4 +1,4 @@
-"""Qualisys Track Manager's parameters: names of markers and skeletons from XML, of which a few elements are read.
+"""Qualisys Track Manager's parameters: the names of markers and skeletons, read from a few elements of the XML.
 
     <QTM_Parameters_Ver_1.25>
       <The_3D><AxisUpwards>+Z</AxisUpwards> … <Label><Name>LIndexTip</Name> … </Label> … </The_3D>
@@ -21,16 +21,18 @@ from .finite_numbers import finite_float
 Floats = NDArray[np.float64]
 
 MAX_ITEMS = 4096
-"""Maximum labels, skeletons and segments together."""
+"""Maximum number of labels, skeletons and segments in total."""
 MAX_DEPTH = 64
 """Maximum number of levels of nested elements; a finger's last segment is about 15 deep."""
 MAX_NAME_LENGTH = 256
+"""Maximum number of characters of a name; the rest is dropped."""
 PIECE = 16_384
-"""Bytes that are parsed at a time."""
+"""Number of bytes parsed at a time."""
 MAX_TAG_SIZE = 65_536
-"""Maximum bytes of a tag with its attributes, or of a comment, to within two pieces: it is parsed at once."""
+"""Maximum bytes of a tag with its attributes, or of a comment, which the parser handles at once. The limit is exact to
+within two pieces."""
 UPWARDS = {"+X": "x", "-X": "-x", "+Y": "y", "-Y": "-y", "+Z": "z", "-Z": "-z"}
-"""QTM's name of the axis that points up -> that of conventions.to_z_up."""
+"""QTM's name of an axis -> its name in conventions.to_z_up."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,9 +41,9 @@ class Segment:
 
     name: str
     id: int
-    """Its id in frames."""
+    """Its id in QTM's frames."""
     end: Floats | None = None
-    """(3,) its end in mm, in its own frame; None if not given."""
+    """(3,) position of its end in mm, in the segment's coordinate frame; None if not given."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +76,7 @@ def parse_parameters(text: bytes) -> QtmParameters:
     parser.StartDoctypeDeclHandler = handlers.reject_doctype
     content = text.decode("utf-8", "replace").encode()
     try:
-        # Piece by piece: the parser does not let Blender's main thread run before it returns.
+        # Piece by piece, since Blender's main thread cannot run while the parser does.
         last_event = 0
         for start in range(0, len(content), PIECE):
             handlers.events = 0
@@ -99,7 +101,7 @@ class _Handlers:
         self._text = ""
         self._item_count = 0
         self.events = 0
-        """Tags and texts since this was last set to 0."""
+        """Number of tags and texts since it was last reset to 0."""
 
     def reject_doctype(self, *_: object) -> None:
         raise PacketError("QTM's parameters come with a type definition, which QTM does not send")

@@ -39,10 +39,11 @@ MARKERS, UNLABELLED, TIMECODES, SKELETONS = (1, 9), (2, 10), 17, 18
 SEGMENT = np.dtype([("id", "<i4"), ("position", "<f4", 3), ("rotation", "<f4", 4)])
 M_PER_MM = 0.001
 MAX_POINTS = 4096
+"""Maximum number of unlabelled markers in a frame; with more, they are not read."""
 MAX_COMPONENTS = 64
 """Maximum number of components of a frame; QTM has about 25 kinds."""
 MAX_BONE_LENGTH_M = 0.2
-"""m: a longer segment is not a finger's last bone."""
+"""m, maximum length of a finger's last bone; a longer one is a damaged number."""
 MIN_HAND_BONES = 4
 """Minimum number of segments of a hand in a skeleton for the hand to be read."""
 SENDER_SKELETON = "Hands"
@@ -52,7 +53,10 @@ _DIGIT_NAMES = dict(zip(DIGIT_JOINTS, ("Thumb", "Index", "Middle", "Ring", "Pink
 
 
 def _bones() -> dict[str, tuple[Side, str]]:
-    """Segment -> side and joint: LeftHand, LeftHandThumb1 to 3 from the CMC, LeftInHandIndex, LeftHandIndex1 to 3."""
+    """Return segment -> side and joint.
+
+    Segments are LeftHand, LeftHandThumb1 to 3 from the CMC on, LeftInHandIndex, LeftHandIndex1 to 3, and so on.
+    """
     bones: dict[str, tuple[Side, str]] = {}
     for side in SIDES:
         name = side.capitalize()
@@ -65,18 +69,18 @@ def _bones() -> dict[str, tuple[Side, str]]:
 
 
 BONES = _bones()
-"""QTM's segments of a hand -> side and joint. A thumb's InHand segment is at the wrist and is not used."""
+"""QTM's segment of a hand -> side and joint. The thumb's InHand segment, at the wrist, is not used."""
 BONE_FROM_JOINT: dict[Side, Floats] = {
     side: rot.from_matrix(rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (-1.0, 1.0), strict=True)
 }
-"""Rotation from HandModel's joint frame to the segment's: QTM's T-pose faces +Y with the palms down and all segments
-aligned with the world, so that left ones point along −X; the thumb's nail is at its +Z, too."""
+"""Rotation from HandModel's joint frame to the segment's. QTM's T-pose faces +Y with the palms down, and all segments
+are aligned with the world: those of the left hand point along −X. The thumb's nail is on its +Z side, too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _HandColumns:
-    """A hand of a skeleton."""
+    """Where a hand's joints are in a skeleton."""
 
     side: Side
     skeleton: int
@@ -84,7 +88,7 @@ class _HandColumns:
     columns: dict[int, int]
     """Segment id -> index of its joint."""
     tips: tuple[tuple[int, int, Floats], ...]
-    """Index of each tip, that of the joint before it, and the tip's position (3,) in that joint's segment in m."""
+    """For each tip: its index, the index of the joint before it, and its position (3,) m in that joint's segment."""
 
 
 class QualisysParser(Parser):
@@ -127,7 +131,7 @@ class QualisysParser(Parser):
                 for hand in _hands(index, skeleton.segments, f"{skeleton.name}_")
             ]
             self._hands = tuple(hand for _, hand in hands)
-            # The first skeleton gets no name, so that its hands' names do not change when another appears.
+            # The first skeleton gets no name: its hands keep their names when another skeleton appears.
             performers = [("" if name == hands[0][0] else name, hand.side) for name, hand in hands]
             self._hand_names = intern_names(
                 tuple(joint for performer, side in performers for joint in joint_names(side, performer))
@@ -148,15 +152,17 @@ class QualisysParser(Parser):
             return []
         names, positions, rotations = points
         timecode = _timecode(components[TIMECODES]) if TIMECODES in components else ""
-        # In live mode the number can stay at 1; while no camera sees markers, the time stays as well.
+        # In live mode the number may remain 1; while no camera sees markers, the time does not change either.
         last, self._last_frame = self._last_frame, (timestamp, number)
         time = None if last is not None and last[0] == timestamp else seconds(timestamp / 1e6)
         new_number = None if last is not None and last[1] == number else number
         return [Frame(names, positions, rotations, time, new_number, timecode)]
 
     def _points(self, components: dict[int, PacketReader]) -> tuple[tuple[str, ...], Floats, Floats | None] | None:
-        """Return the names, positions and rotations of hands, else of labelled or of unlabelled markers; None without
-        any."""
+        """Return the names, positions and rotations of hands, or of labelled markers, or of unlabelled markers.
+
+        None if the frame has none of these.
+        """
         if SKELETONS in components and self._hands:
             return self._hand_names, *self._joints(components[SKELETONS])
         for kind in MARKERS:
@@ -164,7 +170,7 @@ class QualisysParser(Parser):
                 return self._labels, self._markers(components[kind], kind), None
         for kind in UNLABELLED:
             if kind in components:
-                return self._unlabelled(components[kind], kind)
+                return self._unlabelled_markers(components[kind], kind)
         return None
 
     def _joints(self, reader: PacketReader) -> tuple[Floats, Floats]:
@@ -183,16 +189,16 @@ class QualisysParser(Parser):
         return np.concatenate(all_positions), np.concatenate(all_rotations)
 
     def _markers(self, reader: PacketReader, kind: int) -> Floats:
-        """Return (M, 3) in m, NaN where not seen. Raises PacketError if there are not as many markers as labels."""
+        """Return positions (M, 3) in m, NaN where not seen. Raises PacketError if there is not a marker per label."""
         width = 3 if kind == MARKERS[0] else 4
         count = reader.count(4 * width)
         if count != len(self._labels):
             raise PacketError(f"{count} markers in a frame, expected one for each of {len(self._labels)} labels")
         reader.take(4)
-        return self._in_metres(reader.floats(count, width)[:, :3])
+        return self._to_metres(reader.floats(count, width)[:, :3])
 
-    def _unlabelled(self, reader: PacketReader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
-        """Return the unlabelled markers, named by their ids; None without any."""
+    def _unlabelled_markers(self, reader: PacketReader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
+        """Return the names, by ids, and positions of the unlabelled markers; None if there are none."""
         width = 16 if kind == UNLABELLED[0] else 20
         count = reader.count(width)
         reader.take(4)
@@ -202,17 +208,19 @@ class QualisysParser(Parser):
             reader.take(width * count), np.dtype([("position", "<f4", 3), ("id", "<i4"), ("rest", f"V{width - 16}")])
         )
         names = intern_names(unique(f"unlabelled {number}" for number in markers["id"].tolist()))
-        return names, self._in_metres(markers["position"].astype(np.float64)), None
+        return names, self._to_metres(markers["position"].astype(np.float64)), None
 
-    def _in_metres(self, mm: Floats) -> Floats:
-        """Return (N, 3) in m, Z up, NaN where a marker is not seen or implausibly far away."""
-        near = np.all(np.abs(mm) * M_PER_MM < MAX_COORDINATE_M, axis=1)
-        return M_PER_MM * np.where(near[:, None], mm, np.nan) @ self._axes.T
+    def _to_metres(self, mm: Floats) -> Floats:
+        """Convert positions (N, 3) to m, Z up; NaN where a marker is not seen or implausibly far away."""
+        is_plausible = np.all(np.abs(mm) * M_PER_MM < MAX_COORDINATE_M, axis=1)
+        return M_PER_MM * np.where(is_plausible[:, None], mm, np.nan) @ self._axes.T
 
 
 def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_HandColumns]:
-    """Yield the hands with fingers of the skeleton with the given index and segments; prefix: of the segments'
-    names."""
+    """Yield the hands with fingers of a skeleton.
+
+    index: of the skeleton. prefix: of its segments' names.
+    """
     for side in SIDES:
         columns: dict[int, int] = {}
         tips = []
@@ -243,9 +251,9 @@ def _fill(hand: _HandColumns, segments: Segments, positions: Floats, rotations: 
         position = M_PER_MM * segments["position"][rows].astype(np.float64)
         rotation = segments["rotation"][rows].astype(np.float64)[:, [3, 0, 1, 2]]
     length = np.sqrt(np.einsum("nk,nk->n", rotation, rotation))
-    seen = np.all(np.abs(position) < MAX_COORDINATE_M, axis=1) & (length > 0.5) & (length < 2.0)
-    positions[columns] = np.where(seen[:, None], position, np.nan)
-    rotations[columns] = np.where(seen[:, None], rotation / np.where(seen, length, 1.0)[:, None], np.nan)
+    is_valid = np.all(np.abs(position) < MAX_COORDINATE_M, axis=1) & (length > 0.5) & (length < 2.0)
+    positions[columns] = np.where(is_valid[:, None], position, np.nan)
+    rotations[columns] = np.where(is_valid[:, None], rotation / np.where(is_valid, length, 1.0)[:, None], np.nan)
     for tip, joint, end in hand.tips:
         positions[tip] = positions[joint] + rot.rotate(rotations[joint], end)
 
@@ -287,7 +295,7 @@ class QualisysSender(QtmServer):
 
     def frame(self, outgoing: OutgoingFrame) -> bytes:
         """See QtmServer."""
-        # Missing coordinates have all bits set.
+        # QTM sends a missing coordinate as a number with all bits set.
         mm = (outgoing.markers / M_PER_MM).astype("<f4")
         bits = np.where(np.isnan(mm), np.uint32(0xFFFFFFFF), mm.view("<u4")).astype("<u4")
         components = [(MARKERS[0], struct.pack("<Ihh", len(outgoing.names), 0, 0) + bits.tobytes())]

@@ -32,9 +32,11 @@ JOINT_INDICES = [JOINT_INDEX[joint] for joint in LANDMARKS]
 MAX_PACKET_SIZE = 8192
 """Maximum bytes of a datagram; the four lines of a frame have about 2600 with all digits."""
 MAX_LINES = 16
+"""Maximum number of lines in a packet."""
 
 DEVICE_FROM_WRIST = rot.from_matrix(np.array([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]))
-"""Rotation from HandModel's wrist frame to the device's, in Blender's axes: +Y, to the fingers, is Unity's Z, so −Y."""
+"""Rotation from HandModel's wrist frame, whose +Y points to the fingers, to the device's, whose Unity Z, Blender's −Y,
+does."""
 
 _LABEL = re.compile(r"(Left|Right) (wrist|landmarks)")
 _NUMBER = re.compile(r"\s*([a-z]+)\s*=\s*(\d{1,20})\s*")
@@ -53,7 +55,7 @@ class _HandLine:
 
 
 class QuestParser(Parser):
-    """Yields a frame once it has the hands of the previous one; a hand is complete with wrist and landmarks."""
+    """Yields a frame once it has all hands of the previous frame. A hand is complete with wrist and landmarks."""
 
     def __init__(self) -> None:
         self._wrists: dict[Side, tuple[Floats, Floats]] = {}
@@ -69,7 +71,7 @@ class QuestParser(Parser):
             raise PacketError(f"byte {error.start} is not ASCII, expected lines such as 'Left wrist:, ...'") from None
         if len(lines) > MAX_LINES:
             raise PacketError(f"{len(lines)} lines, expected {MAX_LINES} at most")
-        # All lines are parsed before any is used, so that a malformed packet changes nothing.
+        # All lines are parsed before any is used: a malformed packet changes nothing.
         parsed = [line for line in map(_parse_line, lines) if line is not None]
         return [frame for line in parsed for frame in self._handle(line)]
 
@@ -91,15 +93,15 @@ class QuestParser(Parser):
 
 
 def _parse_line(text: str) -> _HandLine | None:
-    """Parse a line, None if it is empty or about the head. Raises PacketError."""
+    """Parse a line; None if it is empty or describes the head. Raises PacketError."""
     head, _, rest = text.partition(":")
     label, *notes = head.split("|")
     match = _LABEL.fullmatch(label.strip())
     if match is None:
         if not text.strip() or head.startswith("Head"):
             return None
-        raise PacketError(f"a line begins {text[:20]!r}, expected 'Left wrist:', 'Right landmarks:' and such")
-    fields = {found[1]: found[2] for found in map(_NUMBER.fullmatch, notes) if found}
+        raise PacketError(f"a line begins {text[:20]!r}, expected a label such as 'Left wrist:' or 'Right landmarks:'")
+    fields = {field[1]: field[2] for field in map(_NUMBER.fullmatch, notes) if field}
     values = [finite_float(word, label) for word in rest.split(",") if word.strip()]
     kind = match[2]
     if len(values) != _COUNTS[kind]:

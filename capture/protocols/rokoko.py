@@ -4,9 +4,9 @@
         "meta": {"hasGloves": true, "hasLeftGlove": true, "hasRightGlove": true, …},
         "body": {"leftHand": {"position": {"x", "y", "z"}, "rotation": {"x", "y", "z", "w"}}, …}}]}}
 
-Version 2, and what Studio 1 calls "3", has timestamp and actors at the top level and the bones in the actor. Positions
-and rotations are global, in Unity's axes. In Studio's T-pose −Y of a bone points to the next one, and −Z out of the
-back of the hand, the thumb's as well, according to the reference rotations in Rokoko's own plug-ins.
+In version 2, and in what Studio 1 calls "3", timestamp and actors are at the top level and the bones in the actor.
+Positions and rotations are global, in Unity's axes. In Studio's T-pose −Y of a bone points to the next bone, and −Z out
+of the back of the hand, also for the thumb, according to the reference rotations in Rokoko's plug-ins.
 """
 
 import json
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.forearm import unpronated
+from ...hand.forearm import remove_pronation
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, SIDES, Side
 from ..frame import Frame, SentForearm, hand_joint_names, hand_name, safe_label, unseen_hand, with_forearms
 from ..network.sender import OutgoingFrame, UdpSender
@@ -31,9 +31,11 @@ from .parser import Parser
 Floats = NDArray[np.float64]
 
 MAX_JSON_SIZE = 1 << 18
-"""Maximum bytes of JSON in a packet; an actor with fingers and face has about 20 000. Decoding blocks other threads."""
+"""Maximum bytes of JSON in a packet, since decoding blocks other threads. An actor with fingers and face has 20 000."""
 MAX_ACTORS = 8
+"""Maximum number of actors that are read."""
 MAX_NAME_LENGTH = 40
+"""Maximum number of characters of an actor's name; the rest is dropped."""
 
 BONES = (
     "Hand",
@@ -47,7 +49,7 @@ BONES = (
 JOINT_INDICES = [0, *(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints)]
 """(21,) index of the joint at which each bone starts, from the thumb's metacarpal and the fingers' MCP on."""
 BONE_FROM_JOINT = rot.from_axis_angle(np.array([1.0, 0.0, 0.0]), -np.pi / 2)
-"""Rotation from HandModel's joint frame to the bone's, in Blender's axes, where the bone's −Y is −Z and its −Z is Y."""
+"""Rotation from HandModel's joint frame to the bone's, in Blender's axes: its −Y is −Z there, its −Z is Y."""
 
 HandKey = tuple[str, Side]
 
@@ -65,9 +67,9 @@ class RokokoParser(Parser):
         forearms: dict[HandKey, SentForearm] = {}
         for actor in actors[:MAX_ACTORS]:
             name = _name(actor)
-            own = {(name, side): _hand(bones) for side, bones in _gloved_hands(actor) if (name, side) not in hands}
-            hands |= own
-            forearms |= {key: forearm for key in own if (forearm := _forearm(actor, *key)) is not None}
+            new = {(name, side): _hand(bones) for side, bones in _gloved_hands(actor) if (name, side) not in hands}
+            hands |= new
+            forearms |= {key: forearm for key in new if (forearm := _forearm(actor, *key)) is not None}
         # A repeated timestamp is not the time of this frame.
         time, self._clock = None if clock == self._clock else clock, clock
         if not hands:
@@ -121,46 +123,48 @@ def _hand(bones: list[dict[str, Any] | None]) -> tuple[Floats, Floats]:
 
     Raises PacketError.
     """
-    sent = {joint: bone for joint, bone in zip(JOINT_INDICES, bones, strict=True) if bone is not None}
+    bone_of_joint = {joint: bone for joint, bone in zip(JOINT_INDICES, bones, strict=True) if bone is not None}
     positions, rotations = unseen_hand()
-    xyz = valid_positions([number for bone in sent.values() for number in _numbers(bone, "position", "xyz")], "a bone")
-    xyzw = unit_quaternions(
-        [number for bone in sent.values() for number in _numbers(bone, "rotation", "xyzw")], "a bone"
+    xyz = valid_positions(
+        [number for bone in bone_of_joint.values() for number in _numbers(bone, "position", "xyz")], "a bone"
     )
-    positions[list(sent)] = unity_points(xyz)
-    rotations[list(sent)] = rot.multiply(unity_rotations(xyzw), BONE_FROM_JOINT)
+    xyzw = unit_quaternions(
+        [number for bone in bone_of_joint.values() for number in _numbers(bone, "rotation", "xyzw")], "a bone"
+    )
+    positions[list(bone_of_joint)] = unity_points(xyz)
+    rotations[list(bone_of_joint)] = rot.multiply(unity_rotations(xyzw), BONE_FROM_JOINT)
     return positions, rotations
 
 
 def _forearm(actor: dict[str, Any], performer: str, side: Side) -> SentForearm | None:
-    """Return the forearm of an actor's hand; None if it is not tracked, or not sent as it should be."""
+    """Return the forearm of an actor's hand; None if it is not tracked, missing or invalid."""
     body, meta = actor.get("body", actor), actor.get("meta")
     if isinstance(meta, dict) and meta.get("hasBody") is False:
         return None
     bone = body.get(f"{side}LowerArm")
     try:
         (xyz,) = valid_positions(_numbers(bone, "position", "xyz"), "a forearm")
-        rotation = _resting(bone)
+        rotation = _hand_at_rest(bone)
     except PacketError:
         return None
     with suppress(PacketError):
-        rotation = unpronated(_resting(body.get(f"{side}UpperArm")), rotation)
+        rotation = remove_pronation(_hand_at_rest(body.get(f"{side}UpperArm")), rotation)
     return SentForearm(hand_name(side, performer), unity_points(xyz), rotation)
 
 
-def _resting(bone: Any) -> Floats:
+def _hand_at_rest(bone: Any) -> Floats:
     """Return the rotation (4,) wxyz of the wrist of a hand at rest on a bone of the arm. Raises PacketError."""
     (xyzw,) = unit_quaternions(_numbers(bone, "rotation", "xyzw"), "an arm's bone")
-    # In the T-pose the arm's bones are rotated as the hands that rest on them.
+    # In the T-pose, the arm's bones have the rotations of the hands at rest on them.
     return rot.multiply(unity_rotations(xyzw), BONE_FROM_JOINT)
 
 
-def _numbers(bone: Any, what: str, axes: str) -> list[float]:
-    vector = bone.get(what) if isinstance(bone, dict) else None
+def _numbers(bone: Any, name: str, axes: str) -> list[float]:
+    vector = bone.get(name) if isinstance(bone, dict) else None
     values = [vector.get(axis) for axis in axes] if isinstance(vector, dict) else []
     numbers = [value for value in values if isinstance(value, float)]
     if len(numbers) != len(axes):
-        raise PacketError(f"a bone's {what} is {str(vector)[:40]!r}, expected the numbers {', '.join(axes)}")
+        raise PacketError(f"a bone's {name} is {str(vector)[:40]!r}, expected the numbers {', '.join(axes)}")
     return numbers
 
 

@@ -4,9 +4,9 @@
     /VMC/Ext/Root/Pos   name, px, …                          the avatar in the world
     /VMC/Ext/T          sender's clock in s, 32 bits
 
-A frame is some forty bones, in bundles or separate packets, in any order; no message marks its end. Unity's axes and
-bone names: only the thumb has a metacarpal, there are no tips, and two avatars cannot be distinguished. Some senders
-send only rotations; their bones get the lengths of an adult's.
+A frame consists of some forty bones, in bundles or separate packets, in any order; no message marks its end. Axes and
+bone names are Unity's: only the thumb has a metacarpal, there are no tips, and two avatars cannot be distinguished.
+Some senders send only rotations; their bones get the lengths of an adult.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.forearm import unpronated
+from ...hand.forearm import remove_pronation
 from ...hand.joints import SIDES, Side
 from ..frame import Frame, SentForearm, hand_joint_names, unseen_hand, with_forearms
 from ..network.sender import OutgoingFrame, UdpSender
@@ -33,19 +33,18 @@ BONE, ROOT_POSE, CLOCK, READY = b"/VMC/Ext/Bone/Pos", b"/VMC/Ext/Root/Pos", b"/V
 TIME = "T"
 ADDRESSES = frozenset({BONE, ROOT_POSE, CLOCK})
 HAND_LIFETIME, BODY_LIFETIME = 10, 600
-"""Frames for which a bone of a hand, or of the body, keeps its last transform. This bridges lost packets but not lost
-hands; a body may be sent rarely, and by another sender.
-"""
+"""Number of frames for which a bone of a hand, or of the body, keeps its last transform: enough to bridge lost packets,
+but not lost hands. A body may be sent rarely, and by another sender."""
 MIN_OFFSET_M = 1e-4
-"""m: closer to its parent, a bone's position counts as not sent."""
+"""m, minimum distance of a bone from its parent; at less, its position counts as not sent."""
 OFFSET_TOLERANCE_M = 1e-5
-"""m by which bones' offsets may change before their axes are computed again."""
+"""m, maximum change of bones' offsets for which their axes are not computed again."""
 BUNDLE_SIZE = 12
-"""Messages in a bundle, which then fits into 1200 bytes."""
+"""Maximum number of messages in a bundle, which then fits into 1200 bytes."""
 
 
 class VmcParser(Parser):
-    """Yields a frame with the message that ended the previous one; see FrameCycle."""
+    """Yields a frame with the message that ends it; see FrameCycle."""
 
     def __init__(self) -> None:
         self._cycle = FrameCycle(_first_key)
@@ -55,11 +54,11 @@ class VmcParser(Parser):
         self._clock: float | None = None
         self._last_clock: float | None = None
         self._bone_from_joint: dict[Side, tuple[Floats, Floats]] = {}
-        """The offsets of each hand's bones, and the joint frames in them that were computed for these."""
+        """The offsets of each hand's bones, and the rotations from joint frames to bones computed for these offsets."""
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        # All messages are parsed before any is used, so that a malformed packet changes nothing.
+        # All messages are parsed before any is used: a malformed packet changes nothing.
         parsed = [message for message in map(_parse, osc.decode(packet, ADDRESSES)) if message is not None]
         return [
             frame
@@ -125,12 +124,12 @@ class VmcParser(Parser):
         resting = vrm_t_pose.resting_wrist(side, self._bone_from_joint[side][0], local[hand][0])
         if resting is None:
             return None
-        carrier = upper if upper in local else fore
-        on_upper_arm, rotation = (rot.multiply(np.array(world[bone][1]), resting) for bone in (carrier, fore))
-        return SentForearm(side, np.array(world[fore][0]), unpronated(on_upper_arm, rotation))
+        bones = (upper if upper in local else fore, fore)
+        on_upper_arm, rotation = (rot.multiply(np.array(world[bone][1]), resting) for bone in bones)
+        return SentForearm(side, np.array(world[fore][0]), remove_pronation(on_upper_arm, rotation))
 
     def _cached_bone_from_joint(self, side: Side, bones: list[str], local: dict[str, Transform]) -> Floats:
-        """vrm_t_pose.bone_from_joint, computed again only when the bones' offsets change."""
+        """Return vrm_t_pose.bone_from_joint, computed again only when the bones' offsets change."""
         offsets = np.array([local[bone][0] if bone in local else vrm_t_pose.ADULT_OFFSETS[bone] for bone in bones])
         cached = self._bone_from_joint.get(side)
         if cached is None or np.abs(offsets[1:] - cached[0][1:]).max() > OFFSET_TOLERANCE_M:
@@ -139,10 +138,11 @@ class VmcParser(Parser):
 
 
 def _first_key(cycle: Mapping[str, bool]) -> str:
-    """Return the message with which a frame starts, from the messages of one cycle: see FrameCycle.
+    """Return the message with which a frame starts, from the messages of one cycle; see FrameCycle.
 
-    Senders send the time first or last: packets of several messages show which; it is assumed to be last in packets of
-    one. Without it, a frame starts with the bone nearest to the hips, or with the root if that comes just before it.
+    Senders send the time first or last, which packets of several messages show; with one message per packet, it is
+    assumed to be last. Without a time, a frame starts with the bone nearest to the hips, or with the root if that is
+    sent just before.
     """
     order, packet_starts = list(cycle), [key for key, first_of_packet in cycle.items() if first_of_packet]
     if TIME in cycle:
@@ -153,8 +153,8 @@ def _first_key(cycle: Mapping[str, bool]) -> str:
         return next((key for key in reversed(after_time) if cycle[key]), TIME)
     ranks = {bone: rank for rank, bone in enumerate(PARENTS)}
     first = min(packet_starts or order, key=lambda key: ranks.get(key, len(ranks)))
-    before = order[order.index(first) - 1]
-    return ROOT if before == ROOT and cycle[ROOT] else first
+    previous_key = order[order.index(first) - 1]
+    return ROOT if previous_key == ROOT and cycle[ROOT] else first
 
 
 def _lifetime(bone: str) -> int:
@@ -163,7 +163,7 @@ def _lifetime(bone: str) -> int:
 
 
 def _offset(bone: str, position: Vector) -> Vector:
-    """Return a bone's position in its parent in m: as sent, else an adult's."""
+    """Return a bone's position in its parent in m: as sent, or that of an adult if it was not sent."""
     x, y, z = position
     return vrm_t_pose.ADULT_OFFSETS.get(bone, position) if abs(x) + abs(y) + abs(z) < MIN_OFFSET_M else position
 
@@ -193,7 +193,7 @@ def _parse(message: osc.OscMessage) -> tuple[str, Transform | float] | None:
 
 
 def _numbers(message: osc.OscMessage, start: int, count: int) -> list[float]:
-    """`count` numbers from the arguments, from index `start` on. Raises PacketError if there are fewer."""
+    """Return `count` numbers of the arguments, from index `start` on. Raises PacketError if there are fewer."""
     numbers = [float(value) for value in message.arguments[start : start + count] if not isinstance(value, str)]
     if len(numbers) != count:
         raise PacketError(f"{message.address.decode()} has {len(numbers)} numbers, expected {count}")
@@ -201,7 +201,7 @@ def _numbers(message: osc.OscMessage, start: int, count: int) -> list[float]:
 
 
 class VmcSender(UdpSender):
-    """Imitates a VMC performer: hands, on their forearms if these are known, attached to the root, in bundles."""
+    """Imitates a VMC performer: sends bundles with hands, on their forearms if known, attached to the root."""
 
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
@@ -209,7 +209,7 @@ class VmcSender(UdpSender):
         for side, joints in outgoing.hands.items():
             bones = dict(zip(HAND_BONES[side], _bone_frames(side, joints), strict=True))
             if side in outgoing.forearms:
-                bones = {f"{side.capitalize()}{ARM[-2]}": _resting_bone(side, outgoing.forearms[side])} | bones
+                bones = {f"{side.capitalize()}{ARM[-2]}": _forearm_bone_frame(side, outgoing.forearms[side])} | bones
             for bone, frame in bones.items():
                 local = np.linalg.inv(bones.get(PARENTS[bone], np.eye(4))) @ frame
                 messages.append(osc.encode_message(BONE, bone, *_numbers_of(local)))
@@ -225,13 +225,13 @@ def _bone_frames(side: Side, joints: Floats) -> Floats:
     return frames
 
 
-def _resting_bone(side: Side, wrist: Floats) -> Floats:
-    """Return T_world_bone (4, 4) of a bone that carries a hand at rest whose wrist is rotated as `wrist` (4, 4) is."""
+def _forearm_bone_frame(side: Side, wrist: Floats) -> Floats:
+    """Return T_world_bone (4, 4) of a forearm's bone from the frame `wrist` (4, 4) of a wrist at rest on it."""
     frame = wrist.copy()
     frame[:3, :3] = frame[:3, :3] @ vrm_t_pose.T_POSE_FRAMES[side][0].T
     return frame
 
 
 def _numbers_of(frame: Floats) -> list[float]:
-    """Return the position and rotation xyzw of a frame (4, 4) as they are sent."""
+    """Return the numbers to send for a frame (4, 4): position, and rotation xyzw, in Unity's axes."""
     return [*to_unity_points(frame[:3, 3]), *to_unity_rotations(rot.from_matrix(frame[:3, :3]))]

@@ -1,8 +1,8 @@
-"""The T-pose of VRM, in which humanoid bones are aligned with the world, and a hand's joint frames in it.
+"""VRM's T-pose, in which humanoid bones are aligned with the world, and the joint frames of a hand in this pose.
 
-A person who faces −Y has the left arm along +X, the palm down, the fingers straight along the arm, and the thumb level
-at 45 degrees to the front, rolled by 90 degrees so that its nail faces outwards and it flexes along the palm (VRM 1.0,
-tpose.md, definitions 1.6 to 1.8). Rows are bones in the order of humanoid_bones.HAND_BONES.
+A person who faces −Y has the left arm along +X, the palm down and the fingers straight along the arm. The thumb points
+45 degrees to the front, rolled by 90 degrees: its nail faces outwards, and it flexes along the palm (VRM 1.0, tpose.md,
+definitions 1.6 to 1.8). Rows are bones in the order of humanoid_bones.HAND_BONES.
 """
 
 import numpy as np
@@ -16,10 +16,10 @@ from .humanoid_bones import ARM, DIGIT_BONES, HAND_BONES, JOINT_INDICES, PHALANG
 Floats = NDArray[np.float64]
 
 MIN_ALIGNMENT = 0.8
-"""Minimum cosine between the expected and the actual direction of a bone that is aligned with the world."""
+"""Minimum cosine between the expected and the actual direction of a bone for it to count as aligned."""
 BODY_HEIGHT_M = 1.7
 """Height of the default body in m."""
-# As fractions of the height: Drillis & Contini (1966) in Winter, Biomechanics and Motor Control of Human Movement, 4.1.
+# Lengths as fractions of the body's height: Drillis & Contini (1966), in Winter, Biomechanics and Motor Control, 4.1.
 _SPINE, _SHOULDER, _UPPER_ARM, _FOREARM = 0.818 - 0.530, 0.129, 0.186, 0.146
 
 _DIGITS = slice(1, None)
@@ -37,6 +37,7 @@ def _t_pose_frames(side: Side) -> Floats:
 
 
 T_POSE_FRAMES: dict[Side, Floats] = {side: _t_pose_frames(side) for side in SIDES}
+"""(16, 3, 3) HandModel's joint frames of each hand in the T-pose, in Blender's axes."""
 
 
 def _adult_hand_offsets(side: Side) -> Floats:
@@ -66,15 +67,16 @@ def _adult_offsets() -> dict[str, Vector]:
 
 
 ADULT_OFFSETS = _adult_offsets()
-"""An adult's bones -> position in the parent in m, in the T-pose: for senders that send only rotations."""
+"""Bone -> its position in its parent in m, for an adult in the T-pose: for senders that send only rotations."""
 
 
 def bone_from_joint(side: Side, offsets: Floats) -> Floats:
     """Return (16, 4) wxyz rotations from HandModel's joint frames to the bones'; NaN where they cannot be determined.
 
-    offsets: (16, 3) positions of the bones in their parents in m. Frames of bones that are aligned with the world in
-    the T-pose follow from their directions. In avatars with other axes only the wrist's frame can be determined, from
-    the knuckles.
+    The frames of bones that are aligned with the world in the T-pose follow from the bones' directions. In avatars with
+    other axes only the wrist's frame can be determined, from the knuckles.
+
+    offsets: (16, 3) positions of the bones in their parents in m.
     """
     frames = T_POSE_FRAMES[side]
     if not _is_world_aligned(side, offsets):
@@ -86,25 +88,26 @@ def bone_from_joint(side: Side, offsets: Floats) -> Floats:
     # The last bone of a digit has no child; it continues the one before.
     bones = offsets[_DIGITS].reshape(len(DIGIT_BONES), len(PHALANGES), 3)
     directions[_DIGITS] = bones[:, [1, 2, 2]].reshape(-1, 3)
-    misaligned = ~_aligned(directions, frames[:, :, 1])
-    directions[misaligned] = frames[misaligned, :, 1]
+    is_misaligned = ~_are_aligned(directions, frames[:, :, 1])
+    directions[is_misaligned] = frames[is_misaligned, :, 1]
     rotations = rot.from_matrix(rot.frame_from_yz(directions, frames[:, :, 2]))
-    rotations[misaligned] = np.nan
+    rotations[is_misaligned] = np.nan
     return rotations
 
 
 def resting_wrist(side: Side, offsets: Floats, hand: Vector) -> Floats | None:
-    """Return (4,) wxyz rotation from the wrist's joint frame of a hand at rest on the forearm to the forearm's bone.
+    """Return the rotation (4,) wxyz from the joint frame of a wrist at rest on the forearm to the forearm's bone.
 
-    offsets: see bone_from_joint. hand: the hand's position in the forearm's bone in m. None in avatars whose bones are
-    not aligned with the world in the T-pose: they do not determine how a hand rests.
+    None for an avatar whose bones are not aligned with the world in the T-pose: they do not show how a hand rests.
+
+    offsets: see bone_from_joint. hand: the hand's position in the forearm's bone in m.
     """
     wrist = T_POSE_FRAMES[side][0]
-    aligned = _is_world_aligned(side, offsets) and _aligned(np.array([hand]), wrist[None, :, 1]).all()
+    aligned = _is_world_aligned(side, offsets) and _are_aligned(np.array([hand]), wrist[None, :, 1]).all()
     return rot.from_matrix(wrist) if aligned else None
 
 
-def _aligned(actual: Floats, expected: Floats) -> NDArray[np.bool_]:
+def _are_aligned(actual: Floats, expected: Floats) -> NDArray[np.bool_]:
     """Return (N,) whether vectors (N, 3) of any length are roughly parallel to unit vectors (N, 3)."""
     aligned: NDArray[np.bool_] = np.einsum("nk,nk->n", actual, expected) > MIN_ALIGNMENT * np.linalg.norm(
         actual, axis=1
@@ -115,7 +118,7 @@ def _aligned(actual: Floats, expected: Floats) -> NDArray[np.bool_]:
 def _is_world_aligned(side: Side, offsets: Floats) -> bool:
     """Return whether the hand's bone is aligned with the world in the T-pose, judged by its knuckles."""
     actual = np.stack([offsets[_MIDDLE], offsets[_INDEX] - offsets[_LITTLE]])
-    return bool(_aligned(actual, np.stack([T_POSE_FRAMES[side][0, :, 1], [0.0, -1.0, 0.0]])).all())
+    return bool(_are_aligned(actual, np.stack([T_POSE_FRAMES[side][0, :, 1], [0.0, -1.0, 0.0]])).all())
 
 
 def _wrist_from_knuckles(side: Side, offsets: Floats) -> Floats:

@@ -45,14 +45,14 @@ class WebxrParser(Parser):
         hands = document.get("hands") if isinstance(document, dict) else None
         if not isinstance(hands, dict):
             raise PacketError("JSON without 'hands', expected what Knuckle's page for headsets sends")
-        seen = {side: _hand(side, hands[side]) for side in SIDES if side in hands}
-        if not seen:
+        hands_sent = {side: _hand(side, hands[side]) for side in SIDES if side in hands}
+        if not hands_sent:
             return []
         return [
             Frame(
-                hand_joint_names(*seen),
-                np.concatenate([positions for positions, _ in seen.values()]),
-                np.concatenate([rotations for _, rotations in seen.values()]),
+                hand_joint_names(*hands_sent),
+                np.concatenate([positions for positions, _ in hands_sent.values()]),
+                np.concatenate([rotations for _, rotations in hands_sent.values()]),
                 seconds(document.get("time")),
                 _frame_number(document.get("number")),
             )

@@ -6,7 +6,7 @@
 
 Global, Z up, right-handed, X forwards and Y to the left; in the T-pose all segments are aligned with the world. Items
 are in the order of segments: body, props, left carpus and its 19, right carpus and its 19. Tips are not sent. Source:
-MVN real-time network streaming protocol, which says cm where the manual says m, so the unit is found from the hand.
+MVN real-time network streaming protocol. It gives positions in cm, the manual in m, so the hand's size decides.
 """
 
 import struct
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import kinematics, proportions
 from ...hand import rotations as rot
-from ...hand.forearm import unpronated
+from ...hand.forearm import remove_pronation
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ...hand.kinematics import Pose
 from ..frame import Frame, SentForearm, concatenate_frames, hand_name, joint_names, unseen_hand, with_forearms
@@ -36,14 +36,17 @@ HEADER = struct.Struct(">6sIBBIBBBB2xH")
 ITEM = np.dtype([("id", ">i4"), ("position", ">f4", 3), ("rotation", ">f4", 4)])
 LAST_DATAGRAM = 0x80
 BODY_SEGMENTS, FINGER_SEGMENTS = 23, 40
+"""Number of segments of a body, and of both hands."""
 ARMS: dict[Side, tuple[int, int]] = {"left": (12, 13), "right": (8, 9)}
-"""Side -> the upper arm and the forearm among the 23 segments of a body."""
+"""Side -> indices of the upper arm and the forearm among the 23 segments of a body."""
 MAX_SEGMENTS = 255
+"""Maximum number of segments of a character."""
 SEGMENTS_PER_DATAGRAM = 62
-"""Segments in a datagram, which then has at most 2040 bytes."""
+"""Maximum number of segments in a datagram, which then has at most 2040 bytes."""
 MAX_CHARACTERS = 8
+"""Maximum number of characters."""
 MAX_HAND_SIZE_M = 1.0
-"""m: a larger hand is in cm."""
+"""m, maximum size of a hand in metres; the numbers of a larger one are in cm."""
 SEGMENTS = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[:-1]))
 """The 20 segments of a hand in order: the carpus, then each digit's from its metacarpal outwards."""
 JOINT_INDICES = [JOINT_INDEX[joint] for joint in SEGMENTS]
@@ -57,12 +60,12 @@ SEGMENT_FROM_JOINT: dict[Side, Floats] = {
 }
 """Rotation from HandModel's joint frame to the segment's."""
 SEGMENTS_FROM_JOINTS = np.repeat([SEGMENT_FROM_JOINT[side] for side in SIDES], len(SEGMENTS), axis=0)
-"""(40, 4) the same of each segment of both hands."""
+"""(40, 4) SEGMENT_FROM_JOINT for each segment of both hands."""
 
 
 @dataclass(slots=True)
 class _Sample:
-    """An incomplete sample of a character."""
+    """A sample of a character, whose datagrams have not all arrived."""
 
     number: int = -1
     parts: dict[int, bytes] = field(default_factory=dict)
@@ -70,7 +73,7 @@ class _Sample:
 
 
 class XsensParser(Parser):
-    """Yields a frame for each complete sample of all characters; those after the first are named performers."""
+    """Yields a frame for each complete sample of all characters. Those after the first are named 'Performer 2'."""
 
     def __init__(self) -> None:
         self._samples: dict[int, _Sample] = {}
@@ -128,7 +131,7 @@ class XsensParser(Parser):
         scale = 0.01 if np.ptp(points[: len(SEGMENTS)], axis=0).max() > MAX_HAND_SIZE_M else 1.0
         points = scale * points @ AXES.T
         joint_rotations = rot.multiply(rot.multiply(AXES_ROTATION, quaternions), SEGMENTS_FROM_JOINTS)
-        # The first character gets no name, so that its hands' names do not change when another appears.
+        # The first character gets no name: its hands keep their names when another character appears.
         performer = f"Performer {character + 1}" if character else ""
         parts = []
         for side, first in zip(SIDES, (0, len(SEGMENTS)), strict=True):
@@ -145,17 +148,16 @@ class XsensParser(Parser):
 
 
 def _forearm(hand: str, side: Side, arm: Segments, scale: float) -> SentForearm | None:
-    """Return the forearm of an arm's two segments, whose unit is `scale` m; None if it has no rotation or damaged
-    numbers."""
+    """Return the forearm of an arm's two segments; None if it has no rotation or damaged numbers. scale: unit in m."""
     if not arm["rotation"][-1].any():
         return None
-    # Damaged numbers of the upper arm leave the forearm's own rotation.
+    # If the numbers of the upper arm are damaged, the forearm's rotation is used alone.
     for segments in (arm, arm[1:]):
         with suppress(PacketError):
             points, quaternions = _numbers(segments)
-            # In the T-pose hands rest on their arms.
+            # In the T-pose, hands are at rest on their forearms.
             resting = rot.multiply(rot.multiply(AXES_ROTATION, quaternions), SEGMENT_FROM_JOINT[side])
-            rotation = unpronated(resting[0], resting[1]) if len(resting) > 1 else resting[0]
+            rotation = remove_pronation(resting[0], resting[1]) if len(resting) > 1 else resting[0]
             return SentForearm(hand, scale * AXES @ points[-1], rotation)
     return None
 
@@ -172,9 +174,9 @@ def _numbers(segments: Segments) -> tuple[Floats, Floats]:
 
 
 class XsensSender(UdpSender):
-    """Imitates MVN: a static body and its hands. A hand that the capture lacks rests beside the body.
+    """Imitates MVN: a static body and its hands. A hand that the capture lacks hangs beside the body.
 
-    Arms are straight. One that is not known has no rotation.
+    Arms are straight. An unknown arm has rotations of zero.
     """
 
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
@@ -195,7 +197,7 @@ class XsensSender(UdpSender):
             hand["position"] = joints[JOINT_INDICES, :3, 3] @ AXES
             hand["rotation"] = _segment_rotation(side, rot.from_matrix(joints[JOINT_INDICES, :3, :3]))
             parts.append(hand)
-        # Concatenation alone would change to the machine's byte order.
+        # Concatenation changes to the machine's byte order, which this reverts.
         items = np.concatenate(parts).astype(ITEM)
         items["id"] = np.arange(1, len(items) + 1)
         # MVN sends 63 segments in two datagrams.

@@ -1,4 +1,4 @@
-"""Measure how distances between markers change: they are constant between joints, but not on the skin."""
+"""Measure how the distances between a bone's markers change: between joints they are constant, on the skin not."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -12,16 +12,17 @@ from ..marker_sets import Spot
 Floats = NDArray[np.float64]
 
 RANGE = (2.0, 98.0)
-"""Percentiles between which a length varies, so that swaps do not count."""
+"""Percentiles between which a length's range is measured, to exclude swaps."""
 MIN_FRAMES = 30
+"""Minimum number of frames in which both markers of a bone are seen."""
 NOISE_RATIO = 8.0
-"""A range below this many times the median change between frames may be noise: white noise has 4.3 times."""
+"""Minimum ratio of a length's range to its median change between frames. The ratio of white noise is 4.3."""
 
 
 def bone_stretch(spots: Mapping[str, Spot], positions: Floats) -> float:
     """Return the largest change, in m, of the distance between two markers at the ends of a phalanx.
 
-    It is 0 if noise alone explains it. positions (F, M, 3) m of the markers at the spots, NaN where not seen.
+    It is 0 if noise explains the change. positions: (F, M, 3) m of the markers at the spots, NaN where not seen.
     """
     column = {spot.joint: index for index, spot in enumerate(spots.values()) if not any(spot.offset)}
     phalanges = [
@@ -33,10 +34,10 @@ def bone_stretch(spots: Mapping[str, Spot], positions: Floats) -> float:
 def _stretch(first: Floats, second: Floats) -> float:
     """Return the change, in m, of the distance between two points (F, 3); 0 if noise explains it."""
     length = np.linalg.norm(first - second, axis=-1)
-    seen = length[np.isfinite(length)]
+    visible = length[np.isfinite(length)]
     changes = np.abs(np.diff(length))
     changes = changes[np.isfinite(changes)]
-    if min(len(seen), len(changes)) < MIN_FRAMES:
+    if min(len(visible), len(changes)) < MIN_FRAMES:
         return 0.0
-    low, high = np.percentile(seen, RANGE)
+    low, high = np.percentile(visible, RANGE)
     return float(high - low) if high - low > NOISE_RATIO * np.median(changes) else 0.0

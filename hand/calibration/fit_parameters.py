@@ -1,11 +1,10 @@
 """Parameters of a hand fitted to free motion, and their prior.
 
-Unknown and shared by all frames are the hand's size, the position and direction at which each digit starts in the palm,
-the lengths of its bones, how far each finger's DIP follows its PIP, and each marker's offset from its joint. The prior
-is a mean hand with the markers at the marker set's positions, each with a standard deviation. It determines what no
-motion shows: a bone's length against an offset along it, the angle that counts as straight against an offset across the
-bone. AddBiomechanics (Werling et al. 2023) regularises scales and marker offsets in this way, MoSh (Loper et al. 2014)
-its latent markers.
+All frames share the hand's size, the position and direction at which each digit starts in the palm, the lengths of its
+bones, ρ of each finger, and each marker's offset from its joint. The prior is a mean hand with the markers at the
+marker set's positions, each with a standard deviation. It resolves what motion leaves ambiguous: a bone's length
+against an offset along the bone, and a joint's zero angle against an offset across it. AddBiomechanics (Werling et al.
+2023) regularises scales and marker offsets in this way, MoSh (Loper et al. 2014) its latent markers.
 """
 
 from dataclasses import dataclass, replace
@@ -23,21 +22,21 @@ from ..proportions import FIRST_JOINT_ROWS, Proportions, site_positions
 Floats = NDArray[np.float64]
 
 SIZE_SPREAD = 0.1
-"""Relative standard deviation of the size that the palm markers indicate: they sit within a centimetre of where the
-marker set has them."""
+"""Relative standard deviation of the size estimated from the palm markers, which sit within a centimetre of the marker
+set's positions."""
 PALM_SPREAD = np.array([8.0, 4.0, 4.0, 4.0, 4.0]) / 1000
 """(5,) m on each axis, standard deviations of the digits' first joints about those of a mean hand of the same size."""
 BONE_SPREAD = 0.07
-"""Relative standard deviation of a bone's length among hands of the same size. Buryanov & Kotiuk (2010) have 11 to 14 %
-for mixed sizes and sexes."""
+"""Relative standard deviation of a bone's length among hands of the same size. Buryanov & Kotiuk (2010) report 11 to
+14 % for mixed sizes and sexes."""
 DIRECTION_SPREAD = np.deg2rad([20.0, 5.0, 5.0, 5.0, 5.0])
 """(5,) rad about each axis, standard deviations of the digits' directions."""
 OFFSET_SPREAD = np.array([5.0, 8.0, 8.0]) / 1000
 """(3,) m, standard deviations of markers about the marker set's positions: towards the little finger, along the bone,
-and out of the back, where markers over joints are half a finger and half a marker above them."""
+and out of the back. Markers over joints are half a finger and half a marker above them."""
 
 LONE_MARKER_FACTOR = 0.1
-"""Factor on OFFSET_SPREAD for a digit's only marker: the digit can bend to wherever that marker is."""
+"""Factor on OFFSET_SPREAD for a digit's only marker: its offset is ambiguous, since the digit can bend to reach it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +54,7 @@ class SharedParameters:
     rho: Floats
     """(5,) DIP flexion per PIP flexion, thesis (4.3); for the thumb IP per MCP."""
     offsets: Floats
-    """(M, 3) m, the markers in the frames of the joints that carry them."""
+    """(M, 3) m, positions of the markers in the frames of the joints that carry them."""
 
     def vector(self) -> Floats:
         """Return the parameters (P,), with zeros for the digits' rotations."""
@@ -89,15 +88,15 @@ class SharedParameters:
 
 
 FIRST_JOINTS, ROTATIONS, LENGTHS, RHO, OFFSETS = slice(1, 16), slice(16, 31), slice(31, 46), slice(46, 51), 51
-"""Slices of the parameter vector; the size is first, OFFSETS is the index of the first offset."""
+"""Slices of the parameter vector, which starts with the size; OFFSETS is the index of the first offset."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitMarkers:
-    """The markers in the fit: palm markers are carried by the wrist, others by the joint of the marker set."""
+    """The markers in the fit: palm markers are carried by the wrist, others by their joint in the marker set."""
 
     spots: tuple[Spot, ...]
-    """(M,) positions by the marker set."""
+    """(M,) spots of the marker set."""
     joints: tuple[int, ...]
     """(M,) the joints that carry them."""
 
@@ -127,7 +126,7 @@ class FitMarkers:
         )
 
     def proportions(self, mean: Proportions, parameters: SharedParameters) -> Proportions:
-        """Return the proportions; palm joints that no parameter covers are the mean hand's, scaled."""
+        """Return the proportions; palm joints without parameters are those of the mean hand, scaled."""
         palm = mean.palm * parameters.size
         palm[FIRST_JOINT_ROWS] = parameters.first_joints
         return replace(mean, palm=palm, phalanges=parameters.lengths, digit_rotations=parameters.digit_rotations)
@@ -138,7 +137,7 @@ class FitMarkers:
         return tuple(Site(f"marker {i}", joint, (*rows[i],)) for i, joint in enumerate(self.joints))
 
     def fitted_spots(self, side: str, parameters: SharedParameters) -> tuple[Spot, ...]:
-        """Return the fitted positions of the markers (M,)."""
+        """Return the markers' spots (M,) at the fitted offsets."""
         mirror = 1.0 if side == "right" else -1.0
         names = list(JOINT_INDEX)
         rows = parameters.offsets.tolist()
@@ -179,19 +178,19 @@ class FitPrior:
     matrix: Floats
     """(R, P) the linear residuals' matrix, divided by the standard deviations."""
     expected: Floats
-    """(R,) their right-hand side."""
+    """(R,) the residuals' right-hand side, divided by the standard deviations."""
     digit_rotations: Floats
     """(5, 4) unit quaternions, directions of a mean hand's digits."""
 
     @classmethod
     def build(cls, mean: Proportions, markers: FitMarkers, rho: Floats, rho_spread: Floats) -> "FitPrior":
-        """Build the prior: a mean hand of the size that the palm markers indicate, with markers at their spots.
+        """Build the prior.
 
         Args:
-            mean: the mean hand.
-            markers: the markers.
+            mean: a mean hand of the size estimated from the palm markers.
+            markers: the markers, expected at their spots.
             rho: (5,) expected ρ.
-            rho_spread: (5,) its standard deviations.
+            rho_spread: (5,) standard deviations of ρ.
         """
         count = OFFSETS + 3 * len(markers.joints)
         columns = np.eye(count)
@@ -218,11 +217,11 @@ class FitPrior:
                 and sum(_CHAIN_INDEX.get(other, (-1,))[0] == _CHAIN_INDEX[joint][0] for other in markers.joints) == 1
             )
             spread = OFFSET_SPREAD * (LONE_MARKER_FACTOR if is_lone else 1.0)
-            known = _CHAIN_INDEX.get(JOINT_INDEX[spot.joint])
+            digit_and_index = _CHAIN_INDEX.get(JOINT_INDEX[spot.joint])
             if joint:
                 blocks.append((offset, positions[m], spread))
-            elif known is not None:  # A marker over a knuckle moves with the knuckle's position.
-                knuckle = columns[FIRST_JOINTS][3 * known[0] : 3 * known[0] + 3]
+            elif digit_and_index is not None:  # The expected position of a marker over a knuckle is the knuckle's.
+                knuckle = columns[FIRST_JOINTS][3 * digit_and_index[0] : 3 * digit_and_index[0] + 3]
                 blocks.append((offset - knuckle, np.zeros(3), spread))
             else:
                 blocks.append((offset - positions[m][:, None] * size, np.zeros(3), spread))
@@ -245,7 +244,7 @@ class FitPrior:
 
 
 def _rotation_vectors(q: Floats) -> Floats:
-    """Return the rotation vectors (N, 3) rad of unit quaternions (N, 4), the shorter rotation."""
+    """Return the shortest rotation vectors (N, 3) rad of unit quaternions (N, 4)."""
     q = q * np.where(q[:, :1] < 0, -1.0, 1.0)
     sine = np.linalg.norm(q[:, 1:], axis=-1, keepdims=True)
     scale = np.where(sine > 1e-9, 2 * np.arctan2(sine, q[:, :1]) / np.maximum(sine, 1e-9), 2.0)

@@ -1,9 +1,8 @@
-"""Detect digits that a fit has tilted away from their markers, and keep them as they were measured before.
+"""Detect digits that a fit has tilted away from their markers, and restore their previous measurements.
 
-If a digit's real joints bend about other axes than the model's, the fit may point its bones away from the markers:
-offsets of all its markers compensate, and the distances to the markers do not reveal it. Where a marker set places
-markers in two joints of a digit, the line between them shows the direction of its bones, to within the distance of such
-markers from their joints.
+If a digit's real joints bend about other axes than those of the model, the fit may tilt its bones away from the markers
+and compensate by the markers' offsets, which the residuals do not reveal. If a marker set places markers in two joints
+of a digit, the line between them shows the direction of the bones, up to the markers' distances from the joints.
 """
 
 from dataclasses import replace
@@ -20,40 +19,38 @@ from .least_squares import FitProblem, FitState
 Floats = NDArray[np.float64]
 
 MAX_TILT = 0.008
-"""m across the line between two markers, by which a fit may tilt their joints more than the previous hand did: each
-marker as far from its joint as markers are, on opposite sides. It corresponds to 5 degrees of a finger, 10 of a first
-bone."""
+"""m, maximum increase of a digit's tilt by a fit, measured across the line between two markers: twice the usual
+distance of a marker from its joint. It corresponds to 5 degrees over a whole finger, 10 over its first bone."""
 
 
 def digit_tilts(problem: FitProblem, state: FitState) -> Floats:
-    """Return the tilt of each digit's joints against its markers, as (5, 2): m across the line between two markers, and
-    degrees.
+    """Return the tilt (5, 2) of each digit's joints against its markers: in m across the line between two markers, and
+    in degrees.
 
-    The largest median over the frames of the digit's pairs of markers is used; zero without a pair.
+    It is the median over the frames, for the pair of markers in which it is largest; zero without a pair.
     """
-    positions = problem.posed(state).positions
+    positions = problem.pose_hand(state).positions
     tilts = np.zeros((len(DIGITS), 2))
     for row, digit in enumerate(DIGITS):
         joints = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]]
         for (a, first), (b, second) in combinations(_markers_in_joints(problem.markers, joints), 2):
             rows = problem.seen[:, first] & problem.seen[:, second]
             if rows.any():
-                seen_line = problem.positions[rows, second] - problem.positions[rows, first]
-                tilts[row] = max(tuple(tilts[row]), _line_tilt(positions[rows, b] - positions[rows, a], seen_line))
+                marker_lines = problem.positions[rows, second] - problem.positions[rows, first]
+                tilts[row] = max(tuple(tilts[row]), _line_tilt(positions[rows, b] - positions[rows, a], marker_lines))
     return tilts
 
 
 def _markers_in_joints(markers: FitMarkers, joints: list[int]) -> list[tuple[int, int]]:
-    """Return pairs (joint, marker), from the wrist outwards, of markers that the marker set places in these joints."""
+    """Return the joints, from the wrist outwards, in which the marker set places a marker, each with that marker."""
     marker_of = {JOINT_INDEX[spot.joint]: m for m, spot in enumerate(markers.spots) if not any(spot.offset)}
     return [(joint, marker_of[joint]) for joint in joints if joint in marker_of]
 
 
-def _line_tilt(model_lines: Floats, seen_lines: Floats) -> tuple[float, float]:
-    """Return the median distance in m across the second of two lines (F, 3), and median angle between them in
-    degrees."""
-    along, length = np.sum(model_lines * seen_lines, axis=-1), np.linalg.norm(seen_lines, axis=-1)
-    angles = np.arctan2(np.linalg.norm(np.cross(model_lines, seen_lines), axis=-1), along)
+def _line_tilt(model_lines: Floats, marker_lines: Floats) -> tuple[float, float]:
+    """Return the median tilt of model lines (F, 3) against marker lines (F, 3): in m across these, and in degrees."""
+    along, length = np.sum(model_lines * marker_lines, axis=-1), np.linalg.norm(marker_lines, axis=-1)
+    angles = np.arctan2(np.linalg.norm(np.cross(model_lines, marker_lines), axis=-1), along)
     across = length * np.where(along > 0, np.sin(angles), 1.0)
     return float(np.median(across)), float(np.degrees(np.median(angles)))
 
@@ -61,7 +58,7 @@ def _line_tilt(model_lines: Floats, seen_lines: Floats) -> tuple[float, float]:
 def keep_digits(
     fit_markers: FitMarkers, fitted: SharedParameters, measured: SharedParameters, rows: tuple[int, ...]
 ) -> SharedParameters:
-    """Return the fitted parameters, with some digits as they were measured, moved with the palm markers.
+    """Return the fitted parameters with the previous measurements of some digits, moved with the palm markers.
 
     Args:
         fit_markers: the markers.

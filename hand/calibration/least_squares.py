@@ -1,7 +1,7 @@
 """The least-squares problem of fitting a hand to free motion, and its normal equations.
 
-It minimises the markers' residuals relative to their noise, and the deviations of the shared parameters from their
-prior and of the poses from a relaxed hand, in standard deviations. Outlying markers have Huber weights.
+The cost is the sum of squares, in standard deviations, of the markers' residuals, of the shared parameters' deviations
+from their prior, and of the poses' deviations from a relaxed hand. Outlying markers have Huber weights.
 """
 
 from dataclasses import dataclass, replace
@@ -22,13 +22,13 @@ Bools = NDArray[np.bool_]
 POSE_SPREAD = {"abduction": np.deg2rad(30.0), "twist": np.deg2rad(7.0), "flexion": np.deg2rad(60.0)}
 """rad, standard deviations of a clip's angles about those of a relaxed hand."""
 DIP_COUPLING_SPREAD = np.deg2rad(3.0)
-"""rad, standard deviation of a DIP from its PIP's prediction. Solvers couple the two where markers do not determine
-them, so a finger must be long enough for its tip when they are coupled."""
+"""rad, standard deviation of a DIP's flexion from ρ times that of its PIP. Solvers couple the two joints where markers
+do not determine them, so a finger with coupled joints must be long enough to reach its tip's marker."""
 INDEPENDENT_FRAMES = 20.0
-"""The number of independent frames to which a clip is equivalent: skin slides in the same way each time a finger bends,
-so its effect on a bone's length does not average out."""
+"""Number of independent frames to which a clip is equivalent: skin slides in the same direction each time a finger
+bends, and its effect on a bone's length does not average out."""
 HUBER_THRESHOLD = 3.0
-"""Residual, relative to the noise, from which a marker's weight decreases."""
+"""Residual, relative to the noise, above which a marker's weight decreases."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,8 @@ class FitState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalEquations:
-    """Gauss-Newton normal equations, in blocks: Hessian (poses, poses-shared, shared) and descent direction."""
+    """Gauss-Newton normal equations in blocks: the Hessian of poses, poses and shared, shared; and the right-hand
+    sides."""
 
     poses: Floats
     """(F, 6 + D, 6 + D)"""
@@ -74,15 +75,15 @@ class FitProblem:
     noise: float
     """m on each axis."""
 
-    def posed(self, state: FitState) -> PosedJoints:
+    def pose_hand(self, state: FitState) -> PosedJoints:
         """Pose the hand in each frame, with its markers as sites."""
         rest = rest_frames(self.markers.proportions(self.mean_hand, state.parameters))
         hand = replace(self.reference, rest=rest, sites=self.markers.sites(state.parameters))
         return pose_joints(hand, state.root, state.angles)
 
     def residuals(self, state: FitState) -> Floats:
-        """Return residuals (F, M, 3) m, modelled minus seen positions of markers; zero where not seen."""
-        return self._residuals(self.posed(state))
+        """Return residuals (F, M, 3) m, modelled minus observed positions of markers; zero where not seen."""
+        return self._residuals(self.pose_hand(state))
 
     def _residuals(self, posed: PosedJoints) -> Floats:
         differences = posed.site_positions(np.arange(len(self.markers.joints))) - self.positions
@@ -101,26 +102,26 @@ class FitProblem:
 
     @property
     def prior_weight(self) -> float:
-        """Weight of the prior, to balance more frames than are independent."""
+        """Weight of the prior relative to the frames, which count as INDEPENDENT_FRAMES at most."""
         return max(len(self.positions) / INDEPENDENT_FRAMES, 1.0)
 
     @cached_property
     def _pose_spreads(self) -> Floats:
-        """(D,) rad"""
+        """(D,) rad, standard deviations of the angles."""
         return np.array([POSE_SPREAD[movement] for movement in self.reference.movements])
 
     def _coupled_joints(self) -> list[tuple[int, int, int]]:
-        """Return the digit, PIP flexion and DIP flexion of each finger."""
-        pairs = []
+        """Return each finger's row in DIGITS and the indices of its PIP and DIP flexion."""
+        triples = []
         for row, digit in enumerate(DIGITS[1:], 1):
             pip, dip = (self.reference.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][1:3])
             if pip is not None and dip is not None:
-                pairs.append((row, pip, dip))
-        return pairs
+                triples.append((row, pip, dip))
+        return triples
 
     def _pose_residuals(self, state: FitState) -> tuple[Floats, Floats]:
-        """Return residuals (F, D) and (F, 4) in standard deviations: from a relaxed hand, and of DIPs from their
-        PIPs."""
+        """Return the angles' deviations from a relaxed hand (F, D), and the DIPs' from ρ times their PIPs (F, 4), in
+        standard deviations."""
         coupling = [
             state.angles[:, dip] - state.parameters.rho[row] * state.angles[:, pip]
             for row, pip, dip in self._coupled_joints()
@@ -131,7 +132,7 @@ class FitProblem:
 
     def normal_equations(self, state: FitState) -> NormalEquations:
         """Build the normal equations at a state, with markers weighted by their residuals."""
-        posed = self.posed(state)
+        posed = self.pose_hand(state)
         residuals = self._residuals(posed) / self.noise
         distances = np.linalg.norm(residuals, axis=-1)
         weights = np.sqrt(np.minimum(1.0, HUBER_THRESHOLD / np.maximum(distances, 1e-12))) * self.seen
@@ -172,12 +173,12 @@ class FitProblem:
             equations.rhs_shared[RHO.start + row] -= by_rho @ residual
 
     def apply_step(self, state: FitState, pose_step: Floats, shared_step: Floats) -> FitState:
-        """Apply a step (F, 6 + D) to the poses, within the limits, and (P,) to the shared parameters."""
+        """Apply a step (F, 6 + D) to the poses, within the limits, and a step (P,) to the shared parameters."""
         root, angles = integrate(state.root, state.angles, pose_step)
         return FitState(state.parameters.apply_step(shared_step), root, np.clip(angles, *self.reference.limits.T))
 
     def at_limits(self, state: FitState, rhs: Floats) -> Bools:
-        """Mask (F, 6 + D) of pose variables at a limit that the step would cross."""
+        """Return whether pose variables (F, 6 + D) are at a limit that a step along `rhs` would cross."""
         low, high = self.reference.limits.T
         angles, directions = state.angles, rhs[:, ROOT_DOFS:]
         fixed = np.zeros(rhs.shape, bool)

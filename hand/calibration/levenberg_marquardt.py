@@ -1,8 +1,7 @@
 """Levenberg-Marquardt optimisation of a hand fitted to free motion.
 
-Frames are coupled only through the shared parameters, so each frame's pose is eliminated separately first: the bordered
-block-diagonal structure of bundle adjustment (Triggs et al. 2000, 6.1). Angles at a limit that a step would cross stay
-fixed in that step.
+Frames are coupled only through the shared parameters, so each frame's pose is eliminated separately first, as in bundle
+adjustment (Triggs et al. 2000, 6.1). Angles at a limit that a step would cross stay fixed in that step.
 """
 
 from dataclasses import replace
@@ -20,7 +19,7 @@ Ints = NDArray[np.intp]
 NOISE_RANGE = (0.0005, 0.004)
 """m on each axis: bounds of the noise, which includes skin sliding and is estimated from the fit's residuals."""
 POSE_ITERATIONS, FIRST_ITERATIONS, LAST_ITERATIONS = 20, 8, 40
-"""Maximum numbers of steps: of the poses alone, of everything until the noise is estimated, and after that."""
+"""Maximum numbers of iterations: of the poses alone, of all variables until the noise is estimated, and after that."""
 COST_TOLERANCE = 1e-5
 """Relative decrease of the cost below which the search ends."""
 
@@ -32,15 +31,15 @@ def fit_poses(problem: FitProblem, state: FitState) -> FitState:
     no_step = np.zeros(len(state.parameters.vector()))
     for _ in range(POSE_ITERATIONS):
         equations = problem.normal_equations(state)
-        matrix, _, rhs = _with_fixed(equations, problem.at_limits(state, equations.rhs_poses))
-        step = _solve(_damped(matrix, damping[:, None]), rhs[..., None])[..., 0]
+        matrix, _, rhs = _fix_at_limits(equations, problem.at_limits(state, equations.rhs_poses))
+        step = _solve(_add_damping(matrix, damping[:, None]), rhs[..., None])[..., 0]
         trial = problem.apply_step(state, step, no_step)
         trial_costs = problem.costs(trial)[0]
-        better = trial_costs < costs
-        root = np.where(better[:, None, None], trial.root, state.root)
-        state = FitState(state.parameters, root, np.where(better[:, None], trial.angles, state.angles))
-        damping = np.clip(np.where(better, damping / 5, damping * 10), 1e-9, 1e9)
-        decrease = np.where(better, costs - trial_costs, 0.0)
+        improved = trial_costs < costs
+        root = np.where(improved[:, None, None], trial.root, state.root)
+        state = FitState(state.parameters, root, np.where(improved[:, None], trial.angles, state.angles))
+        damping = np.clip(np.where(improved, damping / 5, damping * 10), 1e-9, 1e9)
+        decrease = np.where(improved, costs - trial_costs, 0.0)
         costs = costs - decrease
         if np.all(decrease < 1e-4 * costs + 1e-9):
             break
@@ -48,7 +47,7 @@ def fit_poses(problem: FitProblem, state: FitState) -> FitState:
 
 
 class MotionFit:
-    """A fit of a hand to a clip in steps. Iterate `steps()` to the end, then read `problem` and `state`."""
+    """A fit of a hand to a clip, run step by step: iterate `steps()` to the end, then read `problem` and `state`."""
 
     def __init__(self, problem: FitProblem, state: FitState) -> None:
         self.problem, self.state = problem, state
@@ -89,8 +88,8 @@ def _total(costs: tuple[Floats, float]) -> float:
     return float(costs[0].sum()) + costs[1]
 
 
-def _with_fixed(equations: NormalEquations, fixed: Bools) -> tuple[Floats, Floats, Floats]:
-    """Return blocks `poses`, `mixed` and `rhs_poses` of the normal equations, with variables held by a limit fixed."""
+def _fix_at_limits(equations: NormalEquations, fixed: Bools) -> tuple[Floats, Floats, Floats]:
+    """Return `poses`, `mixed` and `rhs_poses` of the normal equations, with some variables (F, 6 + D) fixed."""
     free = ~fixed
     poses = np.where(free[:, :, None] & free[:, None, :], equations.poses, 0.0)
     rows = np.arange(fixed.shape[1])
@@ -98,8 +97,8 @@ def _with_fixed(equations: NormalEquations, fixed: Bools) -> tuple[Floats, Float
     return poses, np.where(free[:, :, None], equations.mixed, 0.0), np.where(free, equations.rhs_poses, 0.0)
 
 
-def _damped(matrix: Floats, damping: Floats | float) -> Floats:
-    """Marquardt's damping: increase the diagonal by a fraction of itself."""
+def _add_damping(matrix: Floats, damping: Floats | float) -> Floats:
+    """Increase the diagonal by a fraction of itself (Marquardt)."""
     rows = np.arange(matrix.shape[-1])
     damped = matrix.copy()
     damped[..., rows, rows] *= 1 + damping
@@ -114,27 +113,31 @@ def _solve(matrix: Floats, rhs: Floats) -> Floats:
 
 
 def _step(equations: NormalEquations, fixed: Bools, damping: float) -> tuple[Floats, Floats]:
-    """Step of the poses (F, 6 + D) and of the shared parameters (P,); each frame's pose is eliminated first."""
-    poses, mixed, rhs = _with_fixed(equations, fixed)
-    solved = _solve(_damped(poses, damping), np.concatenate([mixed, rhs[..., None]], axis=-1))
-    reduced, reduced_rhs = schur_complement(_damped(equations.shared, damping), equations.rhs_shared, mixed, solved)
+    """Return the step of the poses (F, 6 + D) and of the shared parameters (P,)."""
+    poses, mixed, rhs = _fix_at_limits(equations, fixed)
+    solved = _solve(_add_damping(poses, damping), np.concatenate([mixed, rhs[..., None]], axis=-1))
+    reduced, reduced_rhs = schur_complement(
+        _add_damping(equations.shared, damping), equations.rhs_shared, mixed, solved
+    )
     shared = _solve(reduced, reduced_rhs[:, None])[:, 0]
     return solved[..., -1] - solved[..., :-1] @ shared, shared
 
 
 def schur_complement(shared: Floats, rhs: Floats, mixed: Floats, solved: Floats) -> tuple[Floats, Floats]:
-    """Return the Schur complement (P, P) after elimination of the poses, and its right-hand side (P,)."""
+    """Eliminate the poses: return the Schur complement (P, P) and its right-hand side (P,).
+
+    solved: the poses' block solved for `mixed` and for the poses' right-hand side.
+    """
     count = mixed.shape[-1]
     eliminated = mixed.reshape(-1, count).T @ solved.reshape(-1, count + 1)
     return shared - eliminated[:, :-1], rhs - eliminated[:, -1]
 
 
 def parameter_spreads(problem: FitProblem, state: FitState) -> Floats:
-    """Return the standard deviations (P,) of the shared parameters by the curvature at the solution, active limits
-    fixed."""
+    """Return the standard deviations (P,) of the shared parameters, by the curvature of the cost at the solution."""
     equations = problem.normal_equations(state)
-    poses, mixed, rhs = _with_fixed(equations, problem.at_limits(state, equations.rhs_poses))
-    solved = _solve(_damped(poses, 0.0), np.concatenate([mixed, rhs[..., None]], axis=-1))
+    poses, mixed, rhs = _fix_at_limits(equations, problem.at_limits(state, equations.rhs_poses))
+    solved = _solve(_add_damping(poses, 0.0), np.concatenate([mixed, rhs[..., None]], axis=-1))
     reduced, _ = schur_complement(equations.shared, equations.rhs_shared, mixed, solved)
     deviations: Floats = np.sqrt(problem.prior_weight * np.maximum(np.diag(np.linalg.inv(reduced)), 0.0))
     return deviations
@@ -143,8 +146,8 @@ def parameter_spreads(problem: FitProblem, state: FitState) -> Floats:
 def estimate_noise(problem: FitProblem, state: FitState) -> float:
     """Estimate the markers' noise in m on each axis from the residuals and the number of degrees of freedom.
 
-    The median ignores outliers. Poses absorb part of the noise; with few markers they absorb almost all of it, and the
-    problem's noise is returned.
+    The median ignores outliers. Poses absorb part of the noise. With few markers they absorb almost all of it, and
+    `problem.noise` is returned.
     """
     distances = np.linalg.norm(problem.residuals(state), axis=-1)[problem.seen]
     coordinates = 3 * problem.seen.sum(axis=1)
@@ -157,7 +160,7 @@ def estimate_noise(problem: FitProblem, state: FitState) -> float:
 
 
 def _observable_variables(problem: FitProblem) -> Ints:
-    """Return the number (F,) of pose variables that the markers seen depend on."""
+    """Return the number (F,) of pose variables on which the visible markers depend."""
     affects = np.zeros((len(problem.markers.joints), problem.reference.dofs), bool)
     for m, joint in enumerate(problem.markers.joints):
         ancestors = [joint]

@@ -1,8 +1,8 @@
-"""Measure a performer's proportions from a capture, directly where markers sit at joints, else by scaling.
+"""Measure a performer's proportions from a capture: directly where markers sit at joints, else by scaling.
 
-A mean adult's hand is fitted to the markers in four steps: its size from the distances on the palm, its knuckles from
-markers on them or from the spheres on which finger markers move about them, its bones from markers at both ends or from
-the reach of the fingertip, and each digit's direction from the angles that it takes.
+A mean adult's hand is fitted to the markers in four steps: its size from distances on the palm; its knuckles from
+markers on them, or as centres of the spheres on which finger markers move; its bones from markers at both ends, or from
+the reach of the fingertip; each digit's direction from the joint angles.
 """
 
 from dataclasses import replace
@@ -19,14 +19,15 @@ from ..marker_sets import Spot, on_palm, palm_visible
 from ..measurements import Measurement, mean_and_spread
 from ..model import Movement
 from ..proportions import PALM_JOINTS, Proportions, adult, site_positions, to_wrist_frame
-from .palm_joints import MIN_FRAMES, marker_at, realign_palm_spots, with_palm_joints
+from .palm_joints import MIN_FRAMES, marker_at, realign_palm_spots, set_palm_joints
 
 Floats = NDArray[np.float64]
 
 MAX_FRAMES = 2000
-"""Frames that are used, evenly spaced over the take; more do not improve the result."""
+"""Maximum number of frames that are used, evenly spaced over the take; more do not improve the result."""
 MIN_SIZE, MAX_SIZE = 0.04, 0.6
-"""m from wrist to middle fingertip, of a doll and a giant: outside this range the capture's unit is wrong."""
+"""m, from the wrist to the middle finger's tip, of a doll and a giant: outside this range the capture's unit is
+wrong."""
 
 
 def measure_proportions(
@@ -38,31 +39,31 @@ def measure_proportions(
         side: 'left' or 'right'.
         spots: where the M markers sit.
         positions: (F, M, 3) m, NaN where not seen.
-        lengths: (5, 3) m, bone lengths that are known already, NaN where not; used as they are.
+        lengths: (5, 3) m, known bone lengths, which are not changed; NaN where unknown.
 
     Returns:
-        The proportions, and the markers' corrected spots: if no marker sits at a palm joint, those on the back of the
-        hand are moved so that the centres about which the fingers move coincide with the knuckles.
+        The proportions, and the markers' corrected spots: if no marker sits at a palm joint, the spots on the back of
+        the hand are moved to make the knuckles coincide with the centres about which the fingers move.
 
     Raises:
-        HandError: no frame shows three palm markers, so the hand's position is unknown; or the hand's size is outside
-            MIN_SIZE..MAX_SIZE, or its palm is larger than that.
+        HandError: no frame shows three palm markers, the hand's size is outside MIN_SIZE..MAX_SIZE, or a palm joint
+            would be farther than MAX_SIZE from the wrist.
     """
     positions = positions[:: max(1, len(positions) // MAX_FRAMES)]
     hand = scaled_mean_hand(side, spots, positions)
-    seen = positions[frames_with_palm(side, spots, positions)]
+    visible = positions[frames_with_palm(side, spots, positions)]
     if not MIN_SIZE < hand.size < MAX_SIZE:
         raise HandError(
             f"{side} hand: {hand.size:.3g} m long by its palm markers, expected {MIN_SIZE} to {MAX_SIZE} m: "
             "say in which unit the capture's lengths are (Unit, --unit)"
         )
     for _ in range(3):
-        spots = realign_palm_spots(hand, spots, to_wrist_frame(hand, spots, seen))
-        hand = with_palm_joints(hand, spots, to_wrist_frame(hand, spots, seen))
+        spots = realign_palm_spots(hand, spots, to_wrist_frame(hand, spots, visible))
+        hand = set_palm_joints(hand, spots, to_wrist_frame(hand, spots, visible))
         _check_palm(hand)
-    local = to_wrist_frame(hand, spots, seen)
-    hand = _with_bones(hand, spots, local, np.full((5, 3), np.nan) if lengths is None else lengths)
-    return _with_directions(hand, spots, local), spots
+    local = to_wrist_frame(hand, spots, visible)
+    hand = _set_bone_lengths(hand, spots, local, np.full((5, 3), np.nan) if lengths is None else lengths)
+    return _set_digit_directions(hand, spots, local), spots
 
 
 def _check_palm(hand: Proportions) -> None:
@@ -71,30 +72,34 @@ def _check_palm(hand: Proportions) -> None:
     if not (distances < MAX_SIZE).all():
         farthest = int(np.argmax(distances))
         raise HandError(
-            f"{hand.side} hand: its markers move so that the {PALM_JOINTS[farthest]} would be "
+            f"{hand.side} hand: by the motion of its markers the {PALM_JOINTS[farthest]} would be "
             f"{distances[farthest]:.3g} m from the wrist, "
             f"expected {MAX_SIZE} m at most: give the labels of the hand's own markers"
         )
 
 
 def scaled_mean_hand(side: Side, spots: tuple[Spot, ...], positions: Floats) -> Proportions:
-    """Scale a mean adult's hand to the mean distance between its palm markers; positions (F, M, 3) m.
+    """Scale a mean adult's hand to the mean distance between its palm markers.
+
+    positions: (F, M, 3) m, NaN where not seen.
 
     Raises:
         HandError: no frame shows three palm markers.
     """
-    hand, seen = adult(side), positions[frames_with_palm(side, spots, positions)]
+    hand, visible = adult(side), positions[frames_with_palm(side, spots, positions)]
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
     rest = site_positions(hand, tuple(spots[i] for i in palm))
     pairs = [(a, b) for a in range(len(palm)) for b in range(a)]
-    distances = np.array([_median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs])
+    distances = np.array(
+        [_median(np.linalg.norm(visible[:, palm[a]] - visible[:, palm[b]], axis=-1)) for a, b in pairs]
+    )
     model_distances = np.array([np.linalg.norm(rest[a] - rest[b]) for a, b in pairs])
-    known = np.isfinite(distances)
-    return hand.scaled(float(distances[known].sum() / max(model_distances[known].sum(), 1e-6)))
+    is_finite = np.isfinite(distances)
+    return hand.scaled(float(distances[is_finite].sum() / max(model_distances[is_finite].sum(), 1e-6)))
 
 
 def frames_with_palm(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray[np.bool_]:
-    """Return frames (F,) with three palm markers, which determine the position of the hand.
+    """Return whether at least three palm markers are seen in each frame (F,), which determine the hand's position.
 
     Raises:
         HandError: there is no such frame.
@@ -111,14 +116,14 @@ def frames_with_palm(side: Side, spots: tuple[Spot, ...], positions: Floats) -> 
 
 def _median(values: Floats) -> float:
     """Return the median of the finite values; NaN if there is none."""
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else float("nan")
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else float("nan")
 
 
-def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> Proportions:
-    """Set bone lengths: the known ones (5, 3), then those of bones with markers at both ends.
+def _set_bone_lengths(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> Proportions:
+    """Set bone lengths: the known lengths (5, 3) m, then those of bones with markers at both ends.
 
-    Digits with unknown bones are made long enough for the reach of their fingertips.
+    If a digit has unknown bones, these are scaled until the digit reaches its fingertip's marker.
     """
     phalanges = np.where(np.isfinite(lengths), lengths, hand.phalanges)
     for row, digit in enumerate(DIGITS):
@@ -135,8 +140,8 @@ def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengt
             stretch = max(
                 (_reach(first, spots, local, digit) - phalanges[row].sum() + unknown_length) / unknown_length, 1.0
             )
-            all_seen = all(joint is not None for joint in chain)
-            phalanges[row, unknown] *= min(stretch, MAX_STRETCH) if all_seen else stretch
+            all_have_markers = all(joint is not None for joint in chain)
+            phalanges[row, unknown] *= min(stretch, MAX_STRETCH) if all_have_markers else stretch
     return replace(hand, phalanges=phalanges)
 
 
@@ -147,7 +152,7 @@ def bone_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats,
         hand: the measured proportions.
         spots: where the M markers sit.
         local: (F, M, 3) m, the markers in the wrist's frame.
-        lengths: (5, 3) m, lengths that were known before; only bones that are NaN here are reported.
+        lengths: (5, 3) m, lengths that were not measured here and are not reported; NaN for the other bones.
     """
     result = []
     for row, digit in enumerate(DIGITS):
@@ -158,27 +163,27 @@ def bone_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats,
         for bone in np.flatnonzero(~np.isfinite(lengths[row])):
             bone_start, bone_end, value = ends[bone], ends[bone + 1], 1000 * float(hand.phalanges[row, bone])
             if bone_start is None or bone_end is None:
-                how = "by how far the fingertip reaches" if has_tip else "by the hand's size"
-                result.append(Measurement("bone", joints[bone], how, value))
+                method = "by how far the fingertip reaches" if has_tip else "by the hand's size"
+                result.append(Measurement("bone", joints[bone], method, value))
                 continue
             mean, spread, frames = mean_and_spread(1000 * np.linalg.norm(bone_end - bone_start, axis=-1))
-            how = f"over all frames, {100 * (value / mean - 1):+.1f} % so that the fingertip reaches its markers"
-            result.append(Measurement("bone", joints[bone], how, value, spread, frames=frames))
+            method = f"over all frames, {100 * (value / mean - 1):+.1f} % for the fingertip to reach its markers"
+            result.append(Measurement("bone", joints[bone], method, value, spread, frames=frames))
     return result
 
 
 MAX_STRETCH = 1.05
-"""Largest factor on the bones' median lengths if all of them are measured: noise reaches farther than any finger."""
+"""Maximum factor on the bones' median lengths if all of them are measured: noise exaggerates a finger's reach."""
 
 
 def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) -> float:
-    """Return the distance m from the first joint to the digit's tip when straight; 0 if the tip has no marker.
+    """Return the distance m from the first joint to the tip of the straight digit; 0 if the tip has no marker.
 
-    Devices stretch bones by a few per cent from frame to frame. A digit that is too short for a target visibly misses
-    it, one that is slightly too long bends by a degree more. So nearly the largest distance is used, not the mean. If
-    the knuckle was estimated, the largest distance depends on chance, and a lower quantile is used.
+    It is nearly the largest distance over the frames, not the mean: devices stretch bones by a few per cent from frame
+    to frame, and a digit that is too short visibly misses its target, while one that is slightly too long bends by a
+    degree more. If the knuckle was estimated, the largest distances are unreliable, and a lower quantile is used.
     """
-    measured = marker_at(spots, local, CHAIN_JOINTS[digit][0]) is not None
+    is_measured = marker_at(spots, local, CHAIN_JOINTS[digit][0]) is not None
     tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
     if not tips:
         return 0.0
@@ -186,13 +191,13 @@ def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) ->
     distances = distances[np.isfinite(distances)]
     if len(distances) < min(MIN_FRAMES, len(local)):
         return 0.0
-    # On a straight finger the marker is at the bones' length plus its offset along them, and beside them by the rest.
+    # On a straight finger, the marker is y beyond the last bone's end and (x, z) beside it.
     x, y, z = spots[tips[0]].offset
-    return float(np.sqrt(max(np.quantile(distances, 0.99 if measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
+    return float(np.sqrt(max(np.quantile(distances, 0.99 if is_measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
 
 
-def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
-    """Rotate each digit's base by the least angle that brings its joint angles inside the limits."""
+def _set_digit_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
+    """Rotate each digit's base by the smallest rotation that brings its joint angles inside the limits."""
     frames = hand.digit_rotations.copy()
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     for row, digit in enumerate(DIGITS):
@@ -213,12 +218,11 @@ def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) 
 
 
 MIN_STRAIGHTNESS = 0.5
-"""The fraction of a bone's length along the straight digit from which on its direction determines abduction."""
+"""Minimum component of a bone's direction along the straight digit for it to determine abduction."""
 
 
 def _abduction_correction(joint: str, tips: Floats) -> Floats:
-    """Return the quaternion (4,) that brings a digit's abduction inside the limits, from the tip's markers (N, S, 3)
-    alone."""
+    """Return the quaternion (4,) that brings a digit's abduction inside the limits. tips: (N, S, 3) m, tip markers."""
     tips = tips[np.isfinite(tips).all(-1)]
     ahead = tips[tips[:, 1] > MIN_STRAIGHTNESS * np.linalg.norm(tips, axis=-1)]
     return rot.from_axis_angle(
@@ -227,11 +231,12 @@ def _abduction_correction(joint: str, tips: Floats) -> Floats:
 
 
 def _base_correction(joint: str, points: Floats) -> Floats:
-    """Return the quaternion (4,) by which a digit's base must rotate for its abduction, flexion and twist to be inside
-    the limits.
+    """Return the quaternion (4,) that rotates a digit's base to bring abduction, flexion and twist inside the limits.
 
-    points (N, 3, 3) m are the bones' ends in the base's frame, mirrored for a left hand. The first bone determines
-    abduction and flexion; the plane of the bend determines twist, in the half of the frames that bend most.
+    The first bone determines abduction and flexion. The digit's plane determines twist, in the half of the frames with
+    the strongest bend.
+
+    points: (N, 3, 3) m, the bones' ends in the base's frame, mirrored for a left hand.
     """
     direction = points[:, 0] / np.linalg.norm(points[:, 0], axis=-1, keepdims=True)
     ahead = direction[:, 1] > MIN_STRAIGHTNESS
@@ -249,9 +254,9 @@ def _base_correction(joint: str, points: Floats) -> Floats:
 
 
 def _shift_into_limits(angles: Floats, joint: str, movement: Movement) -> float:
-    """Return the angle in rad to add to a digit's base so that most angles are inside the joint's limits.
+    """Return the angle in rad to add to a digit's base to bring nine tenths of the angles inside the joint's limits.
 
-    If they exceed both limits, the middle of the observed range is moved to the middle of the allowed one.
+    If the angles exceed both limits, the middle of their range is moved to the middle of the limits.
     """
     if not len(angles):
         return 0.0

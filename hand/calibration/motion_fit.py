@@ -1,11 +1,11 @@
 """Fit bone lengths and marker offsets together to a clip of free motion.
 
 Each marker has an unknown offset from its joint, each bone an unknown length, and the hand an unknown pose in each
-frame. The fit brings the hand's markers nearest to those seen, and the hand nearest to a mean one where the markers do
-not determine it. Joint centres follow from how the markers move about them, as in functional methods (Ehrig et al.
-2006, SCoRE), but on a whole hand whose joints have limits and whose DIPs tend to follow the PIPs. The markers' offsets
-are unknowns as in MoSh (Loper et al. 2014) and AddBiomechanics (Werling et al. 2023), over some hundred frames that
-show most of the motion, as Han et al. (2018) calibrate optical hands.
+frame. The fit minimises the distances between the hand's markers and the observed ones, with a mean hand as prior.
+Joint centres follow from how the markers move about them, as in functional methods (Ehrig et al. 2006, SCoRE), but on a
+whole hand whose joints have limits and whose DIPs tend to follow the PIPs. The markers' offsets are unknowns as in MoSh
+(Loper et al. 2014) and AddBiomechanics (Werling et al. 2023). The frames are a few hundred that show most of the
+motion, as in the calibration of optical hands by Han et al. (2018).
 """
 
 from dataclasses import dataclass, replace
@@ -34,15 +34,15 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
 MAX_FRAMES = 200
-"""Frames that a hand is fitted to; as many others validate the fit."""
+"""Maximum number of frames to which a hand is fitted; as many others validate the fit."""
 MIN_FRAMES = 60
-"""Every other one of these is held out for validation."""
+"""Minimum number of frames, of which every other one is held out for validation."""
 MIN_MOTION = 0.02
-"""m by which the outermost marker of some digit must move in the palm."""
+"""m by which the outermost marker of at least one digit must move in the palm's frame."""
 INITIAL_NOISE = 0.0015
-"""m on each axis, until the noise is estimated."""
+"""m, standard deviation of the markers on each axis, until it is estimated."""
 RHO_SPREAD, MAX_RHO_SPREAD = 0.15, 0.05
-"""Standard deviations of ρ: between people, and the largest with which the fit determines it."""
+"""Standard deviations of ρ: between people, and the maximum for a fitted ρ to be used."""
 MAX_RESIDUAL_RATIO = 0.8
 """Maximum residual of the fit on held-out frames, as a fraction of that of the previous hand."""
 
@@ -52,38 +52,38 @@ def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats
 
     Half of them are evenly spaced in time, the others evenly spaced over the range of each digit's outermost marker on
     each axis of the palm: a finger that bends once counts as much as one that bends for a minute. The outermost
-    hundredth of each range is left out, since it may be a swap.
+    hundredth of each range is excluded, since it may be a swap.
 
     Args:
         hand: the hand's proportions.
         spots: where the M markers sit.
         local: (F, M, 3) m, the markers in the wrist's frame.
-        maximum: N, at most.
+        maximum: upper bound of N.
     """
-    seen = np.all(np.isfinite(local), axis=-1)
-    usable = np.flatnonzero(seen.any(axis=1))
+    visible = np.all(np.isfinite(local), axis=-1)
+    usable = np.flatnonzero(visible.any(axis=1))
     if len(usable) <= maximum:
         return usable
-    chosen = {int(row) for row in usable[np.linspace(0, len(usable) - 1, maximum // 2).astype(int)]}
-    outermost = [_outermost(spots, seen, digit) for digit in DIGITS]
-    count = max((maximum - len(chosen)) // max(3 * sum(marker is not None for marker in outermost), 1), 1)
+    selected = {int(row) for row in usable[np.linspace(0, len(usable) - 1, maximum // 2).astype(int)]}
+    outermost = [_outermost(spots, visible, digit) for digit in DIGITS]
+    count = max((maximum - len(selected)) // max(3 * sum(marker is not None for marker in outermost), 1), 1)
     for marker in outermost:
         if marker is None:
             continue
-        rows = np.flatnonzero(seen[:, marker])
+        rows = np.flatnonzero(visible[:, marker])
         for values in local[rows, marker].T:
             low, high = np.quantile(values, [0.01, 0.99])
             order = np.argsort(values)
             nearest = np.searchsorted(values[order], np.linspace(low, high, count)).clip(0, len(rows) - 1)
-            chosen.update(rows[order[nearest]].tolist())
-    return np.array(sorted(chosen))
+            selected.update(rows[order[nearest]].tolist())
+    return np.array(sorted(selected))
 
 
-def _outermost(spots: tuple[Spot, ...], seen: Bools, digit: str) -> int | None:
-    """Return the outermost of a digit's markers that are seen in a tenth of the frames."""
+def _outermost(spots: tuple[Spot, ...], visible: Bools, digit: str) -> int | None:
+    """Return the outermost of a digit's markers that are seen in more than a tenth of the frames, if any."""
     joints = CHAIN_JOINTS[digit]
-    often_seen = seen.mean(axis=0) > 0.1
-    candidates = [m for m, spot in enumerate(spots) if spot.joint in joints and not on_palm(spot) and often_seen[m]]
+    often_visible = visible.mean(axis=0) > 0.1
+    candidates = [m for m, spot in enumerate(spots) if spot.joint in joints and not on_palm(spot) and often_visible[m]]
     return max(candidates, key=lambda m: (joints.index(spots[m].joint), spots[m].offset[1]), default=None)
 
 
@@ -93,16 +93,16 @@ class FittedHand:
 
     proportions: Proportions
     spots: tuple[Spot, ...]
-    """(M,) where the markers sit. Palm markers are carried by the wrist."""
+    """(M,) where the markers sit. Palm markers are fixed to the wrist."""
     rho: tuple[float | None, ...]
-    """(5,) None where the fit does not determine it."""
+    """(5,) ρ of each digit, None where the fit does not determine it."""
     measurements: tuple[Measurement, ...]
     residual_before: float = 0.0
-    """m, median distance of markers in held-out frames for the hand as it was measured before."""
+    """m, median distance in held-out frames between observed markers and those of the previously measured hand."""
     residual_after: float = 0.0
-    """m, the same for this hand."""
+    """m, the same for the fitted hand."""
     notes: tuple[str, ...] = ()
-    """A sentence for each digit that stays as it was measured before."""
+    """A sentence for each digit that keeps its previous measurements."""
 
 
 def fit_steps(
@@ -115,14 +115,14 @@ def fit_steps(
     """Fit a hand to free motion.
 
     Args:
-        hand: the hand as measured before, where the search starts.
+        hand: the previously measured hand, where the search starts.
         measured_spots: (M,) where its markers sit.
         spots: (M,) where the marker set has them.
         names: (M,) their labels.
         positions: (F, M, 3) m, NaN where not seen.
 
     Returns:
-        The fit, or in words why the hand stays as it is.
+        The fit, or the reason why the hand keeps its previous measurements.
 
     Raises:
         HandError: no frame shows three palm markers.
@@ -151,8 +151,8 @@ def fit_steps(
     yield Progress(1.0)
     if not residual_after < MAX_RESIDUAL_RATIO * residual_before:
         return (
-            f"a fit to free motion leaves {1000 * residual_after:.1f} mm where {1000 * residual_before:.1f} mm "
-            "were left without"
+            f"a fit to free motion leaves residuals of {1000 * residual_after:.1f} mm, without it they are "
+            f"{1000 * residual_before:.1f} mm"
         )
     fitted = _fitted_hand(fit, names, parameters, unchanged_rows)
     return replace(fitted, residual_before=residual_before, residual_after=residual_after, notes=notes)
@@ -174,9 +174,9 @@ def apply_motion_fit(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Sp
     """Apply a fit to a measured hand. Radii that come from the hand's size are updated with it.
 
     Args:
-        hand: the hand as measured before.
+        hand: the previously measured hand.
         fitted: the fit.
-        spots: label -> where the marker sits by the fit.
+        spots: label -> where the marker sits, by the fit.
     """
     radii_before, radii_after = radii_by_size(hand.proportions), radii_by_size(fitted.proportions)
     is_by_size = np.isclose(hand.radii, radii_before, rtol=0, atol=1e-6)
@@ -194,7 +194,10 @@ def apply_motion_fit(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Sp
         hand,
         proportions=fitted.proportions,
         spots=spots,
-        rho=tuple(before if after is None else after for before, after in zip(hand.rho, fitted.rho, strict=True)),
+        rho=tuple(
+            measured_rho if fitted_rho is None else fitted_rho
+            for measured_rho, fitted_rho in zip(hand.rho, fitted.rho, strict=True)
+        ),
         radii=np.where(is_by_size, radii_after, hand.radii),
         measurements=(*measurements, *fitted.measurements),
         motion=np.zeros((0, 3)),
@@ -202,11 +205,12 @@ def apply_motion_fit(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Sp
 
 
 def _range_of_motion(spots: tuple[Spot, ...], local: Floats) -> float:
-    """Return the range of motion m of the digits' outermost markers along the palm's axes, the largest of all."""
-    seen = np.all(np.isfinite(local), axis=-1)
-    outermost = [marker for digit in DIGITS if (marker := _outermost(spots, seen, digit)) is not None]
+    """Return the largest range of motion, m, of any digit's outermost marker along an axis of the palm."""
+    visible = np.all(np.isfinite(local), axis=-1)
+    outermost = [marker for digit in DIGITS if (marker := _outermost(spots, visible, digit)) is not None]
     spans = [
-        np.ptp(np.quantile(local[seen[:, marker], marker], [0.02, 0.98], axis=0), axis=0).max() for marker in outermost
+        np.ptp(np.quantile(local[visible[:, marker], marker], [0.02, 0.98], axis=0), axis=0).max()
+        for marker in outermost
     ]
     return float(max(spans, default=0.0))
 
@@ -214,9 +218,9 @@ def _range_of_motion(spots: tuple[Spot, ...], local: Floats) -> float:
 def _validation_problem(
     problem: FitProblem, start: Proportions, measured_spots: tuple[Spot, ...], positions: Floats
 ) -> tuple[FitProblem, FitState]:
-    """Return the problem for held-out frames (F, M, 3), and the previous hand as its state."""
-    seen = np.all(np.isfinite(positions), axis=-1)
-    validation = replace(problem, positions=np.where(seen[..., None], positions, 0.0), seen=seen)
+    """Return the problem for positions (F, M, 3) m in held-out frames, and the previous hand as its state."""
+    visible = np.all(np.isfinite(positions), axis=-1)
+    validation = replace(problem, positions=np.where(visible[..., None], positions, 0.0), seen=visible)
     return validation, _initial_state(validation, start, measured_spots, np.full(len(DIGITS), DIP_PER_PIP), positions)
 
 
@@ -233,7 +237,7 @@ def prepare_fit(
     positions: Floats,
     reference: HandModel,
 ) -> MotionFit:
-    """Set up the fit of a hand to all of these frames (F, M, 3) m; arguments as in `fit_steps`.
+    """Set up the fit of a hand to all of the given frames.
 
     Args:
         start: the proportions where the search starts.
@@ -246,9 +250,9 @@ def prepare_fit(
     markers = FitMarkers.from_spots(spots)
     rho = np.full(len(DIGITS), DIP_PER_PIP)
     prior = FitPrior.build(mean, markers, rho, np.full(len(DIGITS), RHO_SPREAD))
-    seen = np.all(np.isfinite(positions), axis=-1)
+    visible = np.all(np.isfinite(positions), axis=-1)
     problem = FitProblem(
-        mean, reference, markers, prior, np.where(seen[..., None], positions, 0.0), seen, INITIAL_NOISE
+        mean, reference, markers, prior, np.where(visible[..., None], positions, 0.0), visible, INITIAL_NOISE
     )
     return MotionFit(problem, _initial_state(problem, start, measured_spots, rho, positions))
 
@@ -256,7 +260,7 @@ def prepare_fit(
 def _initial_state(
     problem: FitProblem, start: Proportions, measured_spots: tuple[Spot, ...], rho: Floats, positions: Floats
 ) -> FitState:
-    """Return the relaxed hand, fitted to the palm markers of each frame."""
+    """Return the hand with relaxed fingers, aligned with the palm markers in each frame."""
     palm = [m for m, spot in enumerate(measured_spots) if on_palm(spot)]
     root = rot.fit_rigid_to_visible(site_positions(start, tuple(measured_spots[m] for m in palm)), positions[:, palm])
     return FitState(
@@ -269,8 +273,7 @@ def _initial_state(
 def _fitted_hand(
     fit: MotionFit, names: tuple[str, ...], parameters: SharedParameters, unchanged_rows: tuple[int, ...]
 ) -> FittedHand:
-    """Return the fitted hand with its measurements and their uncertainties, except those of the digits in
-    `unchanged_rows`."""
+    """Return the fitted hand with its measurements and their uncertainties, except for digits in `unchanged_rows`."""
     problem = fit.problem
     spread = parameter_spreads(problem, fit.state)
     spots = problem.markers.fitted_spots(problem.mean_hand.side, parameters)
@@ -286,9 +289,9 @@ def _fitted_hand(
         else None
         for row, (value, uncertainty) in enumerate(zip(parameters.rho, spread[RHO], strict=True))
     ]
-    how = "fitted to free motion, with all bones and markers"
+    method = "fitted to free motion, with all bones and markers"
     measurements += [
-        Measurement("rho", digit, how, value, float(uncertainty), frames=len(distances))
+        Measurement("rho", digit, method, value, float(uncertainty), frames=len(distances))
         for digit, value, uncertainty in zip(DIGITS, rho, spread[RHO], strict=True)
         if value is not None
     ]
@@ -301,18 +304,18 @@ def _fitted_hand(
 
 
 def _bone_measurements(parameters: SharedParameters, spread: Floats, frames: int) -> list[Measurement]:
-    how = "fitted to free motion, together with the markers' offsets"
+    method = "fitted to free motion, together with the markers' offsets"
     joints = [joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3]]
     rows = zip(joints, 1000 * parameters.lengths.ravel(), 1000 * spread[LENGTHS], strict=True)
     return [
-        Measurement("bone", joint, how, float(value), float(uncertainty), frames=frames)
+        Measurement("bone", joint, method, float(value), float(uncertainty), frames=frames)
         for joint, value, uncertainty in rows
     ]
 
 
 def _knuckle_measurements(parameters: SharedParameters, spread: Floats, frames: int) -> list[Measurement]:
     """Return the distance of each digit's first joint from the wrist, with the standard deviation along that line."""
-    how = "fitted to free motion: about which its digit's markers move"
+    method = "fitted to free motion: the centre about which its digit's markers move"
     measurements = []
     for digit, position, uncertainty in zip(
         DIGITS, parameters.first_joints, spread[FIRST_JOINTS].reshape(-1, 3), strict=True
@@ -320,7 +323,7 @@ def _knuckle_measurements(parameters: SharedParameters, spread: Floats, frames: 
         distance = float(np.linalg.norm(position))
         radial_spread = float(np.linalg.norm(uncertainty * position) / distance)
         measurements.append(
-            Measurement("palm", CHAIN_JOINTS[digit][0], how, 1000 * distance, 1000 * radial_spread, frames=frames)
+            Measurement("palm", CHAIN_JOINTS[digit][0], method, 1000 * distance, 1000 * radial_spread, frames=frames)
         )
     return measurements
 
@@ -335,13 +338,13 @@ def _marker_measurements(
         names, spots, 1000 * spread[OFFSETS:].reshape(-1, 3), distances.T, strict=True
     ):
         offset = 1000 * np.array(spot.offset)
-        known = residuals[np.isfinite(residuals)]
+        visible = residuals[np.isfinite(residuals)]
         parts = ", ".join(
             f"{o:.1f} ± {s:.1f} {axis_name}" for o, s, axis_name in zip(offset, uncertainty, axis_names, strict=True)
         )
-        how = f"fitted to free motion, mm in the frame of {spot.joint}: {parts}" if len(known) else "never seen"
+        method = f"fitted to free motion, mm in the frame of {spot.joint}: {parts}" if len(visible) else "never seen"
         distance = max(float(np.linalg.norm(offset)), 1e-9)
-        residual = 1000 * float(np.sqrt((known**2).mean())) if len(known) else None
+        residual = 1000 * float(np.sqrt((visible**2).mean())) if len(visible) else None
         radial_spread = float(np.linalg.norm(uncertainty * offset) / distance)
-        measurements.append(Measurement("marker", name, how, distance, radial_spread, residual, frames=len(known)))
+        measurements.append(Measurement("marker", name, method, distance, radial_spread, residual, frames=len(visible)))
     return measurements

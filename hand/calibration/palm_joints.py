@@ -14,20 +14,23 @@ from ..proportions import PALM_JOINTS, Proportions, rest_frames_in_wrist
 Floats = NDArray[np.float64]
 
 MIN_FRAMES = 5
-"""Frames in which something must be seen to be measured, or all frames of a shorter capture."""
+"""Minimum number of frames in which a marker must be seen; all frames of a shorter capture."""
 
 
 def marker_at(spots: tuple[Spot, ...], local: Floats, joint: str) -> Floats | None:
     """Return the marker (F, 3) at a joint, None if there is none or it is seen in too few frames."""
     for i, spot in enumerate(spots):
         if spot.joint == joint and not any(spot.offset):
-            known = np.isfinite(local[:, i]).all(-1).sum()
-            return local[:, i] if known >= min(MIN_FRAMES, len(local)) else None
+            visible_count = np.isfinite(local[:, i]).all(-1).sum()
+            return local[:, i] if visible_count >= min(MIN_FRAMES, len(local)) else None
     return None
 
 
-def with_palm_joints(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
-    """Set the palm joints to the median positions of their markers, and the wrist to its marker."""
+def set_palm_joints(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
+    """Set palm joints to the median positions of their markers, and the origin to the wrist's marker.
+
+    A knuckle without a marker is estimated by `_fit_knuckle`.
+    """
     palm = hand.palm.copy()
     for index, joint in enumerate(PALM_JOINTS):
         marker = marker_at(spots, local, joint)
@@ -44,16 +47,17 @@ def with_palm_joints(hand: Proportions, spots: tuple[Spot, ...], local: Floats) 
 _KNUCKLE_OF = {CHAIN_JOINTS[digit][0]: digit for digit in DIGITS[1:]}
 
 KNUCKLE_PRIOR_WEIGHT = 0.4
-"""Weight of the mean hand's knuckle against the fitted sphere: it decides the directions in which nothing moved."""
+"""Weight of the mean hand's knuckle in the fit of a sphere: it matters in directions in which the marker did not
+move."""
 PALM_PRIOR_WEIGHT = 0.03
-"""Weight of the mean hand's knuckles where all four together rotate the palm."""
+"""Weight of the mean hand's knuckles in `realign_palm_spots`, where all four together determine a rotation."""
 
 
 def _fit_knuckle(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, prior_weight: float) -> Floats:
     """Estimate a knuckle (3,) as the centre about which the marker on the digit's first bone moves.
 
-    Least squares for |p|² = 2 c·p + (r² − |c|²) over the frames, regularised towards `guess` and towards the planes in
-    which the finger stands. Without such a marker, the guess is returned.
+    Least squares for |p|² = 2 c·p + (r² − |c|²) over the frames, regularised towards `guess` and towards the upright
+    planes through the finger's markers. Without a marker on that bone, the guess is returned.
     """
     marker = _proximal_marker(spots, local, digit)
     if marker is None:
@@ -63,7 +67,7 @@ def _fit_knuckle(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floa
     centred = points - mean
     scale = 2 * np.sqrt((centred**2).sum(-1).mean())
     row_scale = 1 / np.sqrt(len(centred))
-    # Rows are scaled by the spread so that the prior has the same effect for large and small movements.
+    # The rows of the prior are scaled by the spread: it has the same effect for large and small movements.
     normals, offsets = _upright_planes(spots, local, digit, marker)
     rows = [2 * centred * row_scale, prior_weight * scale * np.eye(3), PLANE_WEIGHT * scale * normals]
     rhs = [
@@ -82,7 +86,7 @@ PLANE_WEIGHT = 0.2
 
 
 def _proximal_marker(spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats | None:
-    """Return the marker (F, 3) on a finger's first bone, which moves about the knuckle; None if it is rarely seen."""
+    """Return the marker (F, 3) on a finger's first bone; None if there is none or it is rarely seen."""
     first, second = CHAIN_JOINTS[digit][:2] if digit else ("", "")
     candidates = [i for i, spot in enumerate(spots) if spot.joint == first and any(spot.offset)]
     candidates += [i for i, spot in enumerate(spots) if spot.joint == second and not any(spot.offset)]
@@ -92,10 +96,10 @@ def _proximal_marker(spots: tuple[Spot, ...], local: Floats, digit: str) -> Floa
 
 
 def _upright_planes(spots: tuple[Spot, ...], local: Floats, digit: str, marker: Floats) -> tuple[Floats, Floats]:
-    """Return unit normals (N, 3) of upright planes through a digit's marker and its tip's, and the planes' offsets (N,)
-    m.
+    """Return the planes, perpendicular to the palm, through a digit's marker and that of its tip.
 
-    Both are divided by the square root of N.
+    Returns:
+        Unit normals (N, 3) and offsets (N,) m, both divided by the square root of N.
     """
     tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
     if not tips:
@@ -110,7 +114,7 @@ def _upright_planes(spots: tuple[Spot, ...], local: Floats, digit: str, marker: 
 
 
 def realign_palm_spots(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> tuple[Spot, ...]:
-    """Rotate the spots on the back of the hand so that the knuckles coincide with the fingers' centres of motion."""
+    """Rotate the spots on the back of the hand to make the knuckles coincide with the fingers' centres of motion."""
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
     if not all(any(spots[i].offset) for i in palm):
         return spots
@@ -133,10 +137,10 @@ def realign_palm_spots(hand: Proportions, spots: tuple[Spot, ...], local: Floats
 
 
 def palm_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> list[Measurement]:
-    """Return the method and uncertainty of a measured hand's palm joints; values are distances to the wrist.
+    """Return the distance, method and uncertainty of each palm joint of a measured hand; distances are to the wrist.
 
-    The standard deviation is that of the marker's position for a joint under a marker, and that of the radius for a
-    joint about which a finger's marker moves.
+    The standard deviation of a joint under a marker is that of the marker's position; for a joint about which a
+    finger's marker moves, it is that of the marker's distance.
 
     Args:
         hand: the measured proportions.
@@ -150,10 +154,10 @@ def palm_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats)
         if marker is None and proximal is None:
             result.append(Measurement("palm", joint, "by the hand's size", value))
             continue
-        how = "under its marker" if marker is not None else "where its finger's marker circles about it"
+        method = "under its marker" if marker is not None else "where its finger's marker circles about it"
         distances = np.linalg.norm((marker if marker is not None else proximal) - position, axis=-1)
         deviations = distances if marker is not None else distances - np.nanmedian(distances)
         inliers = inlier_mask(deviations)
         spread = 1000 * float(np.sqrt((deviations[inliers] ** 2).mean())) if inliers.sum() > 1 else None
-        result.append(Measurement("palm", joint, how, value, spread, frames=int(inliers.sum())))
+        result.append(Measurement("palm", joint, method, value, spread, frames=int(inliers.sum())))
     return result

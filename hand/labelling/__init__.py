@@ -1,6 +1,6 @@
 """Identify unlabelled trajectories as markers of hands, by shape and motion.
 
-`trajectories` follows markers over frames and cuts where they jump, `shape_model` says where a hand's markers may be,
-`hungarian` assigns one to the other at minimum cost, `palm_candidates` starts that from markers at constant distances,
-and `label_search` does all this over a whole capture.
+`trajectories` follows markers from frame to frame and splits columns where a marker jumps. `shape_model` describes
+where a hand's markers may be. `palm_candidates` finds possible palms: markers at constant distances. `hungarian`
+assigns the other trajectories to the hand at minimum cost. `label_search` runs the whole search.
 """

@@ -1,4 +1,4 @@
-"""Decide between left and right by a hand's shape: labels are wrong too often (mirrored cameras, swapped gloves)."""
+"""Decide between left and right by a hand's shape, since labels are often wrong (mirrored cameras, swapped gloves)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,11 @@ from ..proportions import adult, to_wrist_frame
 Floats = NDArray[np.float64]
 
 MIN_ASYMMETRY = 0.5
-"""Minimum asymmetry of markers with which a frame shows the side: 1 if all are on the same side of the palm."""
+"""Minimum asymmetry of the markers in a frame that shows the side; it is 1 if all are on the same side of the palm."""
 MIN_AGREEMENT = 0.75
-"""Minimum fraction of these frames that show the same side. A hand has one side; only damaged positions show both."""
+"""Minimum fraction of these frames that must show the same side: damaged positions show both."""
 MAX_FLATNESS = 0.01
-"""Maximum spread (rms) of markers about a plane, relative to that along their longest axis, of a flat hand. Some
+"""Ratio of the markers' spread across their plane to that along their longest axis below which a hand is flat. Some
 skeletons are flat at rest, with fingers a millimetre to either side of the palm."""
 
 
@@ -39,19 +39,19 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
         return None, 0.0
     local = to_wrist_frame(adult("right"), spots, positions[palm_seen])[:, digits]
     depth = np.array([spots[i].offset[2] for i in digits]) - local[..., 2]
-    in_frames, spreads = np.nansum(depth, axis=1), np.nansum(np.abs(depth), axis=1)
-    total, spread = in_frames.sum(), spreads.sum()
+    depths, spreads = np.nansum(depth, axis=1), np.nansum(np.abs(depth), axis=1)
+    total, spread = depths.sum(), spreads.sum()
     if not spread > 1e-6 * depth.size:
         return None, 0.0
-    clear = np.sign(in_frames[np.abs(in_frames) > MIN_ASYMMETRY * spreads])
-    if np.count_nonzero(clear == np.sign(total)) < MIN_AGREEMENT * len(clear):
+    signs = np.sign(depths[np.abs(depths) > MIN_ASYMMETRY * spreads])
+    if np.count_nonzero(signs == np.sign(total)) < MIN_AGREEMENT * len(signs):
         return None, 0.0
     return ("right" if total > 0 else "left"), float(abs(total) / spread)
 
 
 def _is_flat(positions: Floats) -> bool:
     """Return whether markers (F, M, 3) are in one plane in every frame; NaN where not seen."""
-    seen = np.where(finite_points(positions)[..., None], positions, np.nan)
-    centred = np.nan_to_num(seen - np.nanmean(seen, axis=1, keepdims=True))
+    visible_positions = np.where(finite_points(positions)[..., None], positions, np.nan)
+    centred = np.nan_to_num(visible_positions - np.nanmean(visible_positions, axis=1, keepdims=True))
     squares = np.linalg.eigvalsh(centred.swapaxes(1, 2) @ centred)
     return bool((squares[:, 0] < MAX_FLATNESS**2 * squares[:, 2]).all())

@@ -1,4 +1,4 @@
-"""Minimum-cost assignment: the Hungarian method, and local search where pairs of choices have costs too."""
+"""Minimum-cost assignment by the Hungarian method, and by local search if pairs of assignments have costs, too."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 IMPOSSIBLE_COST = 1e6
-"""A cost that is chosen only where there is no alternative."""
+"""Cost of an assignment that is made only if there is no alternative."""
 
 
 def minimum_cost_assignment(costs: Floats) -> Ints:
-    """Return the column (R,) of each row that minimises the sum of costs (R, N), R <= N, all finite; each column at
-    most once.
+    """Assign to each row its own column such that the sum of costs is minimal. Returns (R,) columns.
+
+    costs: (R, N), R <= N, all finite.
 
     Kuhn's method with potentials and shortest augmenting paths (Jonker & Volgenant 1987), in O(R² N).
     """
@@ -31,8 +32,8 @@ def minimum_cost_assignment(costs: Floats) -> Ints:
             used[column] = True
             current_row = owner[column]
             reduced = padded[current_row] - row_potentials[current_row] - column_potentials
-            better = ~used & (reduced < nearest)
-            nearest[better], previous[better] = reduced[better], column
+            is_nearer = ~used & (reduced < nearest)
+            nearest[is_nearer], previous[is_nearer] = reduced[is_nearer], column
             unused_distance = np.where(used, np.inf, nearest)
             unused_distance[0] = np.inf
             next_column = int(unused_distance.argmin())
@@ -45,8 +46,8 @@ def minimum_cost_assignment(costs: Floats) -> Ints:
             owner[column] = owner[previous[column]]
             column = int(previous[column])
     result = np.zeros(rows, int)
-    taken = np.flatnonzero(owner[1:])
-    result[owner[1:][taken] - 1] = taken
+    assigned_columns = np.flatnonzero(owner[1:])
+    result[owner[1:][assigned_columns] - 1] = assigned_columns
     return result
 
 
@@ -66,14 +67,14 @@ class AssignmentCosts:
         return float(self.single[spots, labels].sum() + together.sum() / 2)
 
     def with_others_fixed(self, labels: Ints) -> Floats:
-        """Return the cost (C, M) of each marker at each spot while the other spots keep theirs."""
+        """Return the cost (C, M) of each marker at each spot while the other spots keep their markers."""
         spots = np.arange(len(labels))
         total: Floats = self.single + self.pairs[:, spots, :, labels].sum(0)
         return total
 
 
 def assign_markers(costs: AssignmentCosts) -> Ints:
-    """Assign a marker (C,) to each spot, M − 1 for none, such that no exchange of two lowers the cost."""
+    """Assign a marker (C,) to each spot, M − 1 for none, such that no exchange lowers the cost."""
     labels = assign_without_pairs(costs.single)
     best_cost = costs.total(labels)
     for _ in range(10):
@@ -107,8 +108,11 @@ def _apply_exchanges(costs: AssignmentCosts, labels: Ints) -> Ints:
 
 
 def _best_exchange(costs: AssignmentCosts, labels: Ints) -> tuple[float, list[tuple[int, int]]]:
-    """Return the best exchange of two spots, or of a spot's marker for a free one, as the change in cost and the new
-    pairs."""
+    """Return the best exchange, of two spots' markers or of a spot's marker for a free one.
+
+    Returns:
+        The change in cost, and the new pairs of spot and marker.
+    """
     swaps, changes = exchange_costs(costs, labels)
     a, b = np.unravel_index(int(swaps.argmin()), swaps.shape)
     spot, marker = np.unravel_index(int(changes.argmin()), changes.shape)
@@ -118,22 +122,22 @@ def _best_exchange(costs: AssignmentCosts, labels: Ints) -> tuple[float, list[tu
 
 
 def exchange_costs(costs: AssignmentCosts, labels: Ints) -> tuple[Floats, Floats]:
-    """Change in cost of every exchange; infinite where there is nothing to exchange.
+    """Return the change in cost of every exchange; infinite where there is nothing to exchange.
 
     Returns:
         (C, C) for exchanging the markers of two spots, (C, M) for giving a spot a free marker.
     """
     spots, none = np.arange(len(labels)), costs.single.shape[1] - 1
     single_changes = costs.with_others_fixed(labels)
-    own = single_changes[spots, labels]
-    changes = single_changes - own[:, None]
+    current = single_changes[spots, labels]
+    changes = single_changes - current[:, None]
     changes[:, np.setdiff1d(labels, [none])] = np.inf
     changes[spots, labels] = np.inf
-    crossed = single_changes[spots[:, None], labels[None]]
-    # Both terms count the pair with the other's old marker: correct that.
+    after_exchange = single_changes[spots[:, None], labels[None]]
+    # Both terms assume that the other spot keeps its marker, which this corrects.
     a, b = spots[:, None], spots[None]
     la, lb = labels[:, None], labels[None]
     pair = costs.pairs[a, b, lb, la] + costs.pairs[a, b, la, lb] - costs.pairs[a, b, lb, lb] - costs.pairs[a, b, la, la]
-    swaps = crossed + crossed.T - own[:, None] - own + pair
+    swaps = after_exchange + after_exchange.T - current[:, None] - current + pair
     swaps[labels[:, None] == labels] = np.inf
     return swaps, changes

@@ -1,8 +1,8 @@
-"""Probability that an assignment is right, from how much the next best costs, calibrated on stripped recordings.
+"""Probability that an assignment is right, by the margin in cost to the next best one.
 
-The data are about 3500 pieces of 200 hands, from the four recordings and from synthetic hands,
-docs/explanation/labelling.md. A margin is half a sum of squared deviations but no likelihood: people's hands and
-markers differ by more than the costs assume.
+It is calibrated on recordings and synthetic hands without their labels, about 3500 pieces of 200 hands
+(docs/explanation/labelling.md). A margin, half a sum of squared deviations, is not used as a likelihood: people's hands
+and markers differ by more than the costs assume.
 """
 
 import json
@@ -28,19 +28,22 @@ SIDE_MARGIN_SCALE = 0.4
 MAX_MARKER_CONFIDENCE = 0.985
 """Upper bound of a marker's confidence: some are wrong by a large margin."""
 MIN_MARGIN, MAX_MARGIN = 0.01, 20.0
-"""Bounds of a margin, of which LogisticCurve takes the logarithm."""
+"""Bounds of a margin before LogisticCurve takes its logarithm."""
 
 LONE_TIP_FACTOR = 0.75
-"""Factor for a tip that is the only one beyond the index finger's: of eight recordings stripped like this one was
-wrong; with only the ring finger's tip, all four were."""
+"""Factor for a tip that is the only one of the outer three fingers: of eight recordings with such a tip, one was
+labelled wrong; of four with the ring finger's tip alone, all were."""
 
 
 def lone_tip_factors(spots: tuple[Spot, ...], visible: Bools) -> Floats:
-    """Return factors (C,) on the confidence for markers at the visible spots (C,): a lone outer tip is ambiguous."""
-    outer = [c for c, spot in enumerate(spots) if visible[c] and spot.joint in OUTER_JOINTS]
+    """Return factors (C,) on the confidence of markers: a single one on the outer three fingers is ambiguous.
+
+    visible: (C,) whether each spot has a marker.
+    """
+    outer_spots = [c for c, spot in enumerate(spots) if visible[c] and spot.joint in OUTER_JOINTS]
     factors = np.ones(len(spots))
-    if len(outer) == 1:
-        factors[outer] = LONE_TIP_FACTOR
+    if len(outer_spots) == 1:
+        factors[outer_spots] = LONE_TIP_FACTOR
     return factors
 
 
@@ -51,19 +54,19 @@ def marker_confidence(margin: Floats) -> Floats:
 
 
 def side_confidence(margin: float) -> float:
-    """Return the confidence 0.5..1 that a hand is where it was found and of this side."""
+    """Return the confidence 0.5..1 that a hand's position and side are right."""
     return float(_probability(np.array(margin), SIDE_MARGIN_SCALE))
 
 
 @dataclass(frozen=True, slots=True)
 class LogisticCurve:
-    """Probability that something is right: a logistic function of its margin's logarithm."""
+    """Probability that an assignment is right: a logistic function of its margin's logarithm."""
 
     intercept: float
     slope: float
 
     def probability(self, margin: Floats) -> Floats:
-        """Return the probability at margins."""
+        """Return the probability (...) at margins (...)."""
         logit = self.intercept + self.slope * np.log(np.clip(margin, MIN_MARGIN, MAX_MARGIN))
         probability: Floats = 1 / (1 + np.exp(-logit))
         return probability
@@ -71,7 +74,7 @@ class LogisticCurve:
 
 @dataclass(frozen=True, slots=True)
 class SideCurve:
-    """Probability of a side: a logistic function of its margin; if both hands cost as much, either is as likely."""
+    """Probability of a side: a logistic function of its margin, 0.5 if both hands cost the same."""
 
     slope: float
 
@@ -83,8 +86,8 @@ class SideCurve:
 _TABLE = json.loads(Path(__file__).with_name("label_confidence.json").read_text("utf-8"))
 SIDE_CURVE = SideCurve(**_TABLE.pop("side"))
 CURVES = {name: LogisticCurve(**parameters) for name, parameters in _TABLE.items()}
-"""Curves for the markers with which an articulated hand was found, and for fragments that its poses place.
-`tools/benchmarks/labelling_confidence.py` fits them and that of the side to takes."""
+"""Curves for the markers by which an articulated hand was found, and for fragments assigned by its poses.
+`tools/benchmarks/labelling_confidence.py` fits these and SIDE_CURVE to takes."""
 
 
 def side_margin(cost: float, other_cost: float) -> float:
@@ -98,7 +101,7 @@ def articulated_marker_confidence(cost: float, margins: Floats) -> Floats:
 
 
 def fragment_confidence(margin: float) -> float:
-    """Return the confidence 0..1 of a fragment that an articulated hand's poses place, by its margin in cost."""
+    """Return the confidence 0..1 of a fragment assigned by an articulated hand's poses, by its margin in cost."""
     return float(CURVES["fragment"].probability(np.array(margin)))
 
 

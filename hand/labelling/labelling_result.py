@@ -1,4 +1,4 @@
-"""Result of labelling a capture: hands, and which column contains which of their markers in which frames."""
+"""Result of labelling a capture: the hands, and the column that contains each of their markers in each frame."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PERFORMER_LAYOUT = "the performer's"
-"""Name of the layout of a performer's own markers."""
+"""Name of the layout that consists of all markers with which a performer was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class LabelledSpan:
     first: int
     last: int
     confidence: float
-    """0..1, the probability that it is right."""
+    """0..1, the probability that the label is right."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,9 +39,9 @@ class LabelledHand:
     """0..1, confidence of the side."""
     layout: MarkerLayout
     columns: Ints
-    """(F, C) the column of each spot, −1 where none has it."""
+    """(F, C) the column of each spot, −1 where no column contains its marker."""
     confidence: Floats
-    """(C,) 0..1, mean over the frames in which the spot is seen; 0 for a spot that never is."""
+    """(C,) 0..1, mean over the frames in which the spot's marker is seen; 0 if it is never seen."""
     spans: tuple[LabelledSpan, ...]
 
 
@@ -56,7 +56,7 @@ class Labelling:
 
 
 def spot_columns(tracks: Trajectories, labels: TrackLabels, spots: int) -> Ints:
-    """Return the column (F, C) of each spot, −1 where none has it."""
+    """Return the column (F, C) of each spot, −1 where no column contains its marker."""
     columns = np.full((len(tracks.ids), spots), -1)
     row, column = np.nonzero(tracks.ids >= 0)
     spot = labels.spot[tracks.ids[row, column]]
@@ -64,7 +64,7 @@ def spot_columns(tracks: Trajectories, labels: TrackLabels, spots: int) -> Ints:
     return columns
 
 
-def labelled_hand(
+def build_labelled_hand(
     tracks: Trajectories, layout: MarkerLayout, side: Side, side_confidence: float, labels: TrackLabels
 ) -> LabelledHand:
     """Build the result for a hand from the labels of trajectories and the confidence of its side."""
@@ -85,8 +85,8 @@ def labelled_hand(
         rows, column = rows_of[track]
         cuts = np.flatnonzero(np.diff(column)) + 1
         for start, end in zip(np.r_[0, cuts], np.r_[cuts, len(rows)], strict=True):
-            where = (int(column[start]), names[spot], int(rows[start]), int(rows[end - 1]))
-            spans.append(LabelledSpan(*where, confidence))
+            first, last = int(rows[start]), int(rows[end - 1])
+            spans.append(LabelledSpan(int(column[start]), names[spot], first, last, confidence))
     spans.sort(key=lambda span: (names.index(span.spot), span.first))
     confidence_of = confidence_sum / np.maximum(frame_count, 1)
     return LabelledHand(

@@ -50,21 +50,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 POSTERIOR_SPREAD_M, POSTERIOR_ROUNDS = 0.002, 3
-"""m, standard deviation of a marker when left and right hands are compared, and rounds of that fit."""
+"""Standard deviation in m of a marker, and number of rounds, in the fit that compares left and right hands."""
 FITTED_FRAMES = 20
-"""Frames to which the hand is fitted."""
+"""Number of frames to which the hand is fitted."""
 MARKER_SPREAD_M = 0.004
 """m, standard deviation of a marker from its position on the fitted hand."""
 OFFSET_SPREAD_M = 0.004
 """m, standard deviation between people of a marker's offset from its bone."""
 ROBUST_COST = 25.0
-"""Cost from which the robust loss flattens: it grows with the logarithm of the squared distance."""
+"""Cost above which the robust loss grows only with the logarithm of the squared distance."""
 EMPTY_COST, FIRST_EMPTY_COST = 8.0, 60.0
-"""Cost of a spot without a marker: in later rounds, and in the first ones, which are to fill all spots."""
+"""Cost of a spot without a marker: in later rounds, and in the first FIRST_ROUNDS, which are to fill all spots."""
 POSE_PASSES, POSE_TOLERANCE = 5, 1e-3
 """Maximum iterations of the poses in a round, and the relative decrease of the cost below which they end."""
 FIRST_ROUNDS, ROUNDS = 2, 6
-"""Rounds of assignment and fit: those with FIRST_EMPTY_COST, and the maximum in total."""
+"""Rounds of assignment and fit: number with FIRST_EMPTY_COST, and maximum in total."""
 SHAPE_PRIOR_WEIGHT = 0.1
 """Weight of the shape's prior in the cost of a fit."""
 
@@ -123,34 +123,34 @@ def fit_model(
         positions: (F, T, 3) m, NaN where not seen.
         labels: (C,) the trajectory at each spot, T for none.
         limit: the cost above which the fit is abandoned after the first rounds.
-        known: bytes of labels that were fitted before. The fit ends as soon as it arrives at any of them.
+        known: labels that were fitted before, as bytes. The fit ends as soon as it reaches any of them.
     """
     if side == "left":
         positions = positions * POINT_SIGNS
-    prior = _prior_about(shape)
-    seen = _visible(positions, labels)
-    state = first_poses(shape, 2 * MARKER_SPREAD_M, seen)
+    prior = _shape_prior(shape)
+    visible = _visible(positions, labels)
+    state = first_poses(shape, 2 * MARKER_SPREAD_M, visible)
     fitted = _all_but_slides(labels)
     tried: set[bytes] = set()
     for round_number in range(ROUNDS):
-        filling = round_number < FIRST_ROUNDS
-        state = fit_shape(state, seen, prior, 3, 1e-2, fitted=fitted)
-        state = _with_spread(state, MARKER_SPREAD_M, seen)
+        is_filling = round_number < FIRST_ROUNDS
+        state = fit_shape(state, visible, prior, 3, 1e-2, fitted=fitted)
+        state = _refit_poses(state, MARKER_SPREAD_M, visible)
         costs = _spot_costs(state, positions)
-        empty = np.full(len(labels), FIRST_EMPTY_COST if filling else EMPTY_COST)
+        empty = np.full(len(labels), FIRST_EMPTY_COST if is_filling else EMPTY_COST)
         assigned = assign_without_pairs(np.c_[costs, empty])
-        settled = np.array_equal(assigned, labels) or assigned.tobytes() in tried
+        is_repeated = np.array_equal(assigned, labels) or assigned.tobytes() in tried
         labels = assigned
         fit = _model_fit(side, labels, costs, state, prior)
-        if labels.tobytes() in known or (not filling and (settled or fit.cost > limit)):
+        if labels.tobytes() in known or (not is_filling and (is_repeated or fit.cost > limit)):
             break
         tried.add(labels.tobytes())
-        seen = _visible(positions, labels)
+        visible = _visible(positions, labels)
     return fit
 
 
 def _model_fit(side: Side, labels: Ints, costs: Floats, state: FittedShape, prior: ShapePrior) -> ModelFit:
-    """Return the fit with labels (C,), from the costs (C, T) of each trajectory at each spot."""
+    """Return the fit with labels (C,). costs: (C, T) of each trajectory at each spot."""
     spots = np.flatnonzero(labels < costs.shape[1])
     filled = float(costs[spots, labels[spots]].sum()) + _prior_cost(state, prior)
     cost = filled + EMPTY_COST * (len(labels) - len(spots))
@@ -160,31 +160,31 @@ def _model_fit(side: Side, labels: Ints, costs: Floats, state: FittedShape, prio
 def posterior_cost(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> float:
     """Return the negative log posterior of a fit, up to a constant, by which left and right hands are compared.
 
-    Here the shape's prior has its full weight: with an implausible shape, a hand that is bent backwards or has its
-    thumb on the wrong side can follow the markers closely. The cost is half the squared deviations of markers and
+    The shape's prior has its full weight here: with an implausible shape, a hand that is bent backwards or has its
+    thumb on the wrong side could follow the markers closely. The cost is half the squared deviations of markers and
     angles, averaged over frames, and of the shape.
     """
     if fit.side == "left":
         positions = positions * POINT_SIGNS
-    prior, seen = _prior_about(shape), _visible(positions, fit.labels)
-    state = first_poses(fit.hand, MARKER_SPREAD_M, seen)
+    prior, visible = _shape_prior(shape), _visible(positions, fit.labels)
+    state = first_poses(fit.hand, MARKER_SPREAD_M, visible)
     for _ in range(POSTERIOR_ROUNDS):
-        state = _with_spread(state, POSTERIOR_SPREAD_M, seen)
-        state = fit_shape(state, seen, prior, 4, 1e-3, fitted=_all_but_slides(fit.labels))
+        state = _refit_poses(state, POSTERIOR_SPREAD_M, visible)
+        state = fit_shape(state, visible, prior, 4, 1e-3, fitted=_all_but_slides(fit.labels))
     residuals = prior.residuals(state.pose_model.shape)
     empty = np.count_nonzero(fit.labels == positions.shape[1])
-    deviations = costs_of_frames(state.pose_model, state.poses, seen).mean() + residuals @ residuals
+    deviations = costs_of_frames(state.pose_model, state.poses, visible).mean() + residuals @ residuals
     return float(deviations) / 2 + EMPTY_COST * empty
 
 
-def _prior_about(shape: ShapeParameters) -> ShapePrior:
+def _shape_prior(shape: ShapeParameters) -> ShapePrior:
     """Return a prior with this hand as its mean, scaled by an unknown size."""
     count = len(shape.digits)
-    own, total = parameters_of(shape), parameter_count(count)
-    by_size, expected, spreads = np.zeros(total), own.copy(), np.empty(total)
+    parameters, total = parameters_of(shape), parameter_count(count)
+    by_size, expected, spreads = np.zeros(total), parameters.copy(), np.empty(total)
     offsets = slice(MARKERS, MARKERS + 3 * count)
     for scaled in (slice(FIRST_JOINTS, ROTATIONS), slice(LENGTHS, offsets.stop)):
-        by_size[scaled], expected[scaled] = own[scaled], 0.0
+        by_size[scaled], expected[scaled] = parameters[scaled], 0.0
     expected[SIZE], spreads[SIZE] = 1.0, SIZE_SPREAD
     spreads[FIRST_JOINTS:ROTATIONS] = np.repeat(PALM_SPREAD, 3)
     spreads[ROTATIONS:LENGTHS] = np.repeat(ROTATION_SPREAD, 3)
@@ -210,7 +210,7 @@ def first_poses(shape: ShapeParameters, spread: float, seen: VisibleMarkers, pas
     return FittedShape(model, fit_poses(model, start, seen, passes, POSE_TOLERANCE)[0])
 
 
-def _with_spread(state: FittedShape, spread: float, seen: VisibleMarkers) -> FittedShape:
+def _refit_poses(state: FittedShape, spread: float, seen: VisibleMarkers) -> FittedShape:
     """Fit the poses of the same hand with another standard deviation of the markers, in m."""
     model = _pose_model(state.pose_model.shape, spread)
     return FittedShape(model, fit_poses(model, state.poses, seen, POSE_PASSES, POSE_TOLERANCE)[0])
@@ -248,9 +248,9 @@ def markers_of(state: FittedShape) -> Floats:
 def _spot_costs(state: FittedShape, positions: Floats) -> Floats:
     """Return the mean cost (C, T) of each trajectory at each spot; IMPOSSIBLE_COST for trajectories never seen."""
     squares = ((markers_of(state)[:, :, None] - positions[:, None]) ** 2).sum(axis=-1) / MARKER_SPREAD_M**2 / 2
-    known = np.isfinite(squares)
-    costs = ROBUST_COST * np.log1p(np.where(known, squares, 0.0) / ROBUST_COST)
-    count = known.sum(axis=0)
+    is_known = np.isfinite(squares)
+    costs = ROBUST_COST * np.log1p(np.where(is_known, squares, 0.0) / ROBUST_COST)
+    count = is_known.sum(axis=0)
     mean: Floats = np.where(count > 0, costs.sum(axis=0) / np.maximum(count, 1), IMPOSSIBLE_COST)
     return mean
 

@@ -1,4 +1,4 @@
-"""Search for the assignment with which an articulated hand fits a take best, and for its closest alternatives."""
+"""Local search for the assignment with which an articulated hand fits a take best."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_ROUNDS = 6
-"""Maximum improvements of a fit."""
+"""Maximum number of improvements of a fit."""
 MAX_TRIALS, MIN_TRIALS = 48, 16
-"""Trials in the search for a hand after which its fits are not improved further, and trials that each fit may have
-in any case, since confidences come from alternatives that were tried. Real takes need 16 to 32 trials, rarely 60."""
+"""Maximum number of trials in the search for a hand, and the number that each fit may have even beyond it, since
+confidences come from alternatives that were tried. Real takes need 16 to 32 trials, rarely 60."""
 MIRRORED_FINGERS = (1, 2, 3)
-"""Indices in DIGITS of the index, middle and ring finger, which trade places in a mirrored hand."""
+"""Indices in DIGITS of the fingers whose markers a mirrored hand exchanges: index and ring; the middle one stays."""
 MAX_EXCESS_COST = 12.0
 """Cost above the best fit's at which a trial is abandoned."""
 MIN_MARKERS = 4
-"""Minimum markers at the start of a fit."""
+"""Minimum number of assigned markers at the start of a fit."""
 MIN_DECREASE = 0.05
 """Minimum decrease of the cost that counts as an improvement."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchedFit:
-    """The best fit of a search, and how clearly it is the best for each marker."""
+    """The best fit of a search, and its margin over the alternatives for each marker."""
 
     fit: ModelFit
     margins: Floats
-    """(C,) increase of the cost to the best alternative with another marker at the spot."""
+    """(C,) increase in cost to the best alternative that has another marker at the spot."""
     trials: int
     """Number of alternatives that were fitted."""
 
@@ -50,7 +50,7 @@ def improve_fit(
         shape: the expected hand, as a right hand, with its C markers.
         positions: (F, T, 3) m, NaN where not seen.
         start: the fit to improve.
-        max_trials: maximum fits of alternatives.
+        max_trials: maximum number of alternatives to fit.
     """
     best, tried, trials = start, {start.labels.tobytes(): start}, 0
     for _ in range(MAX_ROUNDS):
@@ -72,19 +72,19 @@ def improve_fit(
     return SearchedFit(best, _margins(best, tried.values()), trials)
 
 
-def reflected(shape: ShapeParameters, labels: Ints, none: int) -> Ints:
-    """Return labels (C,) for a hand of the other side: those of index and ring finger are exchanged.
+def exchange_mirrored_fingers(shape: ShapeParameters, labels: Ints, none: int) -> Ints:
+    """Return labels (C,) for a hand of the other side: the markers of the index and ring finger are exchanged.
 
-    The middle finger keeps its labels. All others get `none`, and so do fingertips if MIN_MARKERS remain: the markers
-    of a nearly flat hand resemble those of the other hand in this order, except for the tips of bent fingers.
+    The middle finger keeps its markers, and all other spots get `none`. So do fingertips if MIN_MARKERS others remain:
+    the markers of a nearly flat hand resemble those of the mirrored one, except for the tips of bent fingers.
     """
     first, middle, last = MIRRORED_FINGERS
     result, tips = np.full(len(labels), none), []
-    for finger, facing in ((first, last), (middle, middle), (last, first)):
-        own, other = _chain(shape, finger), _chain(shape, facing)
-        shared = min(len(own), len(other))
-        result[own[len(own) - shared :]] = labels[other[len(other) - shared :]]
-        tips += own[-1:]
+    for finger, counterpart in ((first, last), (middle, middle), (last, first)):
+        target, source = _chain(shape, finger), _chain(shape, counterpart)
+        shared = min(len(target), len(source))
+        result[target[len(target) - shared :]] = labels[source[len(source) - shared :]]
+        tips += target[-1:]
     without_tips = result.copy()
     without_tips[tips] = none
     return without_tips if np.count_nonzero(without_tips < none) >= MIN_MARKERS else result
@@ -104,17 +104,17 @@ def _margins(best: ModelFit, others: Iterable[ModelFit]) -> Floats:
 
 
 def _alternatives(shape: ShapeParameters, labels: Ints, none: int) -> Iterator[Ints]:
-    """Yield assignments (C,) to try, with `none` for spots that the fit shall fill.
+    """Yield assignments (C,) to try, with `none` for spots that the fit is to fill.
 
-    Neighbouring fingers are exchanged, all markers or the distal ones; a digit's markers are shifted along it; digits
-    are cleared, except for the knuckles of fingers.
+    They exchange all or the distal markers of neighbouring fingers, shift a digit's markers along it, or clear digits
+    except for the knuckles of fingers.
     """
     thumb, *chains = [_chain(shape, digit) for digit in range(len(DIGITS))]
     palm = np.flatnonzero(shape.digits == PALM).tolist()
-    for one, other in pairwise(chains):
-        for count in range(min(len(one), len(other)), 0, -1):
+    for a, b in pairwise(chains):
+        for count in range(min(len(a), len(b)), 0, -1):
             exchanged = labels.copy()
-            exchanged[one[-count:]], exchanged[other[-count:]] = labels[other[-count:]], labels[one[-count:]]
+            exchanged[a[-count:]], exchanged[b[-count:]] = labels[b[-count:]], labels[a[-count:]]
             yield exchanged
     for chain in (thumb, *chains):
         for end, shift in ((-1, 1), (0, -1)):

@@ -1,4 +1,4 @@
-"""Find a palm first: three markers at constant distances are fitted to three spots of a palm and locate the rest."""
+"""Find a hand by its palm: fit three markers at constant distances to three palm spots, and locate the others."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,11 +17,11 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MAX_TRIPLES = 240
-"""Triples of markers per triple of spots, the most similar ones."""
+"""Maximum number of triples of markers compared with a triple of spots, the most similar ones."""
 PROPOSAL_FRAMES = 16
-"""Frames in which these are compared."""
+"""Number of frames in which triples are compared."""
 MAX_PROPOSALS = 6
-"""Palms for which all markers are assigned."""
+"""Maximum number of palms for which all markers are assigned."""
 RIGID_SD_RANGE_M = (0.0006, 0.004)
 """m: bounds of the standard deviation of distances between markers on one bone, through noise and skin."""
 PERSON_DISTANCE_SD = 0.12
@@ -35,15 +35,15 @@ COST_UNIT_M = 0.04
 SKIN_SD_M = 0.003
 """m, standard deviation of a palm marker through skin movement."""
 EMPTY_SPOT_COST = 2.5
-"""Cost of a spot without a marker, relative to that of a marker of no hand."""
+"""Cost of a spot without a marker, relative to that of a marker that belongs to no hand."""
 MIN_PROMISING_FRACTION = 0.6
-"""Palms whose estimated cost is less than this fraction of the best one's, both below zero, are not tried."""
+"""A palm is tried only if its estimated cost, which is negative, is at least this fraction of the best palm's."""
 SKIPPED_TIP_COST = 2.5
-"""Cost of a fingertip with a marker beside one that usually has a marker first but has none."""
+"""Cost of a fingertip with a marker if its neighbour, which is usually marked first, has none."""
 MAX_NEARBY = 64
-"""Trajectories near a hypothetical hand, those that fit some spot best, among which its markers are sought."""
+"""Maximum number of trajectories among which a hypothetical hand's markers are sought, those that fit best."""
 MIN_SHARED_FRAMES = 3
-"""Frames in which two markers must be seen together to be compared."""
+"""Minimum number of frames in which two markers must be seen together to be compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ class TrajectorySample:
     positions: Floats
     """(N, T, 3) m, NaN where not seen."""
     mean_distances: Floats
-    """(T, T) m, mean distances; NaN where two are not seen together."""
+    """(T, T) m, mean distances; NaN for two trajectories that are not seen together."""
     distance_variances: Floats
     """(T, T) m², variances of the distances, without outliers."""
     rigid_sd: float
@@ -66,22 +66,22 @@ class TrajectorySample:
         mean_distances, distance_variances = np.full((count, count), np.nan), np.full((count, count), np.nan)
         for index in range(count):
             distance = np.linalg.norm(positions - positions[:, index, None], axis=-1)
-            known = np.isfinite(distance)
-            comparable = known.sum(0) >= min(MIN_SHARED_FRAMES, len(positions))
+            is_finite = np.isfinite(distance)
+            comparable = is_finite.sum(0) >= min(MIN_SHARED_FRAMES, len(positions))
             ordered = np.sort(distance[:, comparable], axis=0)
-            counts = known.sum(0)[comparable]
-            # Leave out a tenth of each pair's distances at both ends: swaps and spikes.
+            counts = is_finite.sum(0)[comparable]
+            # Without the largest and smallest tenth of each pair's distances, which may be swaps and spikes.
             row = np.arange(len(ordered))[:, None]
             cut = counts // 10
-            inner = (row >= cut) & (row < counts - cut)
-            total = np.maximum(inner.sum(0), 1)
-            mean = np.where(inner, ordered, 0).sum(0) / total
+            is_inner = (row >= cut) & (row < counts - cut)
+            total = np.maximum(is_inner.sum(0), 1)
+            mean = np.where(is_inner, ordered, 0).sum(0) / total
             mean_distances[index, comparable] = mean
-            distance_variances[index, comparable] = (np.where(inner, ordered - mean, 0) ** 2).sum(0) / total
+            distance_variances[index, comparable] = (np.where(is_inner, ordered - mean, 0) ** 2).sum(0) / total
         return cls(positions, mean_distances, distance_variances, _rigid_sd(mean_distances, distance_variances))
 
     def only(self, track_ids: Ints) -> "TrajectorySample":
-        """Return the same for some of the trajectories."""
+        """Return the sample with some of the trajectories."""
         grid = np.ix_(track_ids, track_ids)
         return TrajectorySample(
             self.positions[:, track_ids], self.mean_distances[grid], self.distance_variances[grid], self.rigid_sd
@@ -89,9 +89,9 @@ class TrajectorySample:
 
 
 def _rigid_sd(mean_distances: Floats, distance_variances: Floats) -> float:
-    """m: the median over trajectories of the distance's standard deviation to the steadiest neighbour."""
-    near = (mean_distances < 0.15) & (mean_distances > 1e-9)
-    least_variances = np.where(near, distance_variances, np.inf).min(axis=1, initial=np.inf)
+    """Return the typical standard deviation in m of the distance to the neighbour whose distance changes least."""
+    is_near = (mean_distances < 0.15) & (mean_distances > 1e-9)
+    least_variances = np.where(is_near, distance_variances, np.inf).min(axis=1, initial=np.inf)
     least_variances = least_variances[np.isfinite(least_variances)]
     if not len(least_variances):
         return RIGID_SD_RANGE_M[1]
@@ -109,7 +109,7 @@ class ShapeFit:
     """(C,) the trajectory at each spot, T for none."""
     costs: AssignmentCosts
     local_labels: Ints
-    """(C,) the same as indices of `costs`, which only has the trajectories near the hand."""
+    """(C,) `labels` as indices into `costs`, which only covers trajectories near the hand."""
     scale: float
 
 
@@ -122,12 +122,12 @@ class PalmProposal:
     anchors: Ints
     triple: Ints
     estimated_cost: float
-    """Estimate of the hand's cost, times the fraction of its spots that will have a marker."""
+    """Estimate of the hand's cost times the fraction of its spots that have a marker."""
 
 
 def propose_palms(sample: TrajectorySample, shape: HandShape) -> list[PalmProposal]:
     """Propose palms of a shape in a sample, the most likely first."""
-    found: list[PalmProposal] = []
+    proposals: list[PalmProposal] = []
     sampled = sample.positions[:: max(1, len(sample.positions) // PROPOSAL_FRAMES)]
     for anchors in _palm_triples(shape):
         triples = _similar_triples(sample, shape, anchors)
@@ -136,11 +136,11 @@ def propose_palms(sample: TrajectorySample, shape: HandShape) -> list[PalmPropos
         means, covariances, _ = _statistics_in_palms(sampled, shape, anchors, triples, sample)
         single = np.minimum(_spot_costs(shape, means, covariances), 0.0)
         least_costs = single.min(axis=2)
-        # The fit is no better than every spot with its best marker, nor than every marker at its best spot.
+        # A lower bound of the cost: every spot with its best marker, or every marker at its best spot.
         estimated_cost = np.maximum(least_costs.sum(1), single.min(axis=1).sum(1)) * (least_costs < 0).mean(1)
         best = np.argsort(estimated_cost, kind="stable")[:MAX_PROPOSALS]
-        found += [PalmProposal(sample, shape, anchors, triples[h], float(estimated_cost[h])) for h in best]
-    return sorted(found, key=lambda proposal: proposal.estimated_cost)
+        proposals += [PalmProposal(sample, shape, anchors, triples[h], float(estimated_cost[h])) for h in best]
+    return sorted(proposals, key=lambda proposal: proposal.estimated_cost)
 
 
 def fit_proposals(proposals: list[PalmProposal]) -> list[ShapeFit]:
@@ -164,10 +164,10 @@ def fit_shape(sample: TrajectorySample, shape: HandShape) -> ShapeFit | None:
 
 
 def _palm_triples(shape: HandShape) -> list[Ints]:
-    """Return triples of palm spots that span the largest area, each without the first spot of those before it."""
+    """Return up to two triples of palm spots of large area; the second lacks the first spot of the first."""
     spots = np.flatnonzero(shape.palm)
-    found: list[Ints] = []
-    while len(spots) >= 3 and len(found) < 2:
+    triples_found: list[Ints] = []
+    while len(spots) >= 3 and len(triples_found) < 2:
         triples = [(a, b, c) for a in spots for b in spots if b > a for c in spots if c > b]
         areas = [
             np.linalg.norm(np.cross(shape.mean[b] - shape.mean[a], shape.mean[c] - shape.mean[a]))
@@ -175,16 +175,16 @@ def _palm_triples(shape: HandShape) -> list[Ints]:
         ]
         if max(areas) < 3e-4:
             break
-        found.append(np.array(triples[int(np.argmax(areas))]))
-        spots = spots[spots != found[-1][0]]
-    return found
+        triples_found.append(np.array(triples[int(np.argmax(areas))]))
+        spots = spots[spots != triples_found[-1][0]]
+    return triples_found
 
 
 def _similar_triples(sample: TrajectorySample, shape: HandShape, anchors: Ints) -> Ints:
-    """Return triples (H, 3) of trajectories with distances like those of three spots, the most similar first."""
+    """Return triples (H, 3) of trajectories whose distances are like those of three spots, the most similar first."""
     spot_distances = shape.mean_distances[np.ix_(anchors, anchors)]
     edges = ((0, 1), (0, 2), (1, 2))
-    max_log_ratio = 0.3 if shape.measured else 0.6
+    max_log_ratio = 0.3 if shape.is_measured else 0.6
     with np.errstate(invalid="ignore", divide="ignore"):
         log_ratio = [np.log(sample.mean_distances / spot_distances[a, b]) for a, b in edges]
         relative_sd = np.sqrt(sample.distance_variances) / (2 * sample.rigid_sd + 0.02 * sample.mean_distances)
@@ -224,19 +224,18 @@ def _statistics_in_palms(
 def _statistics_in_frames(
     positions: Floats, transforms: Floats, visible: Bools, scale: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in palms' frames (N, H, 4, 4), in the
-    shape's unit.
+    """Return the mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in the frames (N, H, 4, 4) of palms.
 
-    NaN where a trajectory is not seen with the palm.
+    Both are in the shape's unit, and NaN where a trajectory is not seen with the palm.
     """
     rotations, origins = transforms[..., :3, :3], transforms[..., :3, 3]
     local = (positions[:, None] - origins[:, :, None]) @ rotations / scale[:, None, None]
-    known = np.all(np.isfinite(local), axis=-1) & visible[:, :, None]
-    counts = known.sum(0)
-    local = np.where(known[..., None], local, 0.0)
+    is_known = np.all(np.isfinite(local), axis=-1) & visible[:, :, None]
+    counts = is_known.sum(0)
+    local = np.where(is_known[..., None], local, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = local.sum(0) / counts[..., None]
-        deviation = np.moveaxis(np.where(known[..., None], local - mean, 0.0), -1, 0)
+        deviation = np.moveaxis(np.where(is_known[..., None], local - mean, 0.0), -1, 0)
         covariance = np.empty((*counts.shape, 3, 3))
         for i in range(3):
             for j in range(i, 3):
@@ -246,7 +245,7 @@ def _statistics_in_frames(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpotDistributions:
-    """Distributions of a trajectory's mean and covariance at a shape's C spots."""
+    """Distributions of the mean and covariance of a trajectory at each of a shape's C spots."""
 
     whitening: Floats
     """(C, 3, 3) matrices W for which |(a − b) · W|² is the squared Mahalanobis distance of two means."""
@@ -258,8 +257,8 @@ class SpotDistributions:
 
 @lru_cache(maxsize=32)
 def spot_distributions(shape: HandShape) -> SpotDistributions:
-    """Return the variation of means between people, and of positions by motion, at the spots of a shape."""
-    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2
+    """Return the distributions at a shape's spots: of means, between people, and of positions, by motion."""
+    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.is_measured else 1.0)) ** 2
     eye = np.eye(3)
     of_mean = shape.covariances * 0.5 + person_variance * 2 * eye
     of_motion: Floats = shape.covariances + SKIN_SD_M**2 * eye
@@ -270,11 +269,10 @@ def spot_distributions(shape: HandShape) -> SpotDistributions:
 
 
 def _spot_costs(shape: HandShape, means: Floats, covariances: Floats) -> Floats:
-    """Return the cost (H, C, T) of trajectories with this mean and covariance at each spot, below zero where they fit
-    well.
+    """Return the cost (H, C, T) of trajectories with these means and covariances at each spot; below zero if they fit.
 
-    Half the negative log likelihoods of the mean under the variation between people, and of the covariance under the
-    spot's motion.
+    The cost is half the negative log likelihood of the mean given the variation between people, and of the covariance
+    given the spot's motion.
     """
     spots = spot_distributions(shape)
     whitened = means[:, None] @ spots.whitening - shape.mean[:, None] @ spots.whitening
@@ -288,9 +286,10 @@ def _spot_costs(shape: HandShape, means: Floats, covariances: Floats) -> Floats:
 
 
 def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floats:
-    """Return the weighted cost (C, C, T + 1, T + 1) of two trajectories' distance at two spots; zero with 'none'."""
+    """Return the weighted cost (C, C, T + 1, T + 1) of the distance between two trajectories at two spots; zero if one
+    of them is 'none'."""
     person_variance = (
-        PERSON_DISTANCE_SD * shape.mean_distances * (MEASURED_SD_FACTOR if shape.measured else 1.0) + SKIN_SD_M
+        PERSON_DISTANCE_SD * shape.mean_distances * (MEASURED_SD_FACTOR if shape.is_measured else 1.0) + SKIN_SD_M
     ) ** 2
     noise_variance = (sample.rigid_sd + 0.01 * shape.mean_distances) ** 2
     mean_variance = shape.distance_variances + person_variance
@@ -307,18 +306,18 @@ def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floa
     spots, track_ids = np.arange(count), np.arange(trajectories)
     result[:, :, track_ids, track_ids] = 0.0
     result[spots, spots] = 0.0
-    for inner, outer in _tip_order(shape):
-        result[inner, outer, -1, :-1] = result[outer, inner, :-1, -1] = SKIPPED_TIP_COST
+    for skipped, marked in _tip_order(shape):
+        result[skipped, marked, -1, :-1] = result[marked, skipped, :-1, -1] = SKIPPED_TIP_COST
     return result
 
 
 def _tip_order(shape: HandShape) -> list[tuple[int, int]]:
-    """Return pairs of fingertip spots, the second of which has no marker if the first has none, in sets with only tips.
+    """Return pairs (inner, outer) of fingertip spots: in a set of only tips, the outer one lacks a marker first.
 
-    The ring finger's marker is omitted before the middle finger's, and that before the index finger's.
+    The ring finger's marker is omitted before the middle finger's, and the middle finger's before the index finger's.
     """
-    only_tips = all(inside or spot.joint in TIPS for spot, inside in zip(shape.spots, shape.palm, strict=True))
-    if shape.measured or not only_tips:
+    only_tips = all(is_palm or spot.joint in TIPS for spot, is_palm in zip(shape.spots, shape.palm, strict=True))
+    if shape.is_measured or not only_tips:
         return []
     spot_at = {spot.joint: index for index, spot in enumerate(shape.spots)}
     return [
@@ -355,8 +354,11 @@ def _fit_proposal(
 def _realign(
     shape: HandShape, labels: Ints, means: Floats, covariances: Floats, scale: float
 ) -> tuple[Floats, Floats, float]:
-    """Return means and covariances after the similarity transform that brings the assigned markers nearest to their
-    spots."""
+    """Apply the similarity transform that brings the assigned markers nearest to their spots.
+
+    Returns:
+        The transformed means and covariances, and the new scale.
+    """
     spots = np.flatnonzero(labels < len(means))
     if len(spots) < 3:
         return means, covariances, scale
@@ -368,7 +370,7 @@ def _realign(
     size_ratio = float(
         np.sqrt((normalised @ (target_centred**2).sum(1)) / max(normalised @ (source_centred**2).sum(1), 1e-12))
     )
-    size_ratio = 1.0 if shape.measured else float(np.clip(size_ratio, 0.8, 1.25))
+    size_ratio = 1.0 if shape.is_measured else float(np.clip(size_ratio, 0.8, 1.25))
     rotation = transform[:3, :3]
     realigned = size_ratio * (means - normalised @ source) @ rotation.T + normalised @ target
     return realigned, size_ratio**2 * rotation @ covariances @ rotation.T, scale / size_ratio

@@ -1,4 +1,4 @@
-"""Shapes of a performer's measured hand: with all of its markers, and with those of the known layouts."""
+"""Shapes of a performer's measured hand, with all of its markers and with those of each known layout."""
 
 from dataclasses import replace
 
@@ -34,28 +34,34 @@ def performer_shapes(hand: MeasuredHand) -> list[tuple[MarkerLayout, HandShape]]
 
 
 def _performer_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot] | None:
-    """Return the performer's markers that correspond to a layout's, or None if one is missing.
+    """Return the performer's markers that correspond to those of a layout, or None if one is missing.
 
-    A measured marker may be a centimetre from its nominal position, and palm markers are attached to the wrist.
+    A measured marker may be a centimetre from its nominal position. Palm markers are compared by position alone, since
+    measured ones are fixed to the wrist.
     """
     if not hand.spots:
         return None
-    own_spots, layout_spots = tuple(hand.spots.values()), tuple(layout.spots.values())
+    performer_spots, layout_spots = tuple(hand.spots.values()), tuple(layout.spots.values())
     distances = np.linalg.norm(
-        site_positions(hand.proportions, layout_spots)[:, None] - site_positions(hand.proportions, own_spots), axis=-1
+        site_positions(hand.proportions, layout_spots)[:, None] - site_positions(hand.proportions, performer_spots),
+        axis=-1,
     )
-    palm = np.array([on_palm(spot) for spot in own_spots])
+    palm = np.array([on_palm(spot) for spot in performer_spots])
     for row, spot in enumerate(layout_spots):
-        comparable = palm if on_palm(spot) else np.array([own.joint == spot.joint for own in own_spots])
+        comparable = (
+            palm
+            if on_palm(spot)
+            else np.array([performer_spot.joint == spot.joint for performer_spot in performer_spots])
+        )
         distances[row, ~comparable] = np.inf
     nearest = distances.argmin(1)
     labels = list(hand.spots)
     if len(set(nearest.tolist())) < len(layout_spots) or distances.min(1).max() > MAX_SPOT_DISTANCE_M:
         return None
-    return {labels[index]: own_spots[index] for index in nearest}
+    return {labels[index]: performer_spots[index] for index in nearest}
 
 
 def _performer_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> HandShape:
     """Return the shape of a performer's hand: its bones are known, its poses are sampled as for an unknown hand."""
-    shape = shape_of(hand.model, tuple(spots.values()), measured=True)
+    shape = shape_of(hand.model, tuple(spots.values()), is_measured=True)
     return replace(shape, covariances=shape.covariances + PERFORMER_MARKER_SD_M**2 * np.eye(3))

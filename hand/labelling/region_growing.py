@@ -1,7 +1,7 @@
-"""Extend labels from known trajectories to the others by region growing.
+"""Extend labels from identified trajectories to the others by region growing.
 
-A trajectory is identified by its position on the hand, its distances to markers that are known, and continuity in time.
-A spot is one of the positions on a hand at which a marker of the set sits.
+A trajectory is identified by its position on the hand, its distances to identified markers, and continuity in time. A
+spot is one of the positions on a hand at which a marker of the set sits.
 """
 
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from ..generators import Progress, Steps
 from .label_confidence import fragment_confidence, marker_confidence
 from .palm_candidates import MARKER_PLACEMENT_SD_M, MEASURED_SD_FACTOR, SKIN_SD_M
 from .shape_model import HandShape
-from .trajectories import Trajectories, evenly_spaced
+from .trajectories import Trajectories, select_evenly
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 COMPARED_FRAMES = 12
-"""Frames of a trajectory for which costs are computed."""
+"""Number of frames of a trajectory for which costs are computed."""
 MAX_FRAGMENTS = 3000
-"""Unlabelled trajectories that are tried, the longest first; the rest is noise."""
+"""Maximum number of unlabelled trajectories that are tried, the longest first; the rest is noise."""
 MIN_MARGINS = (1.0, 0.2)
-"""Minimum difference in cost between the best spot and the second best, in the first pass and in the last."""
+"""Minimum difference in cost between the best spot and the second best, in the first pass and in the second."""
 MAX_COST = 10.0
 """Cost above which a trajectory does not belong to this hand."""
 MAX_LINK_S = 0.5
@@ -33,11 +33,12 @@ MAX_LINK_S = 0.5
 GAP_SPEED = 1.0
 """m/s, assumed speed of a marker in a gap."""
 MAX_OVERLAP = 0.02
-"""Fraction of a trajectory's frames in which another may already have its spot: swapped markers overlap briefly."""
+"""Maximum fraction of a trajectory's frames in which another trajectory already has its spot: swapped markers overlap
+briefly."""
 PREDICTION_SD_M = 0.01
 """m, standard deviation of a marker's position from the one that the hand's pose predicts."""
 PALM_SPOT_SD_M = 0.004
-"""m, standard deviation of a spot on the palm: the reference for the log determinants of all spots' covariances."""
+"""m, standard deviation of a spot on the palm, the unit of the log determinants of all spots' covariances."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,16 +57,16 @@ class _KnownPositions:
 
     positions: Floats
     """(F, C, 3) m, NaN where unknown."""
-    known: Bools
+    is_known: Bools
     """(F, C)"""
     predicted: Floats | None
     """(F, C, 3) m, positions by the hand's pose, NaN where unknown; None without poses."""
 
     def add(self, rows: Ints, spot: int, positions: Floats) -> None:
         """Add a trajectory's positions (N, 3) in frames (N,) where the spot's position is not known yet."""
-        new = ~self.known[rows, spot]
-        self.positions[rows[new], spot] = positions[new]
-        self.known[rows[new], spot] = True
+        is_new = ~self.is_known[rows, spot]
+        self.positions[rows[is_new], spot] = positions[is_new]
+        self.is_known[rows[is_new], spot] = True
 
 
 def label_fragments(
@@ -77,10 +78,16 @@ def label_fragments(
     predicted: Floats | None = None,
     margins: tuple[float, ...] = MIN_MARGINS,
 ) -> Steps[TrackLabels]:
-    """Extend the initial labels to the trajectories that are free (K,).
+    """Extend the initial labels to other trajectories.
 
-    predicted: (F, C, 3) m, positions of the spots by the hand's pose, NaN where unknown; if None, positions are
-    compared with the mean shape, aligned with the palm. margins: see MIN_MARGINS, one for each pass.
+    Args:
+        tracks: K trajectories.
+        shape: the hand, with C spots.
+        initial_labels: the labels to start from.
+        free: (K,) whether a trajectory may be assigned to this hand.
+        predicted: (F, C, 3) m, positions of the spots by the hand's pose, NaN where unknown. If None, positions are
+            compared with the mean shape, aligned with the palm.
+        margins: see MIN_MARGINS, one for each pass.
     """
     times, positions = tracks.times, tracks.positions
     spot, confidence = initial_labels.spot.copy(), initial_labels.confidence.copy()
@@ -101,9 +108,9 @@ def label_fragments(
                 yield Progress(0.0, f"Identifying the other markers of the {shape.side} hand")
                 rows, column = rows_of[track]
                 costs = _spot_costs(times, positions[rows, column], rows, state, shape)
-                open_costs = np.where(state.known[rows].mean(0) > MAX_OVERLAP, np.inf, costs)
+                open_costs = np.where(state.is_known[rows].mean(0) > MAX_OVERLAP, np.inf, costs)
                 best = int(open_costs.argmin())
-                # Poses are fitted to the labels, so that a wrong label makes its spot fit: occupied spots compete, too.
+                # Poses are fitted to the labels, so a wrong label makes its spot fit: occupied spots compete, too.
                 rivals = np.delete(open_costs if predicted is None else costs, best)
                 rival = min(float(rivals.min()), MAX_COST)
                 if open_costs[best] > MAX_COST or rival - costs[best] < margin:
@@ -117,22 +124,22 @@ def label_fragments(
 
 def _spot_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPositions, shape: HandShape) -> Floats:
     """Return the cost (C,) of each spot for positions (N, 3) in frames (N,); infinite without a pose or palm."""
-    compared = evenly_spaced(np.arange(len(rows)), COMPARED_FRAMES)
+    compared = select_evenly(np.arange(len(rows)), COMPARED_FRAMES)
     predicted = state.predicted
     if predicted is None:
-        usable = (state.known[rows[compared]] & shape.palm).sum(1) >= 3
+        usable = (state.is_known[rows[compared]] & shape.palm).sum(1) >= 3
     else:
         usable = np.isfinite(predicted[rows[compared], 0, 0])
     if not usable.any():
         return np.full(len(shape.spots), np.inf)
     compared = compared[usable]
-    observed, known = positions[compared], state.known[rows[compared]]
-    spots = np.where(known[..., None], state.positions[rows[compared]], 0.0)
+    observed, is_known = positions[compared], state.is_known[rows[compared]]
+    spots = np.where(is_known[..., None], state.positions[rows[compared]], 0.0)
     if predicted is None:
-        cost = _palm_costs(observed, spots, known, shape)
+        cost = _palm_costs(observed, spots, is_known, shape)
     else:
         cost = _prediction_costs(observed, predicted[rows[compared]])
-    cost += _neighbour_costs(np.linalg.norm(observed[:, None] - spots, axis=-1), known, shape)
+    cost += _neighbour_costs(np.linalg.norm(observed[:, None] - spots, axis=-1), is_known, shape)
     cost += _continuity_costs(times, positions, rows, state)
     return cost
 
@@ -144,12 +151,12 @@ def _prediction_costs(observed: Floats, predicted: Floats) -> Floats:
     return cost
 
 
-def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape) -> Floats:
+def _palm_costs(observed: Floats, spots: Floats, is_known: Bools, shape: HandShape) -> Floats:
     """Return the cost (C,) of each spot for positions (N, 3), from the mean shape aligned with spots (N, C, 3)."""
-    palm_weights = (known & shape.palm).astype(float)
+    palm_weights = (is_known & shape.palm).astype(float)
     transform = rot.fit_rigid(np.broadcast_to(shape.mean, spots.shape), spots, palm_weights)
     local = np.einsum("nji,nj->ni", transform[:, :3, :3], observed - transform[:, :3, 3])
-    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2 + SKIN_SD_M**2
+    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.is_measured else 1.0)) ** 2 + SKIN_SD_M**2
     covariances = shape.covariances + person_variance * np.eye(3)
     difference = local[:, None] - shape.mean
     cost = (np.einsum("nci,cij,ncj->c", difference, np.linalg.inv(covariances), difference) / len(observed)) / 2
@@ -158,29 +165,31 @@ def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape)
     return result
 
 
-def _neighbour_costs(distances: Floats, known: Bools, shape: HandShape) -> Floats:
-    """Return the cost (C,) of each spot for distances (N, C) to the spots that are known (N, C): a mean over both."""
+def _neighbour_costs(distances: Floats, is_known: Bools, shape: HandShape) -> Floats:
+    """Return the cost (C,) of each spot, averaged over the distances (N, C) to spots whose position is known (N, C)."""
     variance = shape.distance_variances + (0.03 * shape.mean_distances + SKIN_SD_M) ** 2
     error = (distances[:, None] - shape.mean_distances) ** 2 / variance / 2
     pair_cost = np.minimum(error + np.log(variance / SKIN_SD_M**2) / 4, 12.0)
-    pair_cost = np.where(known[:, None], pair_cost, 0.0).sum(0) / np.maximum(known.sum(0), 1)
-    cost: Floats = (pair_cost * shape.pair_weights).sum(1) / np.maximum((shape.pair_weights * known.any(0)).sum(1), 0.5)
+    pair_cost = np.where(is_known[:, None], pair_cost, 0.0).sum(0) / np.maximum(is_known.sum(0), 1)
+    cost: Floats = (pair_cost * shape.pair_weights).sum(1) / np.maximum(
+        (shape.pair_weights * is_known.any(0)).sum(1), 0.5
+    )
     return cost
 
 
 def _continuity_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPositions) -> Floats:
-    """Return the cost (C,) of each spot's jumps to the trajectory's start and from its end."""
-    total = np.zeros(state.known.shape[1])
+    """Return the cost (C,) of the jumps from each spot's last position to the trajectory, and from it to the next."""
+    total = np.zeros(state.is_known.shape[1])
     for row, position, direction in ((rows[0], positions[0], -1), (rows[-1], positions[-1], 1)):
         limit = int(np.searchsorted(times, times[row] + direction * MAX_LINK_S))
         span = np.arange(limit, row) if direction < 0 else np.arange(row + 1, min(limit, len(times)))
         if not len(span):
             continue
-        known = state.known[span]
-        nearest = (len(span) - 1 - known[::-1].argmax(0)) if direction < 0 else known.argmax(0)
+        known_in_span = state.is_known[span]
+        nearest = (len(span) - 1 - known_in_span[::-1].argmax(0)) if direction < 0 else known_in_span.argmax(0)
         frames = span[nearest]
         gap = np.abs(times[row] - times[frames])
         distance = np.linalg.norm(state.positions[frames, np.arange(len(total))] - position, axis=-1)
         cost = np.minimum((distance / (0.006 + GAP_SPEED * gap)) ** 2, 4.0) / 2 - 1.0
-        total += np.where(known.any(0), cost, 0.0)
+        total += np.where(known_in_span.any(0), cost, 0.0)
     return total

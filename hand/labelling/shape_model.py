@@ -1,4 +1,4 @@
-"""Statistics of marker positions on a hand over its poses: positions in the palm, and mutual distances."""
+"""Statistics of marker positions on a hand over its poses: in the palm's frame, and mutual distances."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -21,12 +21,12 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 SAMPLED_POSES = 300
-"""Number of sampled poses."""
+"""Number of poses from which statistics are computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerLayout:
-    """A set of markers by their positions, without labels."""
+    """A set of markers known by their positions, without labels in the capture."""
 
     name: str
     """Display name."""
@@ -87,10 +87,9 @@ LAYOUTS: tuple[MarkerLayout, ...] = (
     ),
     MarkerLayout("two on the wrist, two knuckles and five fingertips", _NINE.labels),
 )
-"""The layouts with a palm and fingers, also found with fewer tips: 20 joints, with or without the wrist; 25, 13, 8, 8
-and 9 markers."""
+"""Layouts with a palm and fingers. They are also found if tips, or the wrist of the 20 joints, have no marker."""
 SKIN_LAYOUTS: tuple[MarkerLayout, ...] = (MarkerLayout("19 on the skin", _on_bones(_ON_SKIN)),)
-"""Layouts of markers beside the joints, which only the articulated hand can distinguish."""
+"""Layouts of markers between the joints, for which the articulated hand is needed."""
 PALM_ONLY = MarkerLayout("wrist and two knuckles", _joints(*_KNUCKLES_AND_WRIST))
 
 
@@ -101,23 +100,23 @@ class HandShape:
     side: Side
     spots: tuple[Spot, ...]
     mean: Floats
-    """(C, 3)"""
+    """(C, 3) m, mean positions."""
     covariances: Floats
-    """(C, 3, 3) m²"""
+    """(C, 3, 3) m², covariances of the positions."""
     mean_distances: Floats
-    """(C, C) m"""
+    """(C, C) m, mean distances between two markers."""
     distance_variances: Floats
-    """(C, C) m²"""
+    """(C, C) m², variances of these distances."""
     palm: Bools
-    """(C,) which are palm markers."""
+    """(C,) whether each marker is on the palm."""
     pair_weights: Floats
     """(C, C) weight of each pair's distance: highest for neighbours on a digit and on the palm."""
-    measured: bool
-    """Whether it is a performer's measured hand, not the mean one."""
+    is_measured: bool
+    """Whether the hand is a performer's measured hand, not the mean hand."""
 
 
-def shape_of(model: HandModel, spots: tuple[Spot, ...], measured: bool = False) -> HandShape:
-    """Compute a hand's shape over poses between open and closed, each digit separately."""
+def shape_of(model: HandModel, spots: tuple[Spot, ...], is_measured: bool = False) -> HandShape:
+    """Compute a hand's shape over poses in which each digit is separately between open and closed."""
     positions = _sampled_positions(model, spots)
     mean = positions.mean(0)
     deviation = positions - mean
@@ -132,12 +131,12 @@ def shape_of(model: HandModel, spots: tuple[Spot, ...], measured: bool = False) 
         distances.var(0),
         palm,
         _pair_weights(spots, palm),
-        measured,
+        is_measured,
     )
 
 
-def mirrored(shape: HandShape) -> HandShape:
-    """Return the shape of the other hand."""
+def mirror_shape(shape: HandShape) -> HandShape:
+    """Return the shape of the other side's hand."""
     return replace(
         shape,
         side=other_side(shape.side),
@@ -147,7 +146,7 @@ def mirrored(shape: HandShape) -> HandShape:
 
 
 UNSEEN_VARIANCE_FRACTION = 0.3
-"""Fraction of the variance over all poses that is added to the observed one: the rest of the take has other poses."""
+"""Fraction of the variance over all poses that is added to the observed variance, for poses in other frames."""
 
 
 def update_shape(shape: HandShape, spots: Ints, positions: Floats) -> HandShape:
@@ -190,7 +189,7 @@ def update_shape(shape: HandShape, spots: Ints, positions: Floats) -> HandShape:
         covariances=covariances,
         mean_distances=mean_distances,
         distance_variances=distance_variances,
-        measured=True,
+        is_measured=True,
     )
 
 
@@ -218,7 +217,7 @@ def distance_statistics(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
 
 
 def _sampled_positions(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
-    """Return spot positions (N, C, 3) m in sampled poses; the same poses each time."""
+    """Return the positions (N, C, 3) m of spots in N = SAMPLED_POSES random poses, always the same ones."""
     rng = np.random.default_rng(0)
     labels = {str(index): spot for index, spot in enumerate(spots)}
     hand, targets = assign(model, labels, np.zeros(1), np.zeros((1, len(spots), 3)))

@@ -1,4 +1,4 @@
-"""Trajectories: columns of positions are split where they jump, and pieces joined where one continues another."""
+"""Find trajectories: split columns of positions where they jump, and join the pieces that continue each other."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 NOISE_STEP_M = 0.004
-"""m: a step that differs by less from its neighbours is noise, never a jump."""
+"""m, difference of a step from its neighbouring steps below which it is noise, never a jump."""
 MAX_ACCELERATION = 150.0
 """m/s², more than a fingertip reaches: a larger change of velocity between two frames is a jump to another marker."""
 JUMP_RATIO = 6.0
-"""Ratio of a step's change to the usual one of its column below which it is no jump."""
+"""Ratio of a step's change to its column's median change below which the step is not a jump."""
 NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 6, 4, 0.15
-"""Maximum and minimum number of nearby columns whose common change of velocity is the hand's, and their maximum
-distance in m."""
+"""Maximum and minimum number of nearby columns from whose median the hand's change of velocity is estimated, and their
+maximum distance in m."""
 MAX_GAP_S = 0.3
 """s over which trajectories are joined; over longer gaps the hand's position is a better predictor."""
 GAP_ACCELERATION = 20.0
@@ -30,9 +30,9 @@ MAX_PREDICTION_ERROR_M = 0.03
 GAP_PENALTY = 0.1
 """m/s, penalty on a gap's duration: of two equally good continuations the earlier one is chosen."""
 MIN_ERROR_RATIO = 2.0
-"""A join is clear if the next best has an error this many times as large."""
+"""Minimum ratio of the next best join's error to that of the best, for which pieces are joined."""
 MAX_PAIRS = 20_000_000
-"""Maximum number of pairs of pieces, or of positions, that are compared: it takes a few seconds."""
+"""Maximum number of pairs of pieces, or of positions, that are compared, which takes a few seconds."""
 CHUNK_PAIRS = 200_000
 """Pairs that are compared at a time: some ten megabytes."""
 
@@ -48,13 +48,13 @@ class Trajectories:
     ids: Ints
     """(F, M) the trajectory of each column's position, −1 where the column is not seen."""
     first: Ints
-    """(K,) the first frame of each."""
+    """(K,) the first frame of each trajectory."""
     last: Ints
-    """(K,) the last frame of each."""
+    """(K,) the last frame of each trajectory."""
     count: Ints
-    """(K,) number of frames in which each is seen."""
+    """(K,) number of frames in which each trajectory is seen."""
     max_gap: float = MAX_GAP_S
-    """s over which pieces were joined: less than MAX_GAP_S if there are too many to compare."""
+    """s, longest gap over which pieces were joined: less than MAX_GAP_S if there were too many to compare."""
 
     def positions_in(self, frames: Ints, track_ids: Ints) -> Floats:
         """Return positions (N, T, 3) m of some trajectories (T,) in some frames (N,), NaN where not seen."""
@@ -82,7 +82,7 @@ class Trajectories:
         return list(zip(np.split(row[order], cuts), np.split(column[order], cuts), strict=True))
 
 
-def evenly_spaced(rows: Ints, maximum: int) -> Ints:
+def select_evenly(rows: Ints, maximum: int) -> Ints:
     """Select at most `maximum` of some rows (N,), evenly spaced, with the first and the last."""
     if not len(rows):
         return rows
@@ -95,7 +95,7 @@ def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
     visible: Bools = finite_points(positions)
     begins = visible.copy()
     begins[1:] &= ~visible[:-1] | jumps(times, positions)[1:]
-    # Pieces are numbered by column, so that those of a column are consecutive.
+    # Pieces are numbered column by column.
     number = np.cumsum(begins.T.ravel()).reshape(begins.T.shape).T - 1
     piece_ids: Ints = np.where(visible, number, -1)
     column, first = np.nonzero(begins.T)
@@ -113,11 +113,11 @@ def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
 
 
 def jumps(times: Floats, positions: Floats) -> Bools:
-    """Mask (F, M) of jumps: columns that contain another marker than in the frame before.
+    """Return whether each column (F, M) jumps, that is, contains another marker than in the previous frame.
 
-    At a jump, the step differs from both neighbouring steps by more than a hand can accelerate, or by enough that
-    another column is at most half as far from the predicted position. An acceleration that the columns nearby share, as
-    when the whole hand is shaken, does not count.
+    A step is a jump if it differs from both neighbouring steps by more than a hand can accelerate, or by an unusual
+    amount while another column is at most half as far from the predicted position. An acceleration that nearby columns
+    share, as when the whole hand is shaken, does not count.
     """
     result = np.zeros(positions.shape[:2], bool)
     if len(positions) < 3:
@@ -127,23 +127,25 @@ def jumps(times: Floats, positions: Floats) -> Bools:
         spans = np.maximum(np.diff(times), 1e-6)
         changes = np.diff(steps / spans[:, None, None], axis=0)
         change = lengths(changes)
-        fast = _step_changes(change, spans) > NOISE_STEP_M
-        row, column = np.nonzero(fast[:-1] | fast[1:])
-        change[row, column] = np.fmin(change[row, column], _changes_alone(positions[1:-1], changes, row, column))
+        is_unsteady = _step_changes(change, spans) > NOISE_STEP_M
+        row, column = np.nonzero(is_unsteady[:-1] | is_unsteady[1:])
+        change[row, column] = np.fmin(change[row, column], _relative_changes(positions[1:-1], changes, row, column))
         step_change = _step_changes(change, spans)
-        known = np.where(np.isfinite(step_change), step_change, np.inf)
-        typical = np.sort(known, axis=0)[np.maximum(np.isfinite(step_change).sum(0) // 2, 0), np.arange(known.shape[1])]
-    limit = (2 * NOISE_STEP_M + MAX_ACCELERATION * np.minimum(spans, 0.1) ** 2)[:, None]
-    unusual = np.maximum(NOISE_STEP_M, JUMP_RATIO * typical)
-    jumped = step_change > limit
-    frame, column = np.nonzero(step_change > unusual)
+        finite_changes = np.where(np.isfinite(step_change), step_change, np.inf)
+        typical_change = np.sort(finite_changes, axis=0)[
+            np.maximum(np.isfinite(step_change).sum(0) // 2, 0), np.arange(finite_changes.shape[1])
+        ]
+    max_change = (2 * NOISE_STEP_M + MAX_ACCELERATION * np.minimum(spans, 0.1) ** 2)[:, None]
+    unusual_change = np.maximum(NOISE_STEP_M, JUMP_RATIO * typical_change)
+    is_jump = step_change > max_change
+    frame, column = np.nonzero(step_change > unusual_change)
     previous_step = np.where(
         np.isfinite(steps[np.maximum(frame - 1, 0), column]), steps[np.maximum(frame - 1, 0), column], 0
     )
     span_ratio = spans[frame] / spans[np.maximum(frame - 1, 0)]
     expected = positions[frame, column] + previous_step * span_ratio[:, None]
     if len(frame) * positions.shape[1] > MAX_PAIRS:
-        # It is all noise, so the closer column is not significant.
+        # So many unusual steps are noise, in which the closest column means nothing.
         frame = frame[:0]
     for chunk in _chunks(np.full(len(frame), positions.shape[1])):
         distances = lengths(positions[frame[chunk] + 1] - expected[chunk, None])
@@ -152,43 +154,42 @@ def jumps(times: Floats, positions: Floats) -> Bools:
         other_is_closer = (
             np.nanmin(np.where(np.isnan(distances), np.inf, distances), axis=1, initial=np.inf) < own_distance / 2
         )
-        jumped[frame[chunk[other_is_closer]], column[chunk[other_is_closer]]] = True
-    result[1:] = jumped
+        is_jump[frame[chunk[other_is_closer]], column[chunk[other_is_closer]]] = True
+    result[1:] = is_jump
     return result
 
 
 def _step_changes(change: Floats, spans: Floats) -> Floats:
     """Return the difference (F − 1, M) m of each step from its more similar neighbour, from changes of velocity."""
-    nothing = np.full((1, change.shape[1]), np.nan)
-    result: Floats = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
+    padding = np.full((1, change.shape[1]), np.nan)
+    result: Floats = np.fmin(np.concatenate([padding, change]), np.concatenate([change, padding])) * spans[:, None]
     return result
 
 
-def _changes_alone(positions: Floats, changes: Floats, row: Ints, column: Ints) -> Floats:
-    """Changes (N,) of the velocity of some columns in some rows, relative to the median of the columns nearby.
+def _relative_changes(positions: Floats, changes: Floats, row: Ints, column: Ints) -> Floats:
+    """Return the change (N,) of velocity of columns (N,) in rows (N,), relative to the median of nearby columns.
 
-    Infinite where fewer than MIN_NEIGHBOURS are near.
+    Infinite where fewer than MIN_NEIGHBOURS columns are near.
     """
     result = np.full(len(row), np.inf)
     count = min(NEIGHBOURS, positions.shape[1] - 1)
     if count < MIN_NEIGHBOURS or len(row) * positions.shape[1] > MAX_PAIRS:
         return result
     for chunk in _chunks(np.full(len(row), positions.shape[1])):
-        rows, own = row[chunk], column[chunk]
-        distances = lengths(positions[rows] - positions[rows, own, None])
+        rows, columns = row[chunk], column[chunk]
+        distances = lengths(positions[rows] - positions[rows, columns, None])
         distances = np.where(np.isfinite(distances) & np.isfinite(changes[rows, :, 0]), distances, np.inf)
-        distances[np.arange(len(chunk)), own] = np.inf
+        distances[np.arange(len(chunk)), columns] = np.inf
         nearest = np.argpartition(distances, count - 1, axis=1)[:, :count]
-        near = np.take_along_axis(distances, nearest, axis=1) < NEIGHBOUR_DISTANCE_M
-        enough = near.sum(axis=1) >= MIN_NEIGHBOURS
-        around = np.where(near[..., None], changes[rows[:, None], nearest], np.nan)[enough]
-        alone = changes[rows, own][enough] - _median_of_known(around)
-        result[chunk[enough]] = lengths(alone)
+        is_near = np.take_along_axis(distances, nearest, axis=1) < NEIGHBOUR_DISTANCE_M
+        has_enough = is_near.sum(axis=1) >= MIN_NEIGHBOURS
+        neighbour_changes = np.where(is_near[..., None], changes[rows[:, None], nearest], np.nan)[has_enough]
+        result[chunk[has_enough]] = lengths(changes[rows, columns][has_enough] - _nanmedian(neighbour_changes))
     return result
 
 
-def _median_of_known(values: Floats) -> Floats:
-    """Return the medians (N, 3) of the known of some values (N, K, 3), as np.nanmedian: several times as fast."""
+def _nanmedian(values: Floats) -> Floats:
+    """Return the medians (N, 3) of values (N, K, 3) without NaN, several times as fast as np.nanmedian."""
     last = np.isfinite(values[..., 0]).sum(axis=1) - 1
     # NaN is sorted to the end.
     ordered, rows = np.sort(values, axis=1), np.arange(len(values))
@@ -216,7 +217,7 @@ class _Ends:
     velocities: Floats
     """(P, 3) m/s over up to three steps, zero for a single position."""
     has_velocity: Ints
-    """(P,) 1 if a piece has several positions, 0 for a single one."""
+    """(P,) 1 if a piece has several positions, 0 if it has only one."""
 
 
 def _ends(pieces: _Pieces, times: Floats, positions: Floats, *, last: bool) -> _Ends:
@@ -226,14 +227,15 @@ def _ends(pieces: _Pieces, times: Floats, positions: Floats, *, last: bool) -> _
     b = a + steps
     span = np.where(steps > 0, times[b] - times[a], 1.0)
     velocities = (positions[b, pieces.column] - positions[a, pieces.column]) / span[:, None]
-    at = b if last else a
-    return _Ends(times[at], positions[at, pieces.column], velocities, np.minimum(steps, 1))
+    frame = b if last else a
+    return _Ends(times[frame], positions[frame, pieces.column], velocities, np.minimum(steps, 1))
 
 
 def _join_pieces(pieces: _Pieces, times: Floats, positions: Floats) -> tuple[Ints, float]:
-    """First piece (P,) of the trajectory to which each piece belongs, and the longest gap in s that was bridged.
+    """Join pieces that continue each other: each is the other's best match, by a clear margin.
 
-    A piece continues another if each is the other's best prediction by a clear margin.
+    Returns:
+        (P,) the first piece of the trajectory to which each piece belongs, and the longest gap in s that was bridged.
     """
     count = len(pieces.first)
     first_pieces = np.arange(count)
@@ -243,26 +245,28 @@ def _join_pieces(pieces: _Pieces, times: Floats, positions: Floats) -> tuple[Int
     order = np.argsort(pieces.first, kind="stable")
     max_gap = _affordable_gap(ends, starts)
     low, candidates = _candidates(ends, starts, max_gap)
-    found = []
+    continuations = []
     for chunk in _chunks(candidates):
-        before = np.cumsum(candidates[chunk]) - candidates[chunk]
+        preceding = np.cumsum(candidates[chunk]) - candidates[chunk]
         earlier = np.repeat(chunk, candidates[chunk])
-        later = order[np.repeat(low[chunk] - before, candidates[chunk]) + np.arange(len(earlier))]
-        found.append(_continuations(ends, starts, earlier, later))
-    earlier, later, error = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        later = order[np.repeat(low[chunk] - preceding, candidates[chunk]) + np.arange(len(earlier))]
+        continuations.append(_continuations(ends, starts, earlier, later))
+    earlier, later, error = (np.concatenate(parts) for parts in zip(*continuations, strict=True))
     best_of_earlier, rival_of_earlier = _two_best(earlier, error, count)
     best_of_later, rival_of_later = _two_best(later, error, count)
     pairs = np.arange(len(error))
-    mutual = (best_of_earlier[earlier] == pairs) & (best_of_later[later] == pairs)
+    is_mutual = (best_of_earlier[earlier] == pairs) & (best_of_later[later] == pairs)
     rival = np.minimum(rival_of_earlier[earlier], rival_of_later[later])
-    clear = mutual & (rival > MIN_ERROR_RATIO * error + NOISE_STEP_M / 4)
-    for a, b in sorted(zip(earlier[clear], later[clear], strict=True), key=lambda pair: int(pieces.first[pair[1]])):
+    is_clear = is_mutual & (rival > MIN_ERROR_RATIO * error + NOISE_STEP_M / 4)
+    for a, b in sorted(
+        zip(earlier[is_clear], later[is_clear], strict=True), key=lambda pair: int(pieces.first[pair[1]])
+    ):
         first_pieces[b] = first_pieces[a]
     return first_pieces, max_gap
 
 
 def _candidates(ends: _Ends, starts: _Ends, max_gap: float) -> tuple[Ints, Ints]:
-    """Return the index (P,) of the first piece that starts after each piece's end, and how many follow in the gap."""
+    """Return the index (P,) of the first piece that starts after each piece's end, and how many start in the gap."""
     start_times = np.sort(starts.times)
     low = np.searchsorted(start_times, ends.times, "right")
     return low, np.maximum(np.searchsorted(start_times, ends.times + max_gap, "right") - low, 0)
@@ -288,17 +292,17 @@ def _continuations(ends: _Ends, starts: _Ends, earlier: Ints, later: Ints) -> tu
     velocity = (ends.velocities[earlier] + starts.velocities[later]) / velocity_count
     displacement = starts.positions[later] - ends.positions[earlier]
     error = np.linalg.norm(displacement - velocity * gap[:, None], axis=-1)
-    allowed = np.minimum(
+    max_error = np.minimum(
         NOISE_STEP_M + 0.25 * np.linalg.norm(velocity, axis=-1) * gap + GAP_ACCELERATION / 2 * gap**2,
         MAX_PREDICTION_ERROR_M,
     )
-    within = error <= allowed
-    return earlier[within], later[within], (error + GAP_PENALTY * gap)[within]
+    is_possible = error <= max_error
+    return earlier[is_possible], later[is_possible], (error + GAP_PENALTY * gap)[is_possible]
 
 
 def _two_best(owner: Ints, errors: Floats, owners: int) -> tuple[Ints, Floats]:
-    """Return the row (O,) of each owner's least error, −1 for none, and its second least error (O,), infinite for
-    none."""
+    """Return the row (O,) of each owner's least error, −1 if it has none, and its second least error (O,), infinite if
+    it has none."""
     order = np.lexsort((errors, owner))
     sorted_owner = owner[order]
     begin = np.searchsorted(sorted_owner, np.arange(owners), "left")

@@ -1,4 +1,4 @@
-"""The flesh on a right hand's bones: limbs for digits, palm and webs, from tables in mm of an adult hand.
+"""The flesh on a right hand's bones: limbs for the digits, the palm and the webs, from tables for an adult hand in mm.
 
 Widths and depths are those of a hand 185 mm long, between the means of women and men (Greiner 1991, Hand anthropometry
 of US Army personnel); their profiles along a digit were drawn by eye.
@@ -20,7 +20,7 @@ from .implicit_surface import Limb, smooth_union
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Stations count joints: 0 the MCP, 1 the PIP, 2 the DIP, 3 the tip. Half-width, back, palm side, middle in x, in z.
+# Columns: station (0 MCP, 1 PIP, 2 DIP, 3 tip), half-width, height above and depth below the axis, centre in x and z.
 FINGER_PROFILE = np.array(
     [
         [-0.20, 10.2, 10.4, 13.4, 0, 0],
@@ -43,9 +43,9 @@ FINGER_PROFILE = np.array(
     ]
 )
 DIGIT_THICKNESS = (1.0, 1.0, 1.03, 0.96, 0.86)
-"""Scale of each digit relative to its table."""
+"""Scale of each digit relative to its profile."""
 
-# Stations: 0 the CMC, 1 the MCP, 2 the IP, 3 the tip.
+# Columns as above; stations: 0 CMC, 1 MCP, 2 IP, 3 tip.
 THUMB_PROFILE = np.array(
     [
         [-0.28, 5.5, 6.0, 5.0, 0, 0],
@@ -65,7 +65,7 @@ THUMB_PROFILE = np.array(
     ]
 )
 
-# From a finger's metacarpal base to its MCP: half-width, back, palm side.
+# Columns: station (0 metacarpal base, 1 MCP), half-width, height above and depth below the axis.
 METACARPAL_PROFILE = np.array(
     [
         [-0.15, 12.5, 9.5, 11.0],
@@ -76,14 +76,14 @@ METACARPAL_PROFILE = np.array(
         [1.20, 8.0, 7.0, 9.5],
     ]
 )
-# Along the forearm's axis in mm: half-width, back, palm side.
+# Columns: mm along the forearm's axis, half-width, height above and depth below the axis.
 WRIST_PROFILE = np.array([[-36, 26.0, 18.5, 18.5], [-14, 26.0, 16.5, 17.5], [8, 27.0, 12.5, 15.5], [30, 23, 8, 11]])
 FOREARM_AXIS_MM = (1.0, -1.0)
 """Position of the forearm's axis in x and z, mm."""
 MIN_WIDTH_FACTOR = 0.5
-"""Lower bound of the factor by which a finger may be thinned."""
+"""Lower bound of the factor on a finger's width that keeps it from touching its neighbours."""
 WRIST_SHIFT_RANGE_MM = (-35.0, 0.0)
-"""mm, range by which the start of the forearm may be moved back."""
+"""mm, bounds of the shift of the forearm's start along the hand."""
 TIP_LENGTH = 1.25
 """Length of a rounded fingertip, relative to its half-width."""
 
@@ -103,7 +103,7 @@ class FleshVolume:
     """(5, 4) m, positions of each digit's joints along its axis, starting with 0."""
     wrist: Limb
     palm: tuple[tuple[Limb, float, float], ...]
-    """The limbs of the palm, and the width in m by which each is blended into those before it on the back and in the
+    """The limbs of the palm, each with the width in m of its blend into the preceding limbs: on the back, and in the
     palm."""
 
     def palm_distance(self, points: Floats) -> Floats:
@@ -120,8 +120,8 @@ class FleshVolume:
 
         Args:
             points: (N, 3) m.
-            owner: (N,) digit of each point, which then only sees that digit and the palm, however near another
-                digit is; −1 for a point of the palm, which sees all.
+            owner: (N,) the digit to which each point belongs: only this digit and the palm count for its distance. −1
+                for a point of the palm, for which all digits count.
         """
         palm = self.palm_distance(points)
         result = palm.copy()
@@ -135,7 +135,7 @@ class FleshVolume:
         return result
 
     def _blend_width(self, digit: int, points: Floats) -> Floats:
-        """Blend width (N,) m of a digit into the palm: wide for the thumb, but not beyond its MCP."""
+        """Return the width (N,) m of a digit's blend into the palm: wide for the thumb, but not beyond its MCP."""
         if digit:
             return np.full(len(points), 0.0035 * self.scale)
         y = self.digits[0].to_local(points)[:, 1]
@@ -176,6 +176,7 @@ def _thickness_scale(proportions: Proportions) -> float:
 
 
 WIDTH_STATIONS = np.array([0.3, 0.42, 0.6, 0.8, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3])
+"""Stations of FINGER_PROFILE at which the widths of neighbouring fingers are compared."""
 
 
 def _width_factors(joints: Floats, joint_y: Floats, thickness: Floats) -> Floats:
@@ -241,7 +242,7 @@ def _first_web(joints: Floats, scale: float) -> Limb:
     cmc, mcp, _, _ = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"])
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
     thumb_end = cmc + 0.62 * (mcp - cmc)
-    # As far distal of the thumb's end as in the standard hand, wherever the thumb starts.
+    # The index end is as far distal of the thumb's end as in the standard hand, whatever the position of the thumb.
     index_fraction = (thumb_end[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
     index_end = base + np.clip(index_fraction, 0.3, 0.66) * (knuckle - base)
     root, across = (cmc + base) / 2, index_end - thumb_end
@@ -258,7 +259,7 @@ def _first_web(joints: Floats, scale: float) -> Limb:
 
 
 def _muscle(a: Floats, b: Floats, back: Floats, profile: Floats, scale: float) -> Limb:
-    """Return a muscle's belly from a to b, with its profile (K, 3) mm at equal steps."""
+    """Return a muscle from a to b. profile: (K, 3) mm at equal steps; back: the direction of its upper side."""
     frame = np.eye(4)
     frame[:3, :3], frame[:3, 3] = rot.frame_from_yz(b - a, back), a
     stations = np.linspace(0, float(np.linalg.norm(b - a)), len(profile))

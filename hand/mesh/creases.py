@@ -20,14 +20,15 @@ class CreaseLine:
     line: Floats
     """(K, 3) m, its corners."""
     height: float
-    """m, positive outwards."""
+    """m, displacement on the line, positive outwards."""
     radius: float
     """m, distance at which the displacement drops to exp(−1)."""
     facing: float = 0.0
-    """1 for the back of the hand only, −1 for the palm only, at any height of the skin; 0 for skin near the line."""
+    """1 or −1: displace only the back of the hand, or the palm, by the distance in the palm's plane. 0: displace the
+    skin near the line, by the distance in space."""
 
 
-# Station in joints, start and end angle in the section, height and radius in mm.
+# Station in joints, start and end angle in the section in degrees, height and radius in mm.
 _FINGER_LINES = (
     (0.50, 205, 335, -0.6, 2.0),
     (0.965, 210, 330, -0.35, 0.9),
@@ -62,7 +63,7 @@ def displace_creases(flesh: FleshVolume, points: Floats, quads: Ints) -> None:
 
 
 def vertex_normals(points: Floats, quads: Ints) -> Floats:
-    """Vertex normals (V, 3), unit: the area-weighted mean of the adjacent quads'."""
+    """Return the unit normals (V, 3) of vertices, the area-weighted means of the adjacent quads' normals."""
     a, b, c, d = (points[quads[:, i]] for i in range(4))
     face = np.cross(c - a, d - b)
     result = np.zeros_like(points)
@@ -82,7 +83,7 @@ def distance_to_polyline(points: Floats, line: Floats) -> Floats:
 
 
 def crease_lines(flesh: FleshVolume) -> list[CreaseLine]:
-    """Return the lines of a right hand."""
+    """Return the lines on a right hand."""
     return [*_digit_lines(flesh), *_palm_lines(flesh)]
 
 
@@ -104,41 +105,44 @@ def _palm_lines(flesh: FleshVolume) -> list[CreaseLine]:
     bases = [joint_mm[DIGIT_JOINTS[digit][0]] for digit in DIGITS[1:]]
     lines: list[tuple[list[Floats], float, float, float]] = []
     for knuckle, base in zip(knuckles, bases, strict=True):
-        lines.append(([_shifted(knuckle, 0, -3), base * [0.55, 1, 1]], 0.7, 3.0, 1))
-        lines.append(([_shifted(knuckle, 0, -1), _shifted(knuckle, 0, 1)], 0.9, 6.0, 1))
+        lines.append(([_shift(knuckle, 0, -3), base * [0.55, 1, 1]], 0.7, 3.0, 1))
+        lines.append(([_shift(knuckle, 0, -1), _shift(knuckle, 0, 1)], 0.9, 6.0, 1))
     for a, b in pairwise(knuckles):
-        lines.append(([_shifted((a + b) / 2, 0, 3), _shifted((a + b) / 2, 0, -12)], -1.2, 4.5, 1))
+        lines.append(([_shift((a + b) / 2, 0, 3), _shift((a + b) / 2, 0, -12)], -1.2, 4.5, 1))
     middle = (bases[1] + knuckles[1]) / 2
-    lines.append(([_shifted(middle, 4, -14), _shifted(middle, -3, 12)], -1.2, 14.0, -1))
+    lines.append(([_shift(middle, 4, -14), _shift(middle, -3, 12)], -1.2, 14.0, -1))
     lines += _palm_creases(knuckles, bases)
     return [CreaseLine(np.array(line) * mm, height * mm, radius * mm, facing) for line, height, radius, facing in lines]
 
 
-def _shifted(point: Floats, x: float, y: float) -> Floats:
-    """Move a point (3,) in the palm's plane."""
+def _shift(point: Floats, x: float, y: float) -> Floats:
+    """Return a point (3,) moved in the palm's plane."""
     return np.asarray(point + np.array([x, y, 0.0]))
 
 
 def _palm_creases(knuckles: list[Floats], bases: list[Floats]) -> list[tuple[list[Floats], float, float, float]]:
-    """Return the three long creases of the palm, in mm: around the thumb's ball, and two across."""
+    """Return the palm's three long creases, around the thumb's ball and two across: line, height, radius, facing.
+
+    All lengths are in mm.
+    """
     index, middle, ring, little = knuckles
     thumb_crease = [
-        _shifted(index, -11, -20),
-        _shifted((index + middle) / 2, -1, -28),
-        _shifted((middle + bases[1]) / 2, 0, -4),
-        _shifted(bases[2], -7, 4),
-        _shifted(bases[2], -8, -12),
+        _shift(index, -11, -20),
+        _shift((index + middle) / 2, -1, -28),
+        _shift((middle + bases[1]) / 2, 0, -4),
+        _shift(bases[2], -7, 4),
+        _shift(bases[2], -8, -12),
     ]
     proximal_crease = [
-        _shifted(index, -11, -18),
-        _shifted((index + middle) / 2, 0, -20),
-        _shifted((middle + ring) / 2, 0, -27),
-        _shifted(ring, 8, -34),
+        _shift(index, -11, -18),
+        _shift((index + middle) / 2, 0, -20),
+        _shift((middle + ring) / 2, 0, -27),
+        _shift(ring, 8, -34),
     ]
     distal_crease = [
-        _shifted(little, 10, -9),
-        _shifted(ring, 2, -9),
-        _shifted(middle, 2, -7),
-        _shifted((index + middle) / 2, 0, 4),
+        _shift(little, 10, -9),
+        _shift(ring, 2, -9),
+        _shift(middle, 2, -7),
+        _shift((index + middle) / 2, 0, 4),
     ]
     return [(thumb_crease, -1.0, 2.8, -1), (proximal_crease, -0.8, 2.4, -1), (distal_crease, -0.8, 2.4, -1)]

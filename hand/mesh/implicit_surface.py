@@ -1,8 +1,8 @@
 """The hand's volume as an implicit surface: limbs of varying cross-section, blended into each other.
 
-A limb is a straight axis with a profile: at each station along it a half-width to its sides, and a height above and
-below the axis. Distances are measured radially from the axis, which is exact on the surface, and near it accurate
-enough for blending and projection.
+A limb is a straight axis with a profile: at each station along it, a half-width to its sides, and a height above and
+below the axis. Distances are measured radially from the axis: exact on the surface, and near it accurate enough for
+blending and projection.
 """
 
 from dataclasses import dataclass
@@ -13,31 +13,31 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 PROFILE_SAMPLES = 160
-"""Samples of a profile: 1 mm apart on a long limb."""
+"""Number of samples of a profile: 1 mm apart on a long limb."""
 
 TIP_POWER = 2.2
-"""Exponent of a rounded end's outline, a superellipse as the sections."""
+"""Exponent of a rounded end's outline, which is a superellipse like the sections."""
 
 
-def smooth_curve(knots: ArrayLike, values: Floats, at: ArrayLike) -> Floats:
-    """Evaluate values (K, ...) at ascending knots (K,) at positions (N,): a monotone piecewise cubic without overshoot.
+def smooth_curve(knots: ArrayLike, values: Floats, positions: ArrayLike) -> Floats:
+    """Interpolate values (K, ...) at ascending knots (K,) to positions (N,), by a monotone piecewise cubic.
 
     Slopes by Fritsch & Butland (1984): the weighted harmonic mean of the neighbours, 0 at a turning point.
     """
     x = np.asarray(knots, float)
-    at = np.clip(np.asarray(at, float), x[0], x[-1])
+    clamped = np.clip(np.asarray(positions, float), x[0], x[-1])
     step = np.diff(x)
     width = step.reshape(-1, *[1] * (values.ndim - 1))
     slope = np.diff(values, axis=0) / width
-    before, after = slope[:-1], slope[1:]
+    left_slope, right_slope = slope[:-1], slope[1:]
     w1, w2 = 2 * width[1:] + width[:-1], width[1:] + 2 * width[:-1]
-    same = before * after > 0
-    safe_before, safe_after = np.where(same, before, 1.0), np.where(same, after, 1.0)
-    inner = np.where(same, (w1 + w2) / (w1 / safe_before + w2 / safe_after), 0.0)
-    tangent = np.concatenate([slope[:1], inner, slope[-1:]])
-    i = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(x) - 2)
+    is_monotone = left_slope * right_slope > 0
+    safe_left, safe_right = np.where(is_monotone, left_slope, 1.0), np.where(is_monotone, right_slope, 1.0)
+    inner_tangents = np.where(is_monotone, (w1 + w2) / (w1 / safe_left + w2 / safe_right), 0.0)
+    tangent = np.concatenate([slope[:1], inner_tangents, slope[-1:]])
+    i = np.clip(np.searchsorted(x, clamped, side="right") - 1, 0, len(x) - 2)
     h = width[i]
-    t = ((at - x[i]) / step[i]).reshape(h.shape)
+    t = ((clamped - x[i]) / step[i]).reshape(h.shape)
     return np.asarray(
         values[i] * (1 + 2 * t) * (1 - t) ** 2
         + values[i + 1] * t * t * (3 - 2 * t)
@@ -50,7 +50,7 @@ class Limb:
     """A straight part of the hand. Lengths in m."""
 
     frame: Floats
-    """(4, 4) its axis is the frame's Y, its back faces Z."""
+    """(4, 4) the limb's axis is the frame's Y, its back faces Z."""
     start: float
     end: float
     profile: Floats
@@ -111,7 +111,7 @@ class Limb:
         return np.stack([cx + w * radius * c, y, cz + height * radius * s], -1)
 
     def taper(self, y: Floats) -> Floats:
-        """Return the factor (N,) on the section at y (N,) m in the rounded tip: 1 before it, 0 at the end."""
+        """Return the factor (N,) on the section at y (N,) m by the rounded tip: 1 before the tip, 0 at its end."""
         if not self.tip_length:
             return np.ones_like(y)
         along = np.clip((y - self.end + self.tip_length) / self.tip_length, 0, 1)
@@ -131,8 +131,8 @@ class Limb:
         x, z = x - cx, z - cz
         power = np.where(z > 0, self.back_power, self.power)
         q = ((np.abs(x) / w) ** power + (np.abs(z) / np.where(z > 0, up, down)) ** power) ** (1 / power)
-        beyond = np.maximum(np.maximum(self.start - y, y - self.end), 0)
-        return np.asarray(np.hypot(x, z) * (1 - 1 / np.maximum(q, 1e-6)) + beyond)
+        beyond_ends = np.maximum(np.maximum(self.start - y, y - self.end), 0)
+        return np.asarray(np.hypot(x, z) * (1 - 1 / np.maximum(q, 1e-6)) + beyond_ends)
 
 
 def smooth_union(a: Floats, b: Floats, width: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""Nails: a plate on the back of each distal phalanx, in a fold of the skin and beyond the fingertip."""
+"""Nails: plates on the backs of the distal phalanges, framed by a fold of the skin, that extend beyond the tips."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ PLATE_INSET = 0.10
 PLATE_OVERHANG_MM = 0.6
 """mm of free edge beyond the skin."""
 FOLD_HEIGHT_MM = 0.28
-"""mm by which the skin is raised around the nail."""
+"""mm, height of the skin's fold around the nail."""
 REFERENCE_HALF_WIDTH_MM = 7.6
-"""mm, half-width of the finger for which lengths here are given; other digits' nails scale with theirs."""
+"""mm, half-width of the finger for which the lengths in this module are given; they scale with the digit's width."""
 
 
 def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles: Floats) -> None:
@@ -25,8 +25,7 @@ def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles
     v = np.linspace(0, 1, len(rows)) * np.ones(len(angles))[:, None]
 
     def inset_grid(inset: float, overhang: float, height: Floats, roundness: float) -> Floats:
-        """Return the window's grid (A+1, B+1, 3), inset by a fraction and lifted, its end less rounded than the
-        skin's."""
+        """Return the window's grid (A+1, B+1, 3), inset by a fraction and raised by `height` mm."""
         across = u * (1 - inset)
         angle = np.interp(across, u[:, 0], angles)
         start = rows[0] + inset * 5.5 * mm
@@ -40,15 +39,15 @@ def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles
 
 
 def corner_offset_mm(along: Floats) -> Floats:
-    """Return mm by which a nail's corners are beyond its middle, from the rear (0) to the free edge (1).
+    """Return how far a nail's corners are beyond its middle, in mm, from the rear (0) to the free edge (1).
 
-    Both ends are round.
+    It makes both ends round.
     """
     return np.asarray(1.3 - 2.7 * along)
 
 
 def _raised_points(limb: Limb, y: Floats, angle: Floats, height: Floats, roundness: float) -> Floats:
-    """Return points (A+1, B+1, 3) at `height` above the digit; roundness 1 follows its tip, less is straighter."""
+    """Return points (A+1, B+1, 3) at `height` m above the digit; roundness 1 follows its tip, less is straighter."""
     flat_y, flat_angle = y.ravel(), angle.ravel()
     local = limb.section_points(flat_y, flat_angle)
     middle = limb.profile_at(flat_y)[:, 3:5]

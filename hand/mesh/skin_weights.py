@@ -16,8 +16,9 @@ Ints = NDArray[np.int64]
 BEND_LENGTH_MM = 5.5
 """mm before and after an interphalangeal joint over which its bend is distributed."""
 WRIST_ONLY = np.eye(6)[5]
+"""Shares (6,) of the five digits' chains and of the wrist for a vertex that moves with the wrist alone."""
 MAX_JOINTS = 4
-"""Largest number of joints per vertex."""
+"""Maximum number of joints per vertex."""
 
 
 def skin_weights(flesh: FleshVolume, points: Floats) -> Floats:
@@ -41,7 +42,7 @@ def keep_largest(weights: Floats) -> Floats:
 
 
 def _chain_shares(flesh: FleshVolume, points: Floats, top: Topology) -> Floats:
-    """Return the share (V, 6) of each digit's chain, and of the wrist, in each vertex: by the mesh's columns and
+    """Return the shares (V, 6) of the digits' chains and of the wrist in each vertex, by the mesh's columns and
     tubes."""
     weights = np.zeros((top.count, 6))
     columns = np.arange(COLUMNS + 1)
@@ -68,8 +69,7 @@ def _chain_shares(flesh: FleshVolume, points: Floats, top: Topology) -> Floats:
 
 
 def _thumb_share(flesh: FleshVolume, points: Floats) -> Floats:
-    """Return the share (V,) of the thumb's metacarpal in the palm, by the distances to it and to the rest of the
-    palm."""
+    """Return the thumb's share (V,) in the palm's vertices, by their distances to its metacarpal and to the palm."""
     base, knuckle = (flesh.joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     to_thumb = distance_to_polyline(points, np.array([base + 0.25 * (knuckle - base), knuckle]))
     palm_bones = [np.array([[0, -0.04, 0], [0, 0.02, 0]]) * flesh.scale]
@@ -95,7 +95,9 @@ def _chain_weights(flesh: FleshVolume, digit: int, points: Floats) -> Floats:
         fractions = [smoothstep(y, crease_y - 10 * mm, crease_y + 10 * mm)]
     else:
         fractions = [np.ones(len(points))]
-    fractions += [smoothstep(y, at - BEND_LENGTH_MM * mm, at + BEND_LENGTH_MM * mm) for at in joint_y[1:3]]
+    fractions += [
+        smoothstep(y, position - BEND_LENGTH_MM * mm, position + BEND_LENGTH_MM * mm) for position in joint_y[1:3]
+    ]
     for joint, fraction in zip(CHAIN_JOINTS[name], fractions, strict=False):
         weights *= 1 - fraction[:, None]
         weights[:, JOINT_INDEX[joint]] = fraction
@@ -103,7 +105,7 @@ def _chain_weights(flesh: FleshVolume, digit: int, points: Floats) -> Floats:
 
 
 def _smooth_palm(weights: Floats, top: Topology) -> Floats:
-    """Smooth the palm's weights; those of the digits stay."""
+    """Smooth the weights of the palm, but not those of the digits."""
     table, neighbour_weights = neighbours()
     digits = np.concatenate([tube.rings[4 if d else SLANTED_RINGS :].ravel() for d, tube in enumerate(top.tubes)])
     caps = np.concatenate([[*tube.cap.ravel(), *tube.nail.groove, *tube.nail.plate.ravel()] for tube in top.tubes])

@@ -1,4 +1,4 @@
-"""Blender's armature modifier reimplemented, to measure the skin without Blender."""
+"""Deform the skin as Blender's armature modifier does, without Blender."""
 
 from typing import Literal
 
@@ -34,11 +34,11 @@ def deform_skin(
         blended = np.einsum("vj,jab->vab", surface.weights, transforms[:, :3])
         return np.asarray(np.einsum("vab,vb->va", blended[..., :3], surface.vertices) + blended[..., 3])
     real = rot.from_matrix(transforms[:, :3, :3])
-    shift = np.concatenate([np.zeros((len(transforms), 1)), transforms[:, :3, 3]], axis=1)
-    dual = 0.5 * rot.multiply(shift, real)
-    # q and −q are the same rotation: choose the sign nearer to the joint with the largest weight.
-    heaviest = real[np.argmax(surface.weights, axis=1)]
-    signed = surface.weights * np.where(heaviest @ real.T < 0, -1.0, 1.0)
+    translation = np.concatenate([np.zeros((len(transforms), 1)), transforms[:, :3, 3]], axis=1)
+    dual = 0.5 * rot.multiply(translation, real)
+    # q and −q are the same rotation: choose the sign nearer to that of the joint with the largest weight.
+    reference = real[np.argmax(surface.weights, axis=1)]
+    signed = surface.weights * np.where(reference @ real.T < 0, -1.0, 1.0)
     real_v, dual_v = signed @ real, signed @ dual
     length = np.linalg.norm(real_v, axis=-1, keepdims=True)
     real_v, dual_v = real_v / length, dual_v / length

@@ -33,7 +33,7 @@ class Surface:
 
 @lru_cache(maxsize=8)  # for a few performers, each with two hands
 def surface(proportions: Proportions) -> Surface:
-    """Build the skin for these proportions, read-only and cached. The left hand mirrors the right one."""
+    """Build the skin of a hand, read-only and cached. A left hand's is the mirror image of the right hand's."""
     if proportions.side == "left":
         right = surface(proportions.mirrored())
         return _read_only(replace(right, vertices=POINT_SIGNS * right.vertices, quads=right.quads[:, [0, 3, 2, 1]]))

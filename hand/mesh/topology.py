@@ -1,8 +1,8 @@
 """Topology of the hand's mesh: a sleeve for the palm, closed at the wrist, with tubes for the digits.
 
-The layout is that of a box-modelled hand: a box of C columns and T layers whose far end has a window of 4 x 4 quads for
-each finger, two columns of web between neighbours, and a window in the thumb's side for the thumb. Edge loops run
-around every digit, so that joints bend along edges. It is the same for every hand; only positions differ.
+The layout is that of a box-modelled hand. The far end of a box of COLUMNS x LAYERS quads has a window of 4 x 4 quads
+for each finger and two columns of web between neighbours; the thumb's window is in the box's side. Edge loops around
+every digit make joints bend along edges. The topology is the same for every hand; only vertex positions differ.
 """
 
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ COLUMNS = 4 * FINGER_COLUMNS + 3 * WEB_COLUMNS
 ROWS = 30
 """Rows of quads from the wrist to the fingers."""
 THUMB_ROWS = (14, 20)
-"""The rows of the sleeve between which the thumb's window lies."""
+"""Rows of the sleeve between which the thumb's window lies."""
 FINGER_RINGS = 34
 THUMB_RINGS = 35
 """Rings of a digit beyond its window."""
 
 
 NAIL_RINGS = (27, 33)
-"""Rings of a finger between which the nail lies; the thumb's are equally far from its last ring. See
-FINGER_STATIONS."""
+"""Rings of a finger between which the nail lies; those of the thumb are equally far from its last ring. The rings'
+positions are `vertex_placement.FINGER_STATIONS`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,9 +41,9 @@ class NailPlate:
     rim: Ints
     """(2·(A+B),) the skin around the nail, from the rear corner on the thumb's side along the rear edge."""
     groove: Ints
-    """(2·(A+B),) adjacent to the rim, below the plate's edge."""
+    """(2·(A+B),) vertices adjacent to the rim, below the plate's edge."""
     plate: Ints
-    """(A+1, B+1) the plate itself, across and along."""
+    """(A+1, B+1) the plate, A quads across and B along."""
     half: int
     """A/2: vertices of a ring from the nail's middle to its sides."""
 
@@ -53,7 +53,7 @@ class DigitTube:
     """A digit's part of the mesh, in rings from the window outwards."""
 
     rings: Ints
-    """(K+1, N) vertices; the first ring is the window's rim. Each starts in the middle of the window's back."""
+    """(K+1, N) vertices; the first ring is the window's rim. Each ring starts in the middle of the window's back."""
     cap: Ints
     """(A+1, B+1) vertices of the grid that closes the tip; its rim is the last ring."""
     cap_start: int
@@ -65,7 +65,7 @@ class DigitTube:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topology:
-    """Vertices by their location in the layout, and the quads; these face outwards on a right hand."""
+    """Vertices by their location in the layout, and the quads, which face outwards on a right hand."""
 
     count: int
     quads: Ints
@@ -83,8 +83,10 @@ class Topology:
 
 
 def rim_index(column: int, layer: int) -> int:
-    """Return the index on a sleeve's ring of a point of the box's outline, in the order back, little finger, palm,
-    thumb."""
+    """Return the index, on a row of the sleeve, of a point of the box's outline.
+
+    The outline runs along the back, the little finger's side, the palm and the thumb's side.
+    """
     if layer == 0:
         return column
     if column == COLUMNS:
@@ -95,12 +97,14 @@ def rim_index(column: int, layer: int) -> int:
 
 
 def finger_columns(finger: int) -> tuple[int, int]:
-    """First and last column line of a finger, 0 for the index."""
+    """Return the first and last line of columns of a finger; finger 0 is the index."""
     first = finger * (FINGER_COLUMNS + WEB_COLUMNS)
     return first, first + FINGER_COLUMNS
 
 
 class _MeshBuilder:
+    """Collects vertices and quads."""
+
     def __init__(self) -> None:
         self.count = 0
         self.quads: list[tuple[int, int, int, int]] = []
@@ -114,24 +118,25 @@ class _MeshBuilder:
         self.quads.append((int(a), int(b), int(c), int(d)))
 
     def add_tube(self, loop: Ints, rings: int, middle: int, sides: tuple[int, int]) -> DigitTube:
-        """Extrude a window's rim `loop` to a tube, closed by a grid whose first side is centred on the back."""
-        ids, around = [loop], len(loop)
+        """Extrude a window's rim `loop` into a tube, closed by a grid whose first side is centred on the back."""
+        ids, loop_length = [loop], len(loop)
         half = sides[0] // 2
         first, last = (rings - FINGER_RINGS + ring for ring in NAIL_RINGS)
         for k in range(rings):
-            ids.append(self.add_vertices(around))
-            for n in range(around):
-                m = (n + 1) % around
-                covered = first <= k < last and (n - middle + half) % around < sides[0]
-                if not covered:
+            ids.append(self.add_vertices(loop_length))
+            for n in range(loop_length):
+                m = (n + 1) % loop_length
+                is_below_nail = first <= k < last and (n - middle + half) % loop_length < sides[0]
+                if not is_below_nail:
                     self.add_quad(ids[k][n], ids[k][m], ids[k + 1][m], ids[k + 1][n])
-        start = (middle - half) % around
+        start = (middle - half) % loop_length
         table = np.array(ids)
         nail = self.add_nail(np.roll(table, -start, axis=1)[first : last + 1, : sides[0] + 1].T)
         return DigitTube(table, self.add_grid(np.roll(ids[-1], -start), sides), start, middle, nail)
 
     def add_nail(self, window: Ints) -> NailPlate:
-        """Inset a window (A+1, B+1) of the skin twice into a plate, which takes over the window's inner vertices."""
+        """Inset a window (A+1, B+1) of the skin twice, to a groove and a plate, which uses the window's inner
+        vertices."""
         rim = grid_outline(window)
         groove, edge = self.add_vertices(len(rim)), self.add_vertices(len(rim))
         for outer, inner in ((rim, groove), (groove, edge)):
@@ -152,8 +157,8 @@ class _MeshBuilder:
     ) -> Ints:
         """Fill a loop, which runs from [0, 0] along the first side, with a grid of a x b quads.
 
-        The columns from skip[0] to skip[1] stay open, without vertices. Other inner vertices are new or `inner` (A-1,
-        B-1).
+        Each pair in `skip` is a range of columns that stay open, without vertices. Other inner vertices are new, or
+        those of `inner` (a-1, b-1).
         """
         a, b = sides
         grid = np.full((a + 1, b + 1), -1, np.int64)
@@ -177,17 +182,17 @@ def grid_outline(grid: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def _add_sleeve(builder: _MeshBuilder) -> Ints:
-    around = 2 * COLUMNS + 2 * LAYERS
+    loop_length = 2 * COLUMNS + 2 * LAYERS
     first, last = THUMB_ROWS
     side = rim_index(0, LAYERS)
-    sleeve = np.full((ROWS + 1, around), -1, np.int64)
+    sleeve = np.full((ROWS + 1, loop_length), -1, np.int64)
     for row in range(ROWS + 1):
-        vertices_in_row = around - (LAYERS - 1 if first < row < last else 0)
+        vertices_in_row = loop_length - (LAYERS - 1 if first < row < last else 0)
         sleeve[row, :vertices_in_row] = builder.add_vertices(vertices_in_row)
     for row in range(ROWS):
-        for j in range(around):
+        for j in range(loop_length):
             if not (first <= row < last and j >= side):
-                k = (j + 1) % around
+                k = (j + 1) % loop_length
                 builder.add_quad(sleeve[row, j], sleeve[row, k], sleeve[row + 1, k], sleeve[row + 1, j])
     return sleeve
 
@@ -210,7 +215,7 @@ def _thumb_window(sleeve: Ints) -> Ints:
 
 @lru_cache(maxsize=1)
 def topology() -> Topology:
-    """Return the layout, built once."""
+    """Return the topology, built once."""
     builder = _MeshBuilder()
     sleeve = _add_sleeve(builder)
     wrist = builder.add_grid(sleeve[0], (COLUMNS, LAYERS))

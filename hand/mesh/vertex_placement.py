@@ -15,7 +15,7 @@ from .topology import COLUMNS, FINGER_RINGS, LAYERS, NAIL_RINGS, ROWS, DigitTube
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Station of each ring of a digit, in joints; from 3 on, the fraction is the angle round the tip in hundreds of degrees.
+# Station of each ring of a digit, in joints. From 3 on, 100 (station − 3) is the angle round the tip in degrees.
 # fmt: off
 FINGER_STATIONS = np.array([
     0.29, 0.36, 0.43, 0.5, 0.57, 0.64, 0.71, 0.78, 0.84, 0.89, 0.93, 0.965, 1, 1.045, 1.1, 1.17, 1.27, 1.4,
@@ -27,13 +27,14 @@ THUMB_STATIONS = np.array([
 ])
 # fmt: on
 THUMB_PHASE = np.deg2rad(36)
-"""Angle in the thumb's section of the middle of its window's back: the window is rotated against the nail."""
+"""rad, angle in the thumb's section at which its window's back has its middle: the window is rotated relative to the
+nail."""
 SLANTED_RINGS = 7
 """Rings over which a digit's loops change from the slant of its window to perpendicular."""
 RELAXED_RINGS = 5
-"""Rings of a finger that relax with the palm; SLANTED_RINGS for the thumb."""
+"""Number of a finger's rings that relax with the palm; for the thumb it is SLANTED_RINGS."""
 TIP_HALF_WIDTH_MM = 6.6
-"""Half-width of the fingertip for which the nail's corner offset is given; other digits' scale with theirs."""
+"""mm, half-width of the fingertip for which `corner_offset_mm` holds; other digits scale it."""
 
 
 def place_vertices(flesh: FleshVolume) -> Floats:
@@ -51,7 +52,7 @@ def place_vertices(flesh: FleshVolume) -> Floats:
 
 
 def _place_tube(points: Floats, flesh: FleshVolume, digit: int, tube: DigitTube) -> None:
-    """Place a digit's rings on its limb: slanted within SLANTED_RINGS, then perpendicular, shrinking at the tip."""
+    """Place a digit's rings on its limb: slanted within SLANTED_RINGS, then perpendicular; the tip is rounded."""
     limb, joint_y = flesh.digits[digit], flesh.joint_y[digit]
     stations = THUMB_STATIONS if digit == 0 else FINGER_STATIONS
     angles = ring_angles(digit, tube.rings.shape[1])
@@ -76,7 +77,7 @@ def nail_rings(tube: DigitTube) -> tuple[int, int]:
 
 
 def _nail_shift(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
-    """Shift (K+1, N) m of the loops that follow the nail's round ends, fading out below."""
+    """Return the shift (K+1, N) m of rings along the digit by which they follow the nail's round ends."""
     first, last = nail_rings(tube)
     rings = np.arange(len(tube.rings), dtype=float)
     along = (rings - first) / (last - first)
@@ -92,9 +93,9 @@ def _nail_shift(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
     return np.asarray(corner_offset_mm(np.clip(along, 0, 1))[:, None] * strength[:, None] * fraction * mm)
 
 
-def ring_angles(digit: int, around: int) -> Floats:
+def ring_angles(digit: int, count: int) -> Floats:
     """Return angles (N,) rad of a ring's vertices in the digit's section."""
-    return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(around) * (2 * np.pi / around))
+    return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(count) * (2 * np.pi / count))
 
 
 def _rim_slant(digit: int, angles: Floats) -> Floats:
@@ -106,18 +107,18 @@ def _rim_slant(digit: int, angles: Floats) -> Floats:
 
 
 def _place_cap(points: Floats, limb: Limb, tube: DigitTube, ring_y: float) -> None:
-    """Place the cap on the tip: a square mapped to a disc (u·sqrt(1 − v²/2), v·sqrt(1 − u²/2)), domed."""
+    """Place the cap on the tip: a square mapped to a disc by (u·sqrt(1 − v²/2), v·sqrt(1 − u²/2)), then domed."""
     a, b = tube.cap.shape
     u, v = np.meshgrid(np.linspace(-1, 1, a), np.linspace(1, -1, b), indexing="ij")
     x, z = u * np.sqrt(1 - v * v / 2), v * np.sqrt(1 - u * u / 2)
     radius = np.clip(np.hypot(x, z), 0, 1) * limb.taper(np.array([ring_y]))
     y = limb.end - limb.tip_length * (1 - (1 - radius**TIP_POWER) ** (1 / TIP_POWER))
-    inner = limb.surface_points(y.ravel(), np.arctan2(z, x).ravel()).reshape(a, b, 3)
-    points[tube.cap[1:-1, 1:-1]] = inner[1:-1, 1:-1]
+    inner_points = limb.surface_points(y.ravel(), np.arctan2(z, x).ravel()).reshape(a, b, 3)
+    points[tube.cap[1:-1, 1:-1]] = inner_points[1:-1, 1:-1]
 
 
 def _place_sleeve(points: Floats, flesh: FleshVolume, top: Topology) -> None:
-    """Initialise the palm by straight lines from the wrist's outline to the digits' rims."""
+    """Place the palm's vertices on straight lines from the wrist's outline to the digits' rims."""
     wrist = flesh.wrist
     for finger in range(3):
         low = finger_columns(finger)[1]
@@ -166,8 +167,8 @@ def _relax(points: Floats, flesh: FleshVolume, top: Topology) -> None:
     for digit, tube in enumerate(top.tubes):
         owner[tube.rings] = digit
 
-    def smooth(ids: Ints, times: int, amount: float) -> None:
-        for _ in range(times):
+    def smooth(ids: Ints, iterations: int, amount: float) -> None:
+        for _ in range(iterations):
             mean = np.einsum("nk,nkx->nx", neighbour_weights[ids], points[table[ids]])
             points[ids] += amount * (mean - points[ids])
 
@@ -189,10 +190,10 @@ def _soften(points: Floats, top: Topology) -> None:
         points[ids] += amount * (mean - points[ids])
 
 
-def _project(points: Floats, flesh: FleshVolume, ids: Ints, owner: Ints, times: int) -> None:
+def _project(points: Floats, flesh: FleshVolume, ids: Ints, owner: Ints, iterations: int) -> None:
     """Project vertices on to the skin by Newton steps along the gradient."""
     step = 1e-5 * flesh.scale
-    for _ in range(times):
+    for _ in range(iterations):
         current = points[ids]
         distance = flesh.distance(current, owner[ids])
         gradient = (
@@ -205,10 +206,10 @@ def _project(points: Floats, flesh: FleshVolume, ids: Ints, owner: Ints, times: 
 
 
 def _close_wrist(points: Floats, flesh: FleshVolume, top: Topology) -> None:
-    """Fill the wrist's end, slightly domed."""
+    """Place the vertices of the wrist's end, slightly domed."""
     t = np.linspace(0, 1, LAYERS + 1)[1:-1, None]
     for column in range(1, COLUMNS):
         back, palm = points[top.wrist[column, 0]], points[top.wrist[column, LAYERS]]
         points[top.wrist[column, 1:-1]] = back + t * (palm - back)
-    inner = np.setdiff1d(top.wrist[1:-1, 1:-1], top.sleeve[0])
-    points[inner, 1] -= 0.002 * flesh.scale
+    inner_vertices = np.setdiff1d(top.wrist[1:-1, 1:-1], top.sleeve[0])
+    points[inner_vertices, 1] -= 0.002 * flesh.scale

@@ -10,9 +10,9 @@ from .contact_surface import ContactSurface
 Floats = NDArray[np.float64]
 
 FAR_SIDE_COSINE = -0.5
-"""Cosine between the outward direction and up, below which a side is the far one. Edges are above it."""
+"""Maximum cosine between the outward direction of a far side and `up`; edges have larger ones."""
 LIFT_DISTANCES = np.arange(0.005, 0.1025, 0.005)
-"""m by which points are lifted until the nearest side is the one that faces up."""
+"""m, lifts of a point that are tried until the nearest side faces up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 START_GAP, END_GAP = 3e-3, 6e-3
-"""m of a hand of the usual length."""
+"""m on a hand of REFERENCE_LENGTH, gaps at which a contact starts and ends."""
 MIN_SECONDS = 0.1
-"""s"""
+"""s, minimum duration of a contact."""
 PAD = 0.3
-"""Minimum cosine between the palmar direction of a pad's bone and the direction to the other digit."""
+"""Minimum cosine between the palmar direction of a bone and the direction to the other digit, if its pad touches."""
 MAX_SLIP = 6e-3
 """m of a hand of the usual length, maximum slide of skin on skin within a contact."""
 
@@ -68,7 +68,7 @@ def find_contacts(pose: Pose, times: Floats, flesh: Flesh, deep: Floats) -> tupl
         columns = np.flatnonzero(tips & (flesh.parts == parts[:, None]).all(axis=0))
         for first, stop in _spans(-deep[:, columns].max(axis=1) / scale):
             span = Pose.at_origin(pose.hand, pose.angles[first:stop])
-            contacts += _cut(span, flesh, columns[deep[first:stop, columns].argmax(axis=1)], first, pause)
+            contacts += _cut_at_slides(span, flesh, columns[deep[first:stop, columns].argmax(axis=1)], first, pause)
     lasting = (contact for contact in contacts if times[contact.last] - times[contact.first] >= MIN_SECONDS)
     return tuple(sorted(lasting, key=lambda contact: (contact.first, contact.capsules)))
 
@@ -86,11 +86,11 @@ def _spans(gaps: Floats) -> list[tuple[int, int]]:
     return spans
 
 
-def _cut(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[Contact]:
+def _cut_at_slides(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[Contact]:
     """Return the contacts in a span of frames, which is cut where skin has slid too far.
 
-    A contact belongs to the pair of capsules that is deepest in most of its first frames. pairs: (F,) the deepest pair
-    in each frame. first: the span's row in the take. pause: number of frames that a slide takes.
+    A contact is between the capsules that are deepest in most of its first frames. pairs: (F,) the deepest pair in each
+    frame. first: row of the span's first frame in the take. pause: frames that are left out for each slide.
     """
     frames, contacts, start = joint_frames(span.hand, span), list[Contact](), 0
     scale = relative_size(span.hand)
@@ -112,7 +112,7 @@ class TouchOverTime:
     gaps: Floats
     """(F,) m"""
     shares: Floats
-    """(2, F)"""
+    """(2, F) fractions of the two axes at which the skins touch."""
     positions: Floats
     """(F, 3) m, the touching point of the first axis in the frame of the second one's bone, smoothed."""
     directions: Floats
@@ -131,7 +131,7 @@ class TouchOverTime:
         return len(self.positions)
 
     def contact(self, rows: slice, first: int) -> Contact:
-        """Return the contact in some of the frames. first: the span's row in the take."""
+        """Return the contact in some of the frames. first: row of the span's first frame in the take."""
         mean = self.directions[rows].mean(axis=0)
         fractions = np.median(self.shares[:, rows], axis=1)
         return Contact(

@@ -13,12 +13,12 @@ FRAMES_AT_ONCE = 500
 
 
 def pair_depths(flesh: Flesh, hand: HandModel, angles: Floats) -> Floats:
-    """Return the depth (F, K) m of each pair; negative if it is apart, and -inf if it is far apart."""
+    """Return the depth (F, K) m of each pair of capsules; negative for a gap, -inf for capsules far apart."""
     return depths_at(flesh, Pose.at_origin(hand, angles).joints_in_wrist)
 
 
 def depths_at(flesh: Flesh, joints: Floats) -> Floats:
-    """Return the same depths (F, K) m with joints at positions (F, J, 3) m."""
+    """Return the depths (F, K) m of pairs as pair_depths does, with joints at positions (F, J, 3) m."""
     depths = np.full((len(joints), flesh.pairs.shape[1]), -np.inf)
     for start in range(0, len(joints), FRAMES_AT_ONCE):
         rows = slice(start, start + FRAMES_AT_ONCE)

@@ -28,9 +28,8 @@ MAX_DEPTH = 0.8e-3
 NEAR_DISTANCE = 4e-3
 """m of a hand of the usual length: pairs farther apart than this are constrained only while they are being parted."""
 HOLD_POSTURE = 0.01
-"""m, the cost of changing a joint by its whole range while contacts are held. Otherwise the last joints alone, which
-have
-the shortest levers, would absorb the noise of the take."""
+"""m, cost of changing a joint by its whole range while contacts are held. With less, the last joints, which have the
+shortest levers, would absorb the noise of the take."""
 DEPTH_WEIGHT = 9.0
 """Relative weight of flesh that is too deep while something is held. It is three times that of held points, so that
 held points yield before digits penetrate each other."""
@@ -51,10 +50,10 @@ class Hold(Protocol):
         """Return the hand with additional sites, and the objectives in rows (N,), at angles (N, D) rad."""
 
     def approach_frames(self) -> dict[int, int]:
-        """Return first row of a hold -> minimum number of frames before it in which the hand approaches."""
+        """Return first row of each hold -> minimum number of frames of the approach before it."""
 
     def release_frames(self) -> dict[int, int]:
-        """Return first row after a hold -> minimum number of frames from it on in which the hand leaves."""
+        """Return first row after each hold -> minimum number of frames of the release that starts there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +75,7 @@ class FleshProblem:
         """Return the excess (F, K) m of depths (F, K) m over the maximum."""
         return np.maximum(deep - MAX_DEPTH * self.scale, 0.0)
 
-    def solve(self, angles: Floats, rows: Ints, deep: Floats, needed: Floats, *, patient: bool) -> Floats:
+    def solve(self, angles: Floats, rows: Ints, deep: Floats, decrease: Floats, *, patient: bool) -> Floats:
         """Return the angles (N, D) rad of some of a take's frames, from angles (N, D).
 
         Contacts are held, flesh is parted, and middle joints and tips stay near their positions.
@@ -85,9 +84,10 @@ class FleshProblem:
             angles: (N, D) rad, the angles in these frames.
             rows: (N,) their rows in the take.
             deep: (N, K) m, depths of pairs.
-            needed: (N, K) m, required decrease of the depths. patient: as in pose_problem.solve.
+            decrease: (N, K) m, required decrease of the depths.
+            patient: see pose_problem.search.solve.
         """
-        allowed, hand, goals, weight = self._allowed(deep, needed), self.hand, list[Objective](), np.ones(len(rows))
+        allowed, hand, goals, weight = self._allowed(deep, decrease), self.hand, list[Objective](), np.ones(len(rows))
         if self.hold is not None:
             # Only limit the depth of touching flesh. Parting it smoothly would open the contact.
             is_touching = np.isfinite(allowed) & self.hold.touching(rows, self.flesh)
@@ -108,7 +108,9 @@ class FleshProblem:
         solved_angles: Floats = solve(problem, patient=patient).pose.angles
         return solved_angles
 
-    def _allowed(self, deep: Floats, needed: Floats) -> Floats:
-        """Return the allowed depths (N, K) m: `deep` reduced by `needed`, and the maximum for other near pairs."""
+    def _allowed(self, deep: Floats, decrease: Floats) -> Floats:
+        """Return the allowed depths (N, K) m: `deep` reduced by `decrease`, and the maximum for other near pairs."""
         watched = np.where(deep > -NEAR_DISTANCE * self.scale, MAX_DEPTH * self.scale, np.inf)
-        return np.where((needed > 0.0) & np.isfinite(deep), np.where(np.isfinite(deep), deep, 0.0) - needed, watched)
+        return np.where(
+            (decrease > 0.0) & np.isfinite(deep), np.where(np.isfinite(deep), deep, 0.0) - decrease, watched
+        )

@@ -38,9 +38,9 @@ class HeldContact:
     points: tuple[Site, Site]
     """The points on the fingertip and on the part that it touches."""
     next_points: tuple[Site, Site] | None
-    """The points of the contact that takes over from this one; None if none does."""
+    """The points of the contact that takes over from this one; None without such a contact."""
     last: int
-    """The last row in which it is held: its own last row, or the row before the next contact if that takes over."""
+    """The last row in which the points are held: the contact's own, or the row before the next contact takes over."""
     takes_over: bool
     """Whether it takes over from a previous contact."""
     blends: tuple[int, int]
@@ -52,8 +52,8 @@ class HeldContact:
 
     def next_weights(self, rows: Ints) -> Floats:
         """Return the weights (N,), 0..1, of the next contact's points in rows (N,)."""
-        after = self.last + 1 - self.contact.last
-        return smoothstep((rows - self.contact.last) / after) if self.next_points else np.zeros(len(rows))
+        gap_frames = self.last + 1 - self.contact.last
+        return smoothstep((rows - self.contact.last) / gap_frames) if self.next_points else np.zeros(len(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,8 +137,8 @@ def _successor(index: int, contacts: Sequence[Contact], max_frames: int) -> int 
     """Return the index of the next contact of the same parts; None if it starts more than `max_frames` later."""
     contact = contacts[index]
     successors = [
-        (candidate.first, other)
-        for other, candidate in enumerate(contacts)
+        (candidate.first, candidate_index)
+        for candidate_index, candidate in enumerate(contacts)
         if set(candidate.parts) == set(contact.parts) and contact.last < candidate.first <= contact.last + max_frames
     ]
     return min(successors)[1] if successors else None

@@ -1,8 +1,8 @@
-"""Points of a hand's skin that stay on a surface over the frames of a contact, while no other skin is in it.
+"""Points of a hand's skin that stay on a surface during a contact, with all other skin kept out of the surface.
 
 The surface may move rigidly relative to the hand. Skin near it is kept outside the plane through the nearest point of
-the surface, which is found again for each start of the search. So a fingertip may roll about its point, and is lifted
-if other skin would enter the surface.
+the surface, which is updated for each start of the search. A fingertip may roll about its point, and is lifted if other
+skin would enter the surface.
 """
 
 from dataclasses import dataclass
@@ -74,8 +74,8 @@ class HeldOnSurface:
 
     def touching(self, rows: Ints, flesh: Flesh) -> Bools:
         """Return (N, K) whether each of K pairs of capsules has a digit that is held in rows (N,)."""
-        own = np.isin(flesh.parts, self.skin_by_surface.skin.digit[self.pads]).any(axis=0)
-        return np.asarray(self.is_held(rows)[:, None] & own)
+        has_held_digit = np.isin(flesh.parts, self.skin_by_surface.skin.digit[self.pads]).any(axis=0)
+        return np.asarray(self.is_held(rows)[:, None] & has_held_digit)
 
     def approach_frames(self) -> dict[int, int]:
         """Return first row of the hold -> frames of its approach."""
@@ -91,17 +91,17 @@ class HeldOnSurface:
         points, on_surface = skin_by_surface.posed(rows, angles)
         within = NEAR_DISTANCE * relative_size(hand)
         skin = nearest_skin(skin_by_surface.surface, on_surface, is_held, skin_by_surface.skin.digit, within)
-        chosen = np.concatenate([self.pads, skin.columns])
-        sites, skin_positions = sites_of_skin(hand, skin_by_surface.skin, points, chosen, angles)
+        point_indices = np.concatenate([self.pads, skin.columns])
+        sites, skin_positions = sites_of_skin(hand, skin_by_surface.skin, points, point_indices, angles)
         # Several bones deform the skin, a single one moves a site: shift the goals by the difference.
-        shifts, rotations = skin_positions - points[:, chosen], skin_by_surface.to_surface[rows][:, :3, :3]
+        shifts, rotations = skin_positions - points[:, point_indices], skin_by_surface.to_surface[rows][:, :3, :3]
         goals, count = list[Objective](), len(hand.sites)
         for number, position in enumerate(self.positions):
             goal = to_wrist(skin_by_surface.to_surface[rows], position[None])
             weights = np.where(is_held, PAD_WEIGHT, 0.0)
             goals.append(Objective(count + number, goal + shifts[:, number], weights))
         is_near = is_held[:, None] & (skin.distances < within)
-        for column, number in enumerate(range(len(self.pads), len(chosen))):
+        for column, number in enumerate(range(len(self.pads), len(point_indices))):
             up = np.einsum("fji,fj->fi", rotations, skin.outwards[:, column])
             min_goal = to_wrist(skin_by_surface.to_surface[rows], skin.feet[:, column]) - ALLOWED_DEPTH * up
             weights = np.where(is_near[:, column], DEPTH_WEIGHT, 0.0)
@@ -110,22 +110,24 @@ class HeldOnSurface:
 
 
 def sites_of_skin(
-    hand: HandModel, skin: SkinPoints, points: Floats, chosen: Ints, angles: Floats
+    hand: HandModel, skin: SkinPoints, points: Floats, point_indices: Ints, angles: Floats
 ) -> tuple[list[Site], Floats]:
-    """Return sites at the chosen of points (N, V, 3) of the skin in the first frame, each on the bone with the largest
-    weight, and their positions (N, C, 3) m in each frame."""
-    joints = skin.heaviest[chosen]
+    """Return sites at C skin points (indices into V), and their positions (N, C, 3) m.
+
+    points: (N, V, 3) m. A site is fixed in the first frame to the bone with the largest skinning weight.
+    """
+    joints = skin.heaviest[point_indices]
     frames = joint_frames(hand, Pose.at_origin(hand, angles))[:, joints]
     first = frames[0]
-    local = np.einsum("cji,cj->ci", first[:, :3, :3], points[0, chosen] - first[:, :3, 3])
+    local = np.einsum("cji,cj->ci", first[:, :3, :3], points[0, point_indices] - first[:, :3, 3])
     posed = np.einsum("fcij,cj->fci", frames[..., :3, :3], local) + frames[..., :3, 3]
-    numbered = zip(chosen.tolist(), joints.tolist(), local.tolist(), strict=True)
+    numbered = zip(point_indices.tolist(), joints.tolist(), local.tolist(), strict=True)
     return [
         Site(f"skin {point} {number}", joint, (x, y, z)) for number, (point, joint, (x, y, z)) in enumerate(numbered)
     ], posed
 
 
 def to_wrist(to_surface: Floats, points: Floats) -> Floats:
-    """Return points (N, 3) or (1, 3) of the surface in the wrist's coordinates (N, 3) of frames (N, 4, 4)."""
-    moved: Floats = np.einsum("fji,fj->fi", to_surface[:, :3, :3], points - to_surface[:, :3, 3])
-    return moved
+    """Transform surface points (N, 3) or (1, 3) to the wrist's coordinates (N, 3). to_surface: (N, 4, 4)."""
+    in_wrist: Floats = np.einsum("fji,fj->fi", to_surface[:, :3, :3], points - to_surface[:, :3, 3])
+    return in_wrist

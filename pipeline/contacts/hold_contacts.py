@@ -23,7 +23,7 @@ from .flesh_problem import FleshProblem
 from .held_contacts import HeldContact, HeldContacts, held_contacts
 from .meeting_points import meeting_points, offsets_between
 from .settling import settle
-from .sliding_points import MAX_SLIDE, Points, slid_by, slid_points
+from .sliding_points import MAX_SLIDE, Points, find_sliding_points, slide_distance
 from .windows import window_frames
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ SAMPLE_FRAMES = 9
 MAX_STRAIN = 0.5e-3
 """m of a hand of the usual length: maximum gap between the points, or excess depth of flesh, in these frames."""
 CHECKED_SECONDS = 1.0
-"""s before and after sliding contacts in which rotations are checked."""
+"""s before and after contacts with sliding points in which rotations are checked."""
 MAX_ROTATION, ROTATION_FACTOR = np.deg2rad(4.5), 1.5
 """Maximum rotation of a joint per frame: MAX_ROTATION rad beyond ROTATION_FACTOR times the rotation without contacts.
 The documentation promises 5°."""
@@ -57,7 +57,7 @@ def hold_contacts(
     *,
     blends: tuple[int, int] | None = None,
 ) -> HeldContacts:
-    """Return how the contacts of a performer are held by a hand that follows in F frames.
+    """Return which contacts of a performer a hand holds over F frames, and with which points.
 
     Contacts are left out if the hand lacks one of the digits, cannot reach them, or cannot hold them with others.
 
@@ -70,7 +70,9 @@ def hold_contacts(
     possible = (candidate for candidate in contacts if tuple(sorted(candidate.capsules)) in pairs)
     meetings = [(candidate, meeting_points(pose, flesh, free, candidate)) for candidate in possible]
     trial = _Trial(FleshProblem(pose.hand, flesh, free), pose, times, blends)
-    holdable = [candidate for together in _overlapping_groups(meetings) for candidate in _holdable(trial, together)]
+    holdable = [
+        candidate for together in _overlapping_groups(meetings) for candidate in _select_holdable(trial, together)
+    ]
     return held_contacts(pose.hand, times, _in_order(holdable), blends)
 
 
@@ -124,8 +126,8 @@ class _Trial:
         """Return whether contacts can be held together."""
         return bool(self.strains(meetings).max(initial=0.0) <= MAX_STRAIN)
 
-    def leaps(self, meetings: Sequence[ContactPoints]) -> bool:
-        """Return whether a joint rotates too far in a frame, see MAX_ROTATION.
+    def has_jump(self, meetings: Sequence[ContactPoints]) -> bool:
+        """Return whether a joint rotates too far in one frame, see MAX_ROTATION.
 
         A contact held by a correction is not checked: its blends are as long as its motion needs.
         """
@@ -138,12 +140,12 @@ class _Trial:
             (replace(contact, first=contact.first - first, last=contact.last - first), points)
             for contact, points in meetings
         ]
-        before = Pose.at_origin(self.pose.hand, self.pose.angles[part])
-        hold = held_contacts(before.hand, self.times[part], shifted)
-        work = settle(before, self.times[part], self.problem.flesh, self.problem.free, hold, everywhere=False)
+        start_pose = Pose.at_origin(self.pose.hand, self.pose.angles[part])
+        hold = held_contacts(start_pose.hand, self.times[part], shifted)
+        work = settle(start_pose, self.times[part], self.problem.flesh, self.problem.free, hold, everywhere=False)
         angles = [
             rot.angles_between(rotations[1:], rotations[:-1])
-            for rotations in (before.rotations, run_to_end(work).rotations)
+            for rotations in (start_pose.rotations, run_to_end(work).rotations)
         ]
         return bool((angles[1] - ROTATION_FACTOR * angles[0]).max(initial=0.0) > MAX_ROTATION)
 
@@ -159,8 +161,8 @@ def _overlapping_groups(meetings: Sequence[CandidateContact]) -> list[list[Candi
     return groups
 
 
-def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[ContactPoints]:
-    """Return those contacts that can be held together, of contacts that have frames in common."""
+def _select_holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[ContactPoints]:
+    """Select the contacts that can be held together, from contacts that overlap in time."""
     meetings = [(contact, points) for contact, points in candidates if points is not None]
     rejected: list[CandidateContact] = [candidate for candidate in candidates if candidate[1] is None]
     while (strains := trial.strains(meetings)).max(initial=0.0) > MAX_STRAIN:
@@ -169,11 +171,11 @@ def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[Con
             row for row, (candidate, _) in enumerate(meetings) if candidate is worst or _conflict(candidate, worst)
         ]
         rejected.append(meetings.pop(max(rivals, key=lambda row: abs(meetings[row][0].gap))))
-    if trial.leaps(meetings):
+    if trial.has_jump(meetings):
         # Try the others again one by one, and leave out those with which a joint rotates too far.
         meetings, rejected = [], [*meetings, *rejected]
     # A contact may have been dropped because of another that was dropped later.
-    for try_candidate in (_with_own_points, _with_slid_points):
+    for try_candidate in (_with_own_points, _with_sliding_points):
         for candidate in sorted(rejected, key=lambda rejected_candidate: abs(rejected_candidate[0].gap)):
             extended = try_candidate(trial, meetings, candidate)
             if extended is not None:
@@ -187,39 +189,40 @@ def _holdable(trial: _Trial, candidates: Sequence[CandidateContact]) -> list[Con
 def _with_own_points(
     trial: _Trial, meetings: Sequence[ContactPoints], added: CandidateContact
 ) -> list[ContactPoints] | None:
-    """Return contacts and another one, all at their own points; None if they cannot be held together."""
+    """Return the contacts with another one added, all at their own points; None if they cannot be held together."""
     contact, points = added
     extended = None if points is None else _in_order([*meetings, (contact, points)])
-    return extended if extended is not None and trial.holds(extended) and not trial.leaps(extended) else None
+    return extended if extended is not None and trial.holds(extended) and not trial.has_jump(extended) else None
 
 
 def _in_order(meetings: Sequence[ContactPoints]) -> list[ContactPoints]:
     return sorted(meetings, key=lambda candidate: (candidate[0].first, candidate[0].capsules))
 
 
-def _with_slid_points(
+def _with_sliding_points(
     trial: _Trial, meetings: Sequence[ContactPoints], added: CandidateContact
 ) -> list[ContactPoints] | None:
-    """Return contacts and another one; those that conflict with it slide until all meet. None if they do not."""
+    """Return the contacts with another one added, where the points of conflicting contacts slide until all meet; None
+    if they cannot."""
     group: list[CandidateContact] = [added]
-    rest = list(meetings)
+    remaining = list(meetings)
     while conflicting := [
-        candidate for candidate in rest if any(_conflict(candidate[0], member[0]) for member in group)
+        candidate for candidate in remaining if any(_conflict(candidate[0], member[0]) for member in group)
     ]:
         group += conflicting
-        rest = [candidate for candidate in rest if all(candidate is not member for member in conflicting)]
+        remaining = [candidate for candidate in remaining if all(candidate is not member for member in conflicting)]
     pose, problem = trial.pose, trial.problem
-    slid = slid_points(pose, problem.flesh, problem.free, group)
+    slid = find_sliding_points(pose, problem.flesh, problem.free, group)
     if slid is None:
         return None
     slides = [
-        slid_by(pose, contact, points, slid_contact_points)
+        slide_distance(pose, contact, points, slid_contact_points)
         for (contact, points), slid_contact_points in zip(group, slid, strict=True)
         if points
     ]
-    extended = _in_order([*rest, *((contact, points) for (contact, _), points in zip(group, slid, strict=True))])
+    extended = _in_order([*remaining, *((contact, points) for (contact, _), points in zip(group, slid, strict=True))])
     is_near = max(slides, default=0.0) <= MAX_SLIDE * problem.scale
-    return extended if is_near and trial.holds(extended) and not trial.leaps(extended) else None
+    return extended if is_near and trial.holds(extended) and not trial.has_jump(extended) else None
 
 
 def _conflict(first: Contact, second: Contact) -> bool:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MAX_EXTENSIONS = 3
-"""Maximum number of times that blends are extended, each time by the frames that the ends of the last contact need."""
+"""Maximum number of times that blends are extended to the number of frames that the last motion needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +25,25 @@ class HeldRows:
 
     first: int
     last: int
-    """First and last row in which it is held."""
+    """First and last row of the hold."""
     blends: tuple[int, int]
-    """Frames that the motion to the first row of the range, and from its last, would take; 0 at an end of the take."""
+    """Frames that the motion to the first row and from the last row takes; 0 at an end of the take."""
     lacks_frames: bool
-    """Whether the range has too few frames to get there and back."""
+    """Whether the range has too few frames for both motions."""
 
     def mask(self, count: int) -> Bools:
-        """Return (F,) whether it is held in each row."""
+        """Return (F,) whether each row belongs to the hold."""
         row = np.arange(count)
         return np.asarray((row >= self.first) & (row <= self.last))
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """First and last row in which it is held."""
+        """First and last row of the hold."""
         return self.first, self.last
 
     @property
     def slice(self) -> slice:
-        """The rows in which it is held."""
+        """The rows of the hold."""
         return slice(self.first, self.last + 1)
 
     def within(self, other_rows: "HeldRows") -> "HeldRows":
@@ -91,35 +91,37 @@ def hold_in_range(
         motion = yield from part_of(
             start, start + 1 / (MAX_EXTENSIONS + 3), "", held_motion(pose, times, replace(problem, hold=hold), hold)
         )
-        moved = motion.angles[[first, last]] - pose.angles[[first, last]]
-        before, after = (
+        changes = motion.angles[[first, last]] - pose.angles[[first, last]]
+        frames_in, frames_out = (
             blend_frames(pose.hand, moved_angles) if is_continued else 0
-            for moved_angles, is_continued in zip(moved, continues, strict=True)
+            for moved_angles, is_continued in zip(changes, continues, strict=True)
         )
-        needed = before, after
-        blends = needed if remaining == MAX_EXTENSIONS else blends
-        wider = widened(first, last, needed, count, continues)
+        required_frames = frames_in, frames_out
+        blends = required_frames if remaining == MAX_EXTENSIONS else blends
+        wider = shorten_hold(first, last, required_frames, count, continues)
         if wider is None or not remaining:
             break
         first, last = wider
     settling = settle(pose, times, problem.flesh, problem.free, hold, everywhere=False, motion=motion)
     settled = yield from part_of((MAX_EXTENSIONS + 1) / (MAX_EXTENSIONS + 3), 1.0, "", settling)
-    return HeldRange(settled, HeldRows(first, last, blends, lacks_frames(first, last, needed, count)))
+    return HeldRange(settled, HeldRows(first, last, blends, lacks_frames(first, last, required_frames, count)))
 
 
-def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> bool:
+def lacks_frames(first: int, last: int, required_frames: tuple[int, int], count: int) -> bool:
     """Return whether a range has too few frames to approach and leave a hold from its first to its last row."""
-    return sum(needed) >= count or (first == last and (needed[0] > first or needed[1] > count - 1 - last))
+    return sum(required_frames) >= count or (
+        first == last and (required_frames[0] > first or required_frames[1] > count - 1 - last)
+    )
 
 
-def widened(
-    first: int, last: int, needed: Sequence[int], count: int, continues: tuple[bool, bool]
+def shorten_hold(
+    first: int, last: int, required_frames: Sequence[int], count: int, continues: tuple[bool, bool]
 ) -> tuple[int, int] | None:
-    """Return the first and last row of the contact, shortened so that its blends have enough frames; None if they have.
+    """Return the first and last row of a contact that is shortened to give its blends enough frames; None if they have.
 
     If there are too few frames, the contact is held only in the middle of the range.
     """
     middle = (first + last) // 2
-    later_first = min(max(first, needed[0]), middle) if continues[0] else first
-    earlier_last = max(min(last, count - 1 - needed[1]), middle) if continues[1] else last
+    later_first = min(max(first, required_frames[0]), middle) if continues[0] else first
+    earlier_last = max(min(last, count - 1 - required_frames[1]), middle) if continues[1] else last
     return None if (later_first, earlier_last) == (first, last) else (later_first, earlier_last)

@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 LAST_BONE = 2
-"""The link of a digit that ends at its tip."""
+"""Index of the bone of a digit that ends at its tip."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,9 +29,9 @@ class HeldBySurface:
 
     motion: HeldRange
     off: float
-    """m, maximum distance of the points from their targets, in the frames in which they are held."""
+    """m, maximum distance of the held points from their targets."""
     depth: float
-    """m, maximum depth of the moving digits' skin in the surface, in the same frames."""
+    """m, maximum depth of the moving digits' skin in the surface while points are held."""
 
 
 def touching_point(skin: SkinPoints, local: Floats, digit: str, direction: Floats) -> int:

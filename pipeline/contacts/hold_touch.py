@@ -43,7 +43,7 @@ _CAPSULES = {JOINTS[joint]: capsule for capsule, joint in enumerate(STARTS.tolis
 
 
 @dataclass(frozen=True, slots=True)
-class Unheld:
+class HoldFailure:
     """Why a hand cannot hold a contact; lengths in m."""
 
     lacking: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ def touch_from_contact(contact: Contact) -> HeldTouch:
     return HeldTouch((first, second), contact.shares, contact.direction)
 
 
-def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other_part: str) -> HeldTouch:
+def find_touch(pose: Pose, flesh: Flesh, digit: str, other_part: str) -> HeldTouch:
     """Return the contact of a digit's tip with another digit, or with the palm, over F frames.
 
     It is at the point of smallest distance if the skins touch there. Otherwise the fingertip's pad is on the pad of the
@@ -81,12 +81,12 @@ def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other_part: str) -> HeldT
 
 
 def _nearest(pose: Pose, flesh: Flesh, columns: Ints, tip: int) -> Contact:
-    """Return the point and the frame at which some pairs of capsules are nearest to each other."""
+    """Return the contact of the nearest two capsules among some pairs, in the frame of their smallest gap."""
     frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))
     touches = [touch_over_time(frames, flesh, int(column), 0, tip=tip) for column in columns]
-    best = min(touches, key=lambda touch: float(touch.gaps.min()))
-    row = int(best.gaps.argmin())
-    return best.contact(slice(row, row + 1), 0)
+    nearest_touch = min(touches, key=lambda touch: float(touch.gaps.min()))
+    row = int(nearest_touch.gaps.argmin())
+    return nearest_touch.contact(slice(row, row + 1), 0)
 
 
 def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str]) -> Pose:
@@ -106,14 +106,14 @@ def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str
 
 def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
     """Return the pad of a bone: on its palm's side, nearer to its end."""
-    along = np.array(hand.rest[ENDS[capsule], :3, 3])
-    x, y, z = (PAD_POSITION * along + radius_at(flesh, capsule, PAD_POSITION) * PALM_SIDE).tolist()
+    bone = np.array(hand.rest[ENDS[capsule], :3, 3])
+    x, y, z = (PAD_POSITION * bone + radius_at(flesh, capsule, PAD_POSITION) * PALM_SIDE).tolist()
     return Site(f"pad {capsule}", int(STARTS[capsule]), (x, y, z))
 
 
 def hold_touch(
     pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools, continues: tuple[bool, bool]
-) -> Steps[HeldRange | Unheld]:
+) -> Steps[HeldRange | HoldFailure]:
     """Return how a hand holds a contact in a range of frames, or why it cannot.
 
     Args:
@@ -129,20 +129,20 @@ def hold_touch(
 
     problem = FleshProblem(pose.hand, flesh, free)
     motion = yield from hold_in_range(pose, times, problem, hold_in, full=full, continues=continues)
-    return _unheld(pose, times, flesh, free, touch, full=full) if motion is None else motion
+    return _hold_failure(pose, times, flesh, free, touch, full=full) if motion is None else motion
 
 
-def _unheld(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools) -> Unheld:
-    """Return why a hand cannot hold a contact in the frames of `full`, or in all F frames if none is."""
+def _hold_failure(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools) -> HoldFailure:
+    """Return why a hand cannot hold a contact in the frames in which `full` (F,) is true, or in all if it never is."""
     lacking = tuple(digit for digit in touch.digits if not (flesh.parts == DIGITS.index(digit)).any())
     if lacking:
-        return Unheld(lacking)
+        return HoldFailure(lacking)
     rows = np.flatnonzero(full) if full.any() else np.arange(len(pose))
     contact = contact_from_touch(touch, int(rows[0]), int(rows[-1]))
     meeting = nearest_meeting(pose, flesh, free, contact)
     if meeting.gap > REACH * relative_size(pose.hand):
-        return Unheld(apart=meeting.gap)
-    return Unheld(strain=contact_strain(pose, times, flesh, free, (contact, meeting.points), blends=(0, 0)))
+        return HoldFailure(apart=meeting.gap)
+    return HoldFailure(strain=contact_strain(pose, times, flesh, free, (contact, meeting.points), blends=(0, 0)))
 
 
 def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch) -> tuple[float, float]:
@@ -150,14 +150,14 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
 
     Each is at least BLEND_SECONDS, and longer if a joint would rotate too fast; see hold_touch for the arguments.
     """
-    # With blends given, as for a correction, the contact is held even if a joint rotates too fast in its frames.
+    # With explicit blends, a contact is held even if a joint rotates too fast in its frames.
     hold = hold_contacts(pose, times, flesh, free, [contact_from_touch(touch, 0, len(pose) - 1)], blends=(0, 0))
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, hold), hold))
     changes = motion.angles[[0, -1]] - pose.angles[[0, -1]]
-    # One more, because the frames at the ends of a range do not count.
-    before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, change) + 1) * step) for change in changes)
-    return before, after
+    # Add one frame, because the end frames of a range have weight 0.
+    blend_in, blend_out = (max(BLEND_SECONDS, (blend_frames(pose.hand, change) + 1) * step) for change in changes)
+    return blend_in, blend_out
 
 
 def contact_from_touch(touch: HeldTouch, first: int, last: int) -> Contact:

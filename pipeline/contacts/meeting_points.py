@@ -52,8 +52,8 @@ def nearest_meeting(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> M
     pairs = contact_pairs(flesh, contact)
     allowed = np.tile(np.where(own_pairs(flesh, contact), MAX_DEPTH * relative_size(hand), np.inf), (len(rows), 1))
     allowed[:, pairs] = 0.0
-    start, apart = Pose.at_origin(hand, pose.angles[rows]), Separation(flesh, allowed)
-    touching = solve(PoseProblem.of(start, free, [goal], separation=apart)).pose
+    start, separation = Pose.at_origin(hand, pose.angles[rows]), Separation(flesh, allowed)
+    touching = solve(PoseProblem.of(start, free, [goal], separation=separation)).pose
     return meeting_in_frames(flesh, joint_frames(hand, touching), contact)
 
 
@@ -65,11 +65,11 @@ def offsets_between(pose: Pose, points: tuple[Site, Site]) -> Floats:
 
 def _axis_point(hand: HandModel, flesh: Flesh, capsule: int, fraction: float) -> Floats:
     """Return a point (3,) m of a capsule's axis in the frame of its bone."""
-    along = np.array(hand.rest[ENDS[capsule], :3, 3])
+    axis = np.array(hand.rest[ENDS[capsule], :3, 3])
     if LINKS_OF_CAPSULES[capsule] == 2:
-        length = max(float(np.linalg.norm(along)), 1e-6)
-        along = along * max(1.0 - float(flesh.radii[capsule, 1]) / length, 0.0)
-    return np.asarray(fraction * along)
+        length = max(float(np.linalg.norm(axis)), 1e-6)
+        axis = axis * max(1.0 - float(flesh.radii[capsule, 1]) / length, 0.0)
+    return np.asarray(fraction * axis)
 
 
 def _triple(point: Floats) -> tuple[float, float, float]:

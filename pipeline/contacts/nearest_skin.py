@@ -1,7 +1,7 @@
-"""The points of a moving skin that are nearest to a surface, found without measuring all of them in all frames.
+"""Find the points of a moving skin that are nearest to a surface, without measuring all points in all frames.
 
-A distance changes by no more than a point moves. So what is measured in some frames bounds it in those between, and
-only points that may be among the nearest are measured there.
+A point's distance changes by no more than the point moves. Distances measured in some frames therefore bound those in
+the frames between, where only points that may be among the nearest are measured.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ FRAME_STEP = 16
 MAX_POINTS = 48
 """Number of skin points that are constrained in one batch, those nearest to the surface."""
 POINTS_PER_DIGIT = 16
-"""Minimum number of these for each digit."""
+"""Minimum number of constrained points of each digit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +28,11 @@ class NearSkin:
     """The points of a skin that are nearest to a surface, in F frames."""
 
     columns: Ints
-    """(C,) indices of these points in the skin."""
+    """(C,) indices of the points in the skin."""
     feet: Floats
-    """(F, C, 3) m, the points of the surface nearest to them."""
+    """(F, C, 3) m, the nearest points of the surface."""
     outwards: Floats
-    """(F, C, 3) unit, outward directions of the surface there."""
+    """(F, C, 3) unit, outward directions of the surface at its nearest points."""
     distances: Floats
     """(F, C) m, negative inside."""
 
@@ -45,19 +45,19 @@ def nearest_skin(surface: ContactSurface, points: Floats, is_held: Bools, digit:
         points: (F, V, 3) m, relative to the surface. is_held: (F,) the frames in which distances are compared. digit:
             (V,) digit of each point. within: m, maximum distance from the surface in some of these frames.
     """
-    own = points[is_held]
-    if not len(own):
+    held_points = points[is_held]
+    if not len(held_points):
         nothing = np.empty((len(points), 0, 3))
         return NearSkin(np.empty(0, int), nothing, nothing, nothing[..., 0])
-    low, high = _bounds(surface, own)
+    low, high = _bounds(surface, held_points)
     columns = np.flatnonzero(low <= np.minimum(_nearest_limits(high, digit), within))
     nearest_points, outwards, distances = _measured(surface, points[:, columns])
     min_distances = distances[is_held].min(axis=0)
     order = np.argsort(min_distances, kind="stable")
     per_digit = [order[digit[columns[order]] == number][:POINTS_PER_DIGIT] for number in np.unique(digit)]
-    chosen = order[np.isin(order, np.concatenate([order[:MAX_POINTS], *per_digit]))]
-    chosen = chosen[min_distances[chosen] < within]
-    return NearSkin(columns[chosen], nearest_points[:, chosen], outwards[:, chosen], distances[:, chosen])
+    indices = order[np.isin(order, np.concatenate([order[:MAX_POINTS], *per_digit]))]
+    indices = indices[min_distances[indices] < within]
+    return NearSkin(columns[indices], nearest_points[:, indices], outwards[:, indices], distances[:, indices])
 
 
 def min_distance(surface: ContactSurface, points: Floats) -> float:
@@ -74,20 +74,22 @@ def _bounds(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats]:
     keys = np.unique([*range(FRAME_STEP // 2, len(points), FRAME_STEP), len(points) - 1])
     nearest = np.abs(np.arange(len(points))[:, None] - keys).argmin(axis=1)
     distances = _measured(surface, points[keys])[2]
-    moved = np.linalg.norm(points - points[keys][nearest], axis=-1)
-    return (distances[nearest] - moved).min(axis=0), distances.min(axis=0)
+    movement = np.linalg.norm(points - points[keys][nearest], axis=-1)
+    return (distances[nearest] - movement).min(axis=0), distances.min(axis=0)
 
 
 def _nearest_limits(distances: Floats, digit: Ints) -> Floats:
     """Return the maximum distance (V,) from a surface at which a point is one of the nearest."""
     max_distances = np.full(len(distances), np.sort(distances)[:MAX_POINTS][-1])
     for number in np.unique(digit):
-        own = np.flatnonzero(digit == number)
-        max_distances[own] = np.maximum(max_distances[own], np.sort(distances[own])[:POINTS_PER_DIGIT][-1])
+        digit_points = np.flatnonzero(digit == number)
+        max_distances[digit_points] = np.maximum(
+            max_distances[digit_points], np.sort(distances[digit_points])[:POINTS_PER_DIGIT][-1]
+        )
     return max_distances
 
 
 def _measured(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the same as ContactSurface.nearest for points (F, V, 3), of shapes (F, V, ...)."""
+    """Apply ContactSurface.nearest to points (F, V, 3); results have shapes (F, V, ...)."""
     nearest_points, outwards, distances = surface.nearest(points.reshape(-1, 3))
     return nearest_points.reshape(points.shape), outwards.reshape(points.shape), distances.reshape(points.shape[:2])

@@ -31,7 +31,7 @@ def frames_to_try(count: int) -> Ints:
     return np.unique([*np.linspace(0, count - 1, SAMPLE_FRAMES).round().astype(int), count // 2])
 
 
-def slid_to_surface(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Pose:
+def slide_to_surface(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Pose:
     """Return a hand in some frames, of F, with a point of its skin on a surface, at the point that is reached first.
 
     free: the angles that may change, as in hand.jacobians.
@@ -53,7 +53,7 @@ def slid_to_surface(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, pad:
 def reachable_position(pose: Pose, skin_by_surface: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Floats:
     """Return the position (3,) m on a surface that a point of the skin reaches in all frames, if there is one."""
     start, count = Pose.at_origin(pose.hand, pose.angles[rows]), len(pose)
-    angles = slid_to_surface(pose, skin_by_surface, free, pad, rows).angles
+    angles = slide_to_surface(pose, skin_by_surface, free, pad, rows).angles
     for _ in range(MEAN_ITERATIONS):
         reached = skin_by_surface.posed(rows, angles)[1][:, pad]
         position = skin_by_surface.surface.nearest(reached.mean(axis=0)[None])[0]

@@ -51,11 +51,11 @@ class PalmSkin:
 
     @property
     def middle(self) -> Floats:
-        """(3,) the mean of its points."""
+        """(3,) m, mean of the points."""
         return np.asarray(self.points.mean(axis=0))
 
-    def placed(self, transform: Floats) -> Floats:
-        """Return its points (N, 3) with the wrist at a frame (4, 4)."""
+    def transformed(self, transform: Floats) -> Floats:
+        """Return the points (N, 3) with the wrist at a frame (4, 4)."""
         return self.points @ transform[:3, :3].T + transform[:3, 3]
 
     def nearest(self, distances: Floats) -> "PalmSkin":
@@ -76,18 +76,18 @@ def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:
     points = skin.posed(frames).reshape(-1, 3)
     knuckles = frames[..., :3, 3].mean(axis=0)[[JOINT_INDEX[joint] for joint in KNUCKLES]]
     middle = knuckles.mean(axis=0)
-    along = points @ middle / (middle @ middle)
+    fraction = points @ middle / (middle @ middle)
     to_little = (points - middle) @ (knuckles[-1] - knuckles[0])
-    region = np.select([along < HEEL, along < PADS, to_little < 0.0], [0, -1, 1], 2)
+    region = np.select([fraction < HEEL, fraction < PADS, to_little < 0.0], [0, -1, 1], 2)
     for number in range(REGIONS):
         # The palmar half of the hand carries it; +Z is out of the back.
-        own = np.flatnonzero(region == number)
-        if len(own):
-            region[own[points[own, 2] > np.median(points[own, 2])]] = -1
+        region_points = np.flatnonzero(region == number)
+        if len(region_points):
+            region[region_points[points[region_points, 2] > np.median(points[region_points, 2])]] = -1
     return PalmSkin(points, region)
 
 
-def rested(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | None:
+def rest_on_surface(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | None:
     """Return T_surface_wrist (4, 4) of a palm that rests on a surface, by the least movement from a start (4, 4).
 
     None for a palm that faces away from the surface.
@@ -97,16 +97,16 @@ def rested(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | N
         return None
     transform, surface = lifted, FacedSurface(surface, start[:3, 2])
     for _ in range(MAX_PASSES):
-        before, nearest_skin = transform, palm.nearest(surface.nearest(palm.placed(transform))[2])
+        previous, nearest_skin = transform, palm.nearest(surface.nearest(palm.transformed(transform))[2])
         for _ in range(MAX_ROUNDS):
-            points = nearest_skin.placed(transform)
+            points = nearest_skin.transformed(transform)
             step = _twist(points, nearest_skin.region, *surface.nearest(points)[1:], back=transform[:3, 2])
-            transform = _moved(transform, step, points.mean(axis=0))
+            transform = _apply_twist(transform, step, points.mean(axis=0))
             if np.abs(step).max() < STILL_STEP:
                 break
-        if np.abs(transform - before).max() < STILL_STEP:
+        if np.abs(transform - previous).max() < STILL_STEP:
             break
-    _, outwards, distances = surface.nearest(palm.placed(transform))
+    _, outwards, distances = surface.nearest(palm.transformed(transform))
     deepest = int(distances.argmin())
     if distances[deepest] < -ALLOWED_DEPTH:
         transform[:3, 3] -= (distances[deepest] + ALLOWED_DEPTH) * outwards[deepest]
@@ -114,24 +114,24 @@ def rested(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | N
 
 
 def _facing(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | None:
-    """Return a start (4, 4) from which the surface that the palm faces is the nearest; None if there is none."""
+    """Return a start pose (4, 4) whose nearest part of the surface faces the palm; None if there is none."""
     middle, back = start[:3, :3] @ palm.middle + start[:3, 3], start[:3, 2]
     lifted = middle + np.concatenate([[0.0], LIFT_DISTANCES])[:, None] * back
     nearest_points, outwards, distances = surface.nearest(lifted)
     for number, (foot, up) in enumerate(zip(nearest_points, outwards, strict=True)):
         if up @ back > 0.0 and (number == 0 or distances[number] > 0.0):
-            moved = start.copy()
+            facing = start.copy()
             if number:
-                moved[:3, 3] += (up @ (foot - middle)) * up
-            return moved
+                facing[:3, 3] += (up @ (foot - middle)) * up
+            return facing
     return None
 
 
 def _twist(points: Floats, region: Ints, outwards: Floats, distances: Floats, *, back: Floats) -> Floats:
-    """Return the twist (6,) m, m at the palm's radius, that brings a palm to rest.
+    """Return the twist (v, ω) (6,) that brings a palm to rest; rotations in m at the palm's radius.
 
-    points (N, 3), the directions (N, 3) out of the surface there, and distances (N,) m from it; back: (3,) where the
-    back of the hand points.
+    points: (N, 3) m. outwards: (N, 3) unit, out of the surface. distances: (N,) m from the surface. back: (3,)
+    unit, out of the back of the hand.
     """
     # Clip distances to one step, so that far or deep skin moves along the surface's normal. Bounds on the twist would
     # move it along the world's axes.
@@ -140,9 +140,11 @@ def _twist(points: Floats, region: Ints, outwards: Floats, distances: Floats, *,
     radius = float(np.sqrt((offsets**2).sum(axis=1).mean()))
     rows = np.concatenate([outwards, np.cross(offsets, outwards) / radius], axis=1)
     supports = [
-        own[distances[own].argmin()] for number in range(REGIONS) if len(own := np.flatnonzero(region == number))
+        region_points[distances[region_points].argmin()]
+        for number in range(REGIONS)
+        if len(region_points := np.flatnonzero(region == number))
     ]
-    # Beyond the edge of a table nothing supports the palm.
+    # Surface that does not face the palm, as beyond the edge of a table, does not support it.
     bears = np.clip(outwards[supports] @ back, 0.0, 1.0) ** 2
     hessian = MOVEMENT_COST * np.eye(6) + np.einsum("s,si,sj->ij", bears, rows[supports], rows[supports])
     gradient = np.einsum("s,s,si->i", bears, distances[supports], rows[supports])
@@ -153,11 +155,11 @@ def _twist(points: Floats, region: Ints, outwards: Floats, distances: Floats, *,
     return np.concatenate([twist[:3], twist[3:] / radius])
 
 
-def _moved(transform: Floats, twist: Floats, about: Floats) -> Floats:
-    """Return a frame (4, 4) translated by a twist (6,) m, rad, and rotated by it about a point (3,)."""
+def _apply_twist(transform: Floats, twist: Floats, about: Floats) -> Floats:
+    """Apply a twist (v, ω) (6,) m, rad to a frame (4, 4), with its rotation about a point (3,)."""
     angle = float(np.linalg.norm(twist[3:]))
     rotation = rot.to_matrix(rot.from_axis_angle(rot.unit_vector(twist[3:]), angle)) if angle else np.eye(3)
-    moved = np.eye(4)
-    moved[:3, :3] = rotation @ transform[:3, :3]
-    moved[:3, 3] = rotation @ (transform[:3, 3] - about) + about + twist[:3]
-    return moved
+    result = np.eye(4)
+    result[:3, :3] = rotation @ transform[:3, :3]
+    result[:3, 3] = rotation @ (transform[:3, 3] - about) + about + twist[:3]
+    return result

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 WINDOW_SECONDS = 0.1
-"""s before and after a pair is too deep, over which it parts and comes back."""
+"""s before and after a pair is too deep, in which it parts and returns."""
 ROUNDS = 3
 """Number of times that the smoothed motion is solved again; the last is not smoothed."""
 
@@ -41,8 +41,8 @@ def settle(
 ) -> Steps[Pose]:
     """Return the pose with digits and palm at most MAX_DEPTH deep in each other, and with contacts held.
 
-    This holds as far as the limits allow. Frames farther than 2 * ROUNDS windows from one that is too deep keep their
-    angles bit by bit. So do all frames without a held or blended contact, unless digits are parted `everywhere`.
+    Joint limits have priority. Frames farther than 2 * ROUNDS windows from a frame that is too deep keep their angles
+    exactly. So do all frames without a held or blended contact, unless digits are parted `everywhere`.
 
     Args:
         pose: F frames.
@@ -52,35 +52,35 @@ def settle(
             the contacts. deep: (F, K) m, depths of the pairs in the pose, if known. motion: motion of the hand that
             holds the contacts, if known.
     """
-    problem, before, within = FleshProblem(pose.hand, flesh, free, hold), pose.angles, np.ones(len(pose))
+    problem, start_angles, within = FleshProblem(pose.hand, flesh, free, hold), pose.angles, np.ones(len(pose))
     if hold is not None:
         motion = motion or (yield from part_of(0.0, 0.5, "", held_motion(pose, times, problem, hold)))
-        before, within = motion.angles, within if everywhere else motion.within
+        start_angles, within = motion.angles, within if everywhere else motion.within
     known_depths = deep if hold is None else None
-    work = _part(before, window_frames(times, WINDOW_SECONDS), problem, within, known_depths)
+    work = _part(start_angles, window_frames(times, WINDOW_SECONDS), problem, within, known_depths)
     angles = yield from part_of(0.0 if hold is None else 0.5, 1.0, "", work)
     return Pose(pose.hand, pose.root, angles)
 
 
 def _part(
-    before: Floats, radius: int, problem: FleshProblem, within: Floats, known_depths: Floats | None
+    start_angles: Floats, radius: int, problem: FleshProblem, within: Floats, known_depths: Floats | None
 ) -> Steps[Floats]:
     """Return angles (F, D) rad with flesh parted where `within` (F,) is not 0, and contacts held.
 
     known_depths: (F, K) m, depths of the pairs before; None if not measured yet.
     """
-    hand, angles, hold = problem.hand, before, problem.hold
+    hand, angles, hold = problem.hand, start_angles, problem.hold
     is_held = np.zeros(len(angles), bool) if hold is None else hold.is_held(np.arange(len(angles)))
     for number in range(ROUNDS):
         if number:
-            angles = before + within[:, None] * smoothed(angles - before, radius)
+            angles = start_angles + within[:, None] * smoothed(angles - start_angles, radius)
         deep = pair_depths(problem.flesh, hand, angles) if number or known_depths is None else known_depths
-        needed = within[:, None] * spread(problem.excess(deep), radius)
-        rows, settled = np.flatnonzero(needed.any(axis=1) | is_held), angles.copy()
+        required = within[:, None] * spread(problem.excess(deep), radius)
+        rows, settled = np.flatnonzero(required.any(axis=1) | is_held), angles.copy()
         for start in range(0, len(rows), FRAMES_AT_ONCE):
             yield Progress((number + start / len(rows)) / ROUNDS, f"Settling the {hand.side} hand's digits")
             chunk = rows[start : start + FRAMES_AT_ONCE]
             patient = number == ROUNDS - 1
-            settled[chunk] = problem.solve(angles[chunk], chunk, deep[chunk], needed[chunk], patient=patient)
+            settled[chunk] = problem.solve(angles[chunk], chunk, deep[chunk], required[chunk], patient=patient)
         angles = settled
     return angles

@@ -2,9 +2,9 @@
 
 A hand may not reach the performer's contact point, or several of them together. Then only depth matters: each fingertip
 touches the nearest capsule of the other part, and all other flesh of these digits stays apart. The points that are
-nearest in that pose are the ones that meet. So points slide on pad and palm as far as necessary, and the points of
-several contacts belong to one pose. The search starts from the take's pose and from an open thumb, since the take's
-thumb may be inside other digits.
+nearest in that pose are the ones that meet. Points therefore slide on pad and palm as far as necessary, and
+the points of several contacts belong to one pose. The search starts from the take's pose and from an open thumb, since
+the take's thumb may be inside other digits.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ SAMPLES = 5
 REACH = 3e-3
 """m of a hand of the usual length: maximum gap between skins that reach each other."""
 MAX_SLIDE = 15e-3
-"""m of such a hand: maximum distance that points may slide so that contacts can be held together."""
+"""m of a hand of the usual length: maximum distance that points may slide to hold contacts together."""
 PULL = 0.03
 """Weight of the distance to the meeting point, relative to that of flesh that is too deep."""
 SLIDES = 4
@@ -45,20 +45,20 @@ class Meeting:
 
     points: Points
     gap: float
-    """m, median gap between them, or depth in each other."""
+    """m, median distance between the skins, whether they are apart or in each other."""
     on_pad: bool
     """Whether one of the two parts touches with its pad."""
 
 
 def sample_rows(contact: Contact) -> Ints:
-    """Return the rows of a contact by which the points that meet are found."""
+    """Return the rows of a contact in which its meeting points are searched for."""
     return np.unique(np.linspace(contact.first, contact.last, SAMPLES).round().astype(int))
 
 
 def contact_pairs(flesh: Flesh, contact: Contact) -> list[int]:
     """Return the pairs of a contact's fingertip and the part that it touches."""
-    own = (flesh.pairs == contact.capsules[0]).any(axis=0) & (flesh.parts == contact.parts[1]).any(axis=0)
-    return np.flatnonzero(own & (flesh.parts[0] != flesh.parts[1])).tolist()
+    is_contact_pair = (flesh.pairs == contact.capsules[0]).any(axis=0) & (flesh.parts == contact.parts[1]).any(axis=0)
+    return np.flatnonzero(is_contact_pair & (flesh.parts[0] != flesh.parts[1])).tolist()
 
 
 def own_pairs(flesh: Flesh, contact: Contact) -> Bools:
@@ -74,7 +74,7 @@ def nearest_pair(flesh: Flesh, frames: Floats, contact: Contact) -> int:
     return pairs[int(np.argmax(deep))]
 
 
-def slid_points(
+def find_sliding_points(
     pose: Pose, flesh: Flesh, free: Ints, meetings: Sequence[tuple[Contact, Points | None]]
 ) -> list[Points] | None:
     """Return the points that meet in contacts, all of one pose in each frame; None if these skins cannot meet.
@@ -90,12 +90,13 @@ def slid_points(
     changes = thumb & np.isin(np.arange(pose.hand.dofs) + ROOT_DOFS, free)
     opened[:, changes] = pose.hand.neutral[changes]
     problem = _Closing.of(start, flesh, free, meetings, active)
-    best = min(
-        (problem.solve(angles) for angles in (start.angles, opened)), key=lambda solution: float(solution.cost.sum())
+    solution = min(
+        (problem.solve(angles) for angles in (start.angles, opened)), key=lambda candidate: float(candidate.cost.sum())
     )
-    frames = joint_frames(best.pose.hand, best.pose)
+    frames = joint_frames(solution.pose.hand, solution.pose)
     meeting_list = [
-        meeting_in_frames(flesh, frames[own], touching) for touching, own in zip(contacts, active, strict=True)
+        meeting_in_frames(flesh, frames[is_active], touching)
+        for touching, is_active in zip(contacts, active, strict=True)
     ]
     max_gap = REACH * relative_size(pose.hand)
     return (
@@ -105,7 +106,7 @@ def slid_points(
     )
 
 
-def slid_by(pose: Pose, contact: Contact, first: Points, second: Points) -> float:
+def slide_distance(pose: Pose, contact: Contact, first: Points, second: Points) -> float:
     """Return the maximum distance (m) of a contact's points from other points of it on the hand.
 
     pose: F frames; the contact's middle one counts.
@@ -145,10 +146,10 @@ class _Closing:
     ) -> "_Closing":
         """Set up the problem of contacts near their points; active: the frames (F,) of each contact."""
         sites, goals, count = list[Site](), list[Objective](), len(start.hand.sites)
-        for (_, points), own in zip(meetings, active, strict=True):
+        for (_, points), is_active in zip(meetings, active, strict=True):
             if points is not None:
                 first = count + len(sites)
-                goals.append(Objective(first, np.zeros(3), np.where(own, PULL, 0.0), first + 1))
+                goals.append(Objective(first, np.zeros(3), np.where(is_active, PULL, 0.0), first + 1))
                 sites += points
         hand = start.hand.with_sites(tuple(sites))
         contacts = [contact for contact, _ in meetings]
@@ -158,16 +159,16 @@ class _Closing:
         """Return the poses in which contacts just touch, searched for from angles (F, D)."""
         hand, flesh = self.start.hand, self.flesh
         allowed = np.full((len(self.start), flesh.pairs.shape[1]), np.inf)
-        for contact, own in zip(self.contacts, self.active, strict=True):
-            allowed[np.ix_(own, own_pairs(flesh, contact))] = MAX_DEPTH * relative_size(hand)
+        for contact, is_active in zip(self.contacts, self.active, strict=True):
+            allowed[np.ix_(is_active, own_pairs(flesh, contact))] = MAX_DEPTH * relative_size(hand)
         preferences, pose = Preferences(posture=HOLD_POSTURE), Pose(hand, self.start.root, angles)
         for _ in range(SLIDES):
             frames, depths, closed = joint_frames(hand, pose), allowed.copy(), np.zeros(allowed.shape, bool)
-            for contact, own in zip(self.contacts, self.active, strict=True):
-                pair = nearest_pair(flesh, frames[own], contact)
-                depths[own, pair], closed[own, pair] = 0.0, True
-            apart = Separation(flesh, depths, closed)
-            problem = PoseProblem.of(self.start, self.free, self.goals, preferences=preferences, separation=apart)
+            for contact, is_active in zip(self.contacts, self.active, strict=True):
+                pair = nearest_pair(flesh, frames[is_active], contact)
+                depths[is_active, pair], closed[is_active, pair] = 0.0, True
+            separation = Separation(flesh, depths, closed)
+            problem = PoseProblem.of(self.start, self.free, self.goals, preferences=preferences, separation=separation)
             solution = solve(problem, pose)
             pose = solution.pose
         return solution
@@ -187,8 +188,8 @@ def meeting_in_frames(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting
     offsets = points[0] - points[1]
     offsets /= np.maximum(np.linalg.norm(offsets, axis=1, keepdims=True), 1e-9)
     sites, pads = list[Site](), []
-    for capsule, axis_points, sign, along in zip(capsules, points, (-1.0, 1.0), fractions, strict=True):
-        skin = axis_points + sign * radius_at(flesh, capsule, along)[:, None] * offsets
+    for capsule, axis_points, sign, fraction in zip(capsules, points, (-1.0, 1.0), fractions, strict=True):
+        skin = axis_points + sign * radius_at(flesh, capsule, fraction)[:, None] * offsets
         bone = frames[:, STARTS[capsule]]
         local = np.einsum("fji,fj->fi", bone[:, :3, :3], skin - bone[:, :3, 3])
         x, y, z = local.mean(axis=0).tolist()

@@ -14,9 +14,9 @@ def window_frames(times: Floats, seconds: float) -> int:
 
 
 def spread(values: Floats, radius: int) -> Floats:
-    """Return values (F, K) of at least 0 spread over time: the greatest within `radius` frames, smoothed over as many.
+    """Spread values (F, K) >= 0 over time: the maximum within `radius` frames, smoothed over the same window.
 
-    The result is nowhere less than the value itself.
+    The result is never less than the value.
     """
     result, columns = np.zeros_like(values), np.flatnonzero(values.any(axis=0))
     if len(columns):

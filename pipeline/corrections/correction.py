@@ -37,33 +37,33 @@ class TimeRange:
 
     @property
     def full_start(self) -> float:
-        """s, where its blend in ends."""
+        """s, end of the blend in."""
         return self.start + self.blend_in
 
     @property
     def full_end(self) -> float:
-        """s, where its blend out begins."""
+        """s, start of the blend out."""
         return self.end - self.blend_out
 
     def contains(self, times: ArrayLike) -> Bools:
-        """Return which times (F,) s are in it."""
-        at = np.asarray(times, float)
-        return np.asarray((at >= self.start - SAME_TIME) & (at <= self.end + SAME_TIME))
+        """Return (F,) whether times (F,) s are in the range."""
+        seconds = np.asarray(times, float)
+        return np.asarray((seconds >= self.start - SAME_TIME) & (seconds <= self.end + SAME_TIME))
 
     def weights(self, times: ArrayLike) -> Floats:
         """Return the weight (F,) 0..1 at times (F,): 0 outside, and smooth over the blends."""
-        at = np.asarray(times, float)
-        weights = np.where(self.contains(at), 1.0, 0.0)
+        seconds = np.asarray(times, float)
+        weights = np.where(self.contains(seconds), 1.0, 0.0)
         if self.blend_in > SAME_TIME:
-            weights = np.minimum(weights, smoothstep((at - self.start) / self.blend_in))
+            weights = np.minimum(weights, smoothstep((seconds - self.start) / self.blend_in))
         if self.blend_out > SAME_TIME:
-            weights = np.minimum(weights, smoothstep((self.end - at) / self.blend_out))
+            weights = np.minimum(weights, smoothstep((self.end - seconds) / self.blend_out))
         return weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseDifference:
-    """The difference of a pose from the take, stored as rotations that can be applied to any take of any rig."""
+    """A pose relative to the take's pose, as rotations that apply to any take and any rig."""
 
     rotations: Mapping[str, Floats]
     """joint -> (4,) unit quaternion wxyz on top of the joint's rotation, in the joint's own frame."""
@@ -148,9 +148,10 @@ class ObjectPoint:
 
     digit: str
     place: Floats
-    """(3,) on the object's surface, in its own coordinates."""
+    """(3,) position on the object's surface, in the object's coordinates."""
     direction: Floats
-    """(3,) unit, in which the tip's skin reaches farthest there, in the frame of the digit's last joint."""
+    """(3,) unit, direction in which the touching skin of the tip is farthest, in the frame of the digit's last
+    joint."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +159,7 @@ class PalmPlace:
     """The pose of the wrist relative to an object on which the palm rests."""
 
     place: Floats
-    """(3,) in the object's own coordinates."""
+    """(3,) position in the object's coordinates."""
     turn: Floats
     """(4,) unit quaternion wxyz, the wrist's rotation relative to the object's axes."""
 
@@ -168,9 +169,9 @@ class HeldOnObject:
     """A palm that rests on an object of the scene, and fingertips that stay at points of its surface."""
 
     object: str
-    """Its name."""
+    """Name of the object."""
     points: tuple[ObjectPoint, ...]
-    """None only with a palm."""
+    """Contact points of fingertips; may be empty if the palm rests on the object."""
     palm: PalmPlace | None = None
     """None leaves the wrist where the take has it."""
 
@@ -183,7 +184,7 @@ class HeldOnObject:
     def joints(self) -> tuple[str, ...]:
         """The joints that move: those of its digits that bend.
 
-        With a palm also the wrist and the joints of all digits, which give way.
+        With a palm also the wrist and the joints of all digits, which are kept out of the object.
         """
         digits = self.digits if self.palm is None else DIGITS
         bending = tuple(joint for digit in digits for joint in CHAIN_JOINTS[digit])
@@ -235,16 +236,16 @@ class Correction:
     """A change of one hand over a range of a take."""
 
     id: str
-    """Unique among the take's."""
+    """Unique id in the take."""
     name: str
     hand: Side
     """The hand that is keyed. In a mirrored take it is not on the performer's side."""
     range: TimeRange
     change: Change
     factor: float = 1.0
-    """0..1, the correction's weight."""
+    """0..1, factor on the correction's weight."""
     factor_keys: tuple[tuple[float, float], ...] = ()
-    """Times in s and factors, linear in between; the first and last hold beyond. They replace `factor`."""
+    """Keys (time in s, factor), interpolated linearly and constant outside. They replace `factor`."""
     muted: bool = False
     locked: bool = False
     """Whether the panel protects it from changes."""
@@ -256,12 +257,12 @@ class Correction:
 
     @property
     def is_before_solving(self) -> bool:
-        """Whether it takes effect in the solve, and not on its result."""
+        """Whether it changes the solve, rather than the solved result."""
         return isinstance(self.change, SolveChange)
 
     @property
     def counts(self) -> bool:
-        """Whether it has any effect: it is not muted, and its factor is not always zero."""
+        """Whether it has an effect: it is not muted, and its factor is above 0 somewhere."""
         return not self.muted and any(factor for _, factor in self.factor_keys or ((0.0, self.factor),))
 
     @property
@@ -269,8 +270,8 @@ class Correction:
         """The digits that it moves; all of them if it changes the solve."""
         if not isinstance(self.change, PoseChange):
             return DIGITS
-        moved = {digit_of(joint) for joint in self.change.joints}
-        return tuple(digit for digit in DIGITS if digit in moved)
+        moving_digits = {digit_of(joint) for joint in self.change.joints}
+        return tuple(digit for digit in DIGITS if digit in moving_digits)
 
     def weights(self, times: ArrayLike) -> Floats:
         """Return its weight, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted.
@@ -283,11 +284,11 @@ class Correction:
 
     def factors(self, times: ArrayLike) -> Floats:
         """Return its factor (F,) 0..1 at times (F,) s; 0 everywhere while it is muted."""
-        at = np.asarray(times, float)
+        seconds = np.asarray(times, float)
         if self.muted:
-            return np.zeros(at.shape)
+            return np.zeros(seconds.shape)
         factors: Floats | float = self.factor
         if self.factor_keys:
             keyed, values = zip(*self.factor_keys, strict=True)
-            factors = np.interp(at, keyed, values)
-        return np.broadcast_to(factors, at.shape)
+            factors = np.interp(seconds, keyed, values)
+        return np.broadcast_to(factors, seconds.shape)

@@ -1,4 +1,4 @@
-"""Corrections as JSON: in a recipe, in a separate file, and beside a take. Input is validated, since it may be hostile.
+"""Corrections as JSON: in a recipe, in a separate file, and beside a take. All input is validated.
 
 The keys `turns`, `turn` and `place` mean rotations, a rotation and a position. They keep their names so that files of
 earlier versions can be read; `turns` of a mapping (rig/mapping.py) does so too.
@@ -33,21 +33,21 @@ from .correction import (
 from .touch_json import contact_to_dict, on_object_from_dict, touch_from_dict
 
 MAX_CORRECTIONS = 1000
-"""Corrections of a take, at most."""
+"""Maximum number of corrections of a take."""
 MAX_SAMPLES = 5000
-"""Samples of a motion that is taken from another take, at most."""
+"""Maximum number of samples of motion from another take."""
 MAX_LABELS = 1000
 MAX_TEXT = 200
-"""Characters of a name or a label."""
+"""Maximum number of characters of a name or a label."""
 MAX_OBJECT_NAME = 255
-"""Characters of the name of an object, at most: Blender 5 keeps 255 bytes, and a letter takes one or more."""
+"""Maximum number of characters of an object's name: Blender 5 stores 255 bytes."""
 MAX_TIME = 1e11
-"""s of a capture's clock, at most."""
+"""s, maximum time on a capture's clock."""
 FIELDS = (
     *("id", "name", "kind", "hand", "start", "end", "blend_in", "blend_out"),
     *("factor", "factor_keys", "muted", "locked"),
 )
-"""The fields that every correction may have; those of its kind are in CHANGES."""
+"""Fields of all corrections; CHANGES lists the fields of each kind."""
 
 
 def decode(text: str, where: str) -> tuple[Correction, ...]:
@@ -71,15 +71,17 @@ def from_list(data: object, where: str) -> tuple[Correction, ...]:
     if not isinstance(data, list) or len(data) > MAX_CORRECTIONS:
         found_text = f"{len(data)} of them" if isinstance(data, list) else type(data).__name__
         raise RecipeError(f"{where}: corrections are {found_text}, expected a list of at most {MAX_CORRECTIONS}")
-    found = tuple(_correction(entry, f"{where}, correction {number}") for number, entry in enumerate(data, start=1))
+    corrections = tuple(
+        _correction(entry, f"{where}, correction {number}") for number, entry in enumerate(data, start=1)
+    )
     seen = set[str]()
-    for number, entry in enumerate(found, start=1):
+    for number, entry in enumerate(corrections, start=1):
         if entry.id in seen:
             raise RecipeError(
                 f"{where}, correction {number}: another correction has its id '{entry.id}', expected a unique one"
             )
         seen.add(entry.id)
-    return found
+    return corrections
 
 
 def to_list(corrections: tuple[Correction, ...]) -> list[dict[str, Any]]:
@@ -88,7 +90,7 @@ def to_list(corrections: tuple[Correction, ...]) -> list[dict[str, Any]]:
 
 
 def effect_of(correction: Correction) -> dict[str, Any]:
-    """Return the effect of a correction as JSON: everything but its name and lock."""
+    """Return the effect of a correction as JSON: all fields but its name and lock."""
     return {name: value for name, value in _to_dict(correction).items() if name not in ("id", "name", "locked")}
 
 
@@ -97,10 +99,10 @@ def _correction(data: object, where: str) -> Correction:
         raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with names and values")
     fields = _Fields(data, where)
     kind = fields.choice("kind", tuple(KINDS))
-    read, own = CHANGES[kind]
-    unknown = [name for name in data if name not in (*FIELDS, *own)]
+    read, kind_fields = CHANGES[kind]
+    unknown = [name for name in data if name not in (*FIELDS, *kind_fields)]
     if unknown:
-        raise RecipeError(f"{where}: '{unknown[0]:.40}' is not known, expected {', '.join((*FIELDS, *own))}")
+        raise RecipeError(f"{where}: '{unknown[0]:.40}' is not known, expected {', '.join((*FIELDS, *kind_fields))}")
     start = fields.number("start", -MAX_TIME, MAX_TIME)
     end = fields.number("end", start, MAX_TIME)
     return Correction(
@@ -137,11 +139,11 @@ def _difference(fields: "_Fields") -> PoseDifference:
 
 
 def _pose(fields: "_Fields") -> PoseToHold:
-    found, digits = fields.data.get("pose"), fields.data.get("digits", list(DIGITS))
+    pose_data, digits = fields.data.get("pose"), fields.data.get("digits", list(DIGITS))
     if not isinstance(digits, list) or not digits or any(digit not in DIGITS for digit in digits):
         raise RecipeError(f"{fields.where}: digits is {digits!r:.60}, expected some of {', '.join(DIGITS)}")
     try:
-        pose = poses.named(found).name if isinstance(found, str) else poses.from_dict(found, fields.where)
+        pose = poses.named(pose_data).name if isinstance(pose_data, str) else poses.from_dict(pose_data, fields.where)
     except KnuckleError as error:
         raise RecipeError(f"{fields.where}: {error}") from error
     return PoseToHold(pose, tuple(digit for digit in DIGITS if digit in digits))
@@ -151,12 +153,12 @@ def _motion(fields: "_Fields") -> TakenMotion:
     times, rotations = fields.data.get("times"), fields.by_joint("rotations")
     if not isinstance(times, list) or not 0 < len(times) <= MAX_SAMPLES:
         raise RecipeError(f"{fields.where}: 'times' must list 1 to {MAX_SAMPLES} times in s")
-    at = fields.numbers("times", times, (len(times),))
-    if (np.diff(at) <= 0).any():
+    seconds = fields.numbers("times", times, (len(times),))
+    if (np.diff(seconds) <= 0).any():
         raise RecipeError(f"{fields.where}: its times must increase")
-    sampled = {joint: fields.rotations(f"rotations of {joint}", q, len(at)) for joint, q in rotations.items()}
+    sampled = {joint: fields.rotations(f"rotations of {joint}", q, len(seconds)) for joint, q in rotations.items()}
     source = fields.data.get("source", "")
-    return TakenMotion(at, sampled, str(source)[:MAX_TEXT])
+    return TakenMotion(seconds, sampled, str(source)[:MAX_TEXT])
 
 
 def _contact(fields: "_Fields") -> HeldTouch:
@@ -201,11 +203,11 @@ CHANGES: Mapping[str, tuple[Callable[["_Fields"], Change], tuple[str, ...]]] = {
     "swap": (_swap, ("labels",)),
     "solve": (_solve, ("solver", "settings", "smoothing", "smoothing_settings")),
 }
-"""kind -> the function that reads it, and the fields that only it has."""
+"""Kind -> the function that reads it, and the fields of this kind alone."""
 
 
 class _Fields:
-    """The values of a correction, checked as they are read. All raise RecipeError."""
+    """Reads and validates the values of a correction. All methods raise RecipeError."""
 
     def __init__(self, data: dict[str, Any], where: str) -> None:
         self.data = data

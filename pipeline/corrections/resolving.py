@@ -1,7 +1,7 @@
 """Corrections that take effect in the solve: their ranges are solved again, and blended into the whole solve.
 
-The whole capture is solved as if there were none, so that frames outside their ranges are those of the solve without
-them, bit by bit. The hand is measured on the capture as it is, too.
+The whole capture is first solved and measured without corrections. Frames outside the ranges of corrections keep that
+result exactly.
 """
 
 import json
@@ -34,10 +34,10 @@ from .correction_json import effect_of
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-CONTEXT = 1.0
+CONTEXT_S = 1.0
 """s before and after a range that are solved with it, to fill gaps at its ends and to let smoothing settle."""
 SAME_INSTANT = 1e-9
-"""s: frames nearer than this are the same."""
+"""s, maximum difference of the times of one frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +71,8 @@ class SolveSource:
                 f"which has {times[0]:.2f} to {times[-1]:.2f} s"
             )
         labels = change.labels if isinstance(change, HiddenMarkers | SwappedLabels) else ()
-        missing = [label for label in labels if label not in self.raw.names]
-        return f"there is no marker '{missing[0]}' in the capture" if missing else ""
+        missing_labels = [label for label in labels if label not in self.raw.names]
+        return f"there is no marker '{missing_labels[0]}' in the capture" if missing_labels else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,48 +85,55 @@ class Resolved:
 
 
 def resolve_ranges(
-    source: SolveSource, corrections: Sequence[Correction], solved: Sequence[SolvedHand], known: Resolved | None = None
+    source: SolveSource, corrections: Sequence[Correction], solved: Sequence[SolvedHand], cached: Resolved | None = None
 ) -> Steps[tuple[Resolved, dict[str, str]]]:
-    """Solve the ranges of corrections again, each from the result of those before it, whose ranges do not change.
+    """Solve the ranges of corrections again, in their order, and blend them into the solved hands.
 
-    Return the hands, and for corrections without effect, id -> the reason.
-
-    Each range is solved with the markers as changed by this correction and those before it, and with the recipe's
-    methods or the correction's own. known: results of earlier corrections of these hands, which are reused as far as
-    the first corrections are the same.
+    Each range is solved with the markers as changed by its correction and earlier ones, and with the correction's own
+    solver and smoothing if it has any. cached: the result of the last corrections; reused if the new list begins with
+    them. Returns the hands, and id -> reason for each correction without effect.
     """
-    own = [correction for correction in corrections if correction.is_before_solving and correction.counts]
-    reasons = {correction.id: source.waiting(correction) for correction in own}
-    usable = [correction for correction in own if not reasons[correction.id]]
+    solve_corrections = [correction for correction in corrections if correction.is_before_solving and correction.counts]
+    reasons = {correction.id: source.waiting(correction) for correction in solve_corrections}
+    usable = [correction for correction in solve_corrections if not reasons[correction.id]]
     effects = tuple(json.dumps(effect_of(correction)) for correction in usable)
     resolved, hands = 0, list(solved)
-    if known is not None and effects[: len(known.effects)] == known.effects:
-        resolved, hands = len(known.effects), list(known.hands)
+    if cached is not None and effects[: len(cached.effects)] == cached.effects:
+        resolved, hands = len(cached.effects), list(cached.hands)
     for number, correction in enumerate(usable[resolved:], resolved):
         raw = corrected_markers(source.raw, usable[: number + 1])
-        at = next(row for row, hand in enumerate(hands) if hand.side == source.side(correction))
+        index = next(row for row, hand in enumerate(hands) if hand.side == source.side(correction))
         progress_range = number / len(usable), (number + 1) / len(usable)
-        again = yield from part_of(
-            *progress_range, f"Solving '{correction.name}' again", _solved_again(source, raw, correction)
+        new_solve = yield from part_of(
+            *progress_range, f"Solving '{correction.name}' again", _solve_range(source, raw, correction)
         )
-        hands[at] = blended(hands[at], again, correction)
+        hands[index] = blend_hands(hands[index], new_solve, correction)
     return Resolved(effects, tuple(hands)), {of_id: reason for of_id, reason in reasons.items() if reason}
 
 
 def blind_notes(source: SolveSource, corrections: Sequence[Correction]) -> list[str]:
     """Return a sentence about each correction that hides all markers of the hand in its range."""
-    usable = [each for each in corrections if each.is_before_solving and each.counts and not source.waiting(each)]
-    seen, left = source.raw.seen, corrected_markers(source.raw, usable).seen
+    usable = [
+        correction
+        for correction in corrections
+        if correction.is_before_solving and correction.counts and not source.waiting(correction)
+    ]
+    seen_before, seen_after = source.raw.seen, corrected_markers(source.raw, usable).seen
     notes = []
-    for each in usable:
-        if not isinstance(each.change, HiddenMarkers):
+    for correction in usable:
+        if not isinstance(correction.change, HiddenMarkers):
             continue
-        worn = [source.raw.names.index(label) for label in source.assigned.hands[source.side(each)]]
-        blind = each.range.contains(source.raw.times) & seen[:, worn].any(axis=1) & ~left[:, worn].any(axis=1)
+        columns = [source.raw.names.index(label) for label in source.assigned.hands[source.side(correction)]]
+        blind = (
+            correction.range.contains(source.raw.times)
+            & seen_before[:, columns].any(axis=1)
+            & ~seen_after[:, columns].any(axis=1)
+        )
         if blind.any():
             times = source.raw.times[blind]
             notes.append(
-                f"correction '{each.name}' leaves no marker of the {each.hand} hand in {blind.sum()} frames of the "
+                f"correction '{correction.name}' leaves no marker of the {correction.hand} hand in "
+                f"{blind.sum()} frames of the "
                 f"capture from {times[0]:.2f} to {times[-1]:.2f} s: the hand is guessed there"
             )
     return notes
@@ -157,18 +164,18 @@ def labels_changed(
     kind: type[HiddenMarkers | SwappedLabels], corrections: Iterable[Correction], solved_hand: SolvedHand
 ) -> Bools:
     """Return (F, T) whether corrections of a kind hide or swap the markers of a keyed hand."""
-    changed = np.zeros((len(solved_hand.targets), len(solved_hand.labels)), bool)
+    is_changed = np.zeros((len(solved_hand.targets), len(solved_hand.labels)), bool)
     for correction in corrections:
         if isinstance(correction.change, kind) and correction.hand == solved_hand.side and correction.counts:
             columns = [label in correction.change.labels for label in solved_hand.labels]
-            changed |= correction.range.contains(solved_hand.targets.times)[:, None] & np.array(columns, bool)
-    return changed
+            is_changed |= correction.range.contains(solved_hand.targets.times)[:, None] & np.array(columns, bool)
+    return is_changed
 
 
-def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> Steps[SolvedHand]:
+def _solve_range(source: SolveSource, raw: Markers, correction: Correction) -> Steps[SolvedHand]:
     """Solve the range of a correction and frames around it."""
     recipe, methods = source.recipe, _methods(source.methods, correction)
-    around = TimeRange(correction.range.start - CONTEXT, correction.range.end + CONTEXT)
+    around = TimeRange(correction.range.start - CONTEXT_S, correction.range.end + CONTEXT_S)
     rows = np.flatnonzero(around.contains(raw.times))
     part = raw.select(slice(int(rows[0]), int(rows[-1]) + 1))
     cleaned = yield from part_of(0.0, 0.2, "", clean_markers(recipe, part, source.assigned))
@@ -198,45 +205,47 @@ def _methods(methods: SolveMethods, correction: Correction) -> SolveMethods:
     return replace(methods, solver=solver, smoothing=smoothing)
 
 
-def only_in_ranges(plain: Pose, again: Pose, corrections: Iterable[Correction], times: Floats) -> Pose:
-    """Return poses that equal those without corrections in frames where no correction takes effect in the solve.
+def restrict_to_ranges(plain: Pose, corrected: Pose, corrections: Iterable[Correction], times: Floats) -> Pose:
+    """Return the corrected poses in the ranges of corrections, and the poses without corrections elsewhere.
 
-    Retargeting depends on neighbouring frames, so it would also change frames beside a range. The weights of
-    corrections are already part of the solve.
+    Retargeting depends on neighbouring frames, so it also changes frames near a range. The corrections' own weights are
+    already part of the solve.
     """
-    own = [
+    solve_corrections = [
         correction
         for correction in corrections
         if correction.is_before_solving and correction.hand == plain.hand.side and correction.counts
     ]
-    weights = np.max([np.zeros(len(times)), *(correction.range.weights(times) for correction in own)], axis=0)
-    angles = plain.angles + weights[:, None] * (again.angles - plain.angles)
-    return Pose(again.hand, again.root, np.where((weights >= 1)[:, None], again.angles, angles))
+    weights = np.max(
+        [np.zeros(len(times)), *(correction.range.weights(times) for correction in solve_corrections)], axis=0
+    )
+    angles = plain.angles + weights[:, None] * (corrected.angles - plain.angles)
+    return Pose(corrected.hand, corrected.root, np.where((weights >= 1)[:, None], corrected.angles, angles))
 
 
-def blended(solved: SolvedHand, again: SolvedHand, correction: Correction) -> SolvedHand:
-    """Return a solved hand with another solve of it blended in by the weights of a correction.
+def blend_hands(solved: SolvedHand, new_solve: SolvedHand, correction: Correction) -> SolvedHand:
+    """Blend a new solve of a hand into its old one by the weights of a correction.
 
-    Its errors refer to the markers of the solve with the larger weight.
+    Errors refer to the markers of the solve with the larger weight.
     """
-    times, again_times = solved.targets.times, again.targets.times
-    nearest = np.clip(np.searchsorted(again_times, times - SAME_INSTANT), 0, len(again_times) - 1)
-    weights = np.where(np.abs(again_times[nearest] - times) < SAME_INSTANT, correction.weights(times), 0.0)
+    times, new_times = solved.targets.times, new_solve.targets.times
+    nearest = np.clip(np.searchsorted(new_times, times - SAME_INSTANT), 0, len(new_times) - 1)
+    weights = np.where(np.abs(new_times[nearest] - times) < SAME_INSTANT, correction.weights(times), 0.0)
     rows = np.flatnonzero(weights > 0)
     if not len(rows):
         return solved
     theirs, part = nearest[rows], weights[rows]
     root, angles = solved.pose.root.copy(), solved.pose.angles.copy()
-    angles[rows] += part[:, None] * (again.pose.angles[theirs] - angles[rows])
-    root[rows] = _between(root[rows], again.pose.root[theirs], part)
+    angles[rows] += part[:, None] * (new_solve.pose.angles[theirs] - angles[rows])
+    root[rows] = _between(root[rows], new_solve.pose.root[theirs], part)
     measured, predicted = solved.measured.copy(), solved.predicted.copy()
-    judged, by = rows[part >= 0.5], theirs[part >= 0.5]
-    measured[judged], predicted[judged] = again.measured[by], again.predicted[by]
+    replaced_rows, new_rows = rows[part >= 0.5], theirs[part >= 0.5]
+    measured[replaced_rows], predicted[replaced_rows] = new_solve.measured[new_rows], new_solve.predicted[new_rows]
     return replace(
         solved,
         pose=Pose(solved.pose.hand, root, angles),
-        targets=_with_rows(solved.targets, judged, again.targets.select(by)),
-        smoothed_targets=_with_rows(solved.smoothed_targets, rows, again.smoothed_targets.select(theirs)),
+        targets=_with_rows(solved.targets, replaced_rows, new_solve.targets.select(new_rows)),
+        smoothed_targets=_with_rows(solved.smoothed_targets, rows, new_solve.smoothed_targets.select(theirs)),
         measured=measured,
         predicted=predicted,
     )
@@ -251,14 +260,14 @@ def _between(first: Floats, second: Floats, part: Floats) -> Floats:
     return np.where((part >= 1)[:, None, None], second, mixed)
 
 
-def _with_rows(targets: Targets, rows: NDArray[np.int64], others: Targets) -> Targets:
-    """Return targets with some rows replaced by those of others; sites that the others lack have no weight."""
+def _with_rows(targets: Targets, rows: NDArray[np.int64], new_targets: Targets) -> Targets:
+    """Return targets with rows replaced by those of `new_targets`; sites that these lack get a weight of 0."""
     arrays: dict[str, Any] = {}
     for name, _, _ in ARRAYS:
-        array, theirs = getattr(targets, name), getattr(others, name)
+        array, theirs = getattr(targets, name), getattr(new_targets, name)
         if array is not None:
             arrays[name] = array.copy()
             arrays[name][rows] = 0.0 if theirs is None else theirs
-    if targets.rotations is not None and others.rotations is None:
+    if targets.rotations is not None and new_targets.rotations is None:
         arrays["rotations"][rows] = rot.IDENTITY
     return replace(targets, **arrays)

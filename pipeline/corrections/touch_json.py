@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 BONES = tuple(joint for joint in JOINTS if "phalanx" in joint or joint.endswith("metacarpal"))
 """The joints at which bones that may touch begin."""
 MAX_NUMBER = 10.0
-"""Bound of fractions and directions, which are at most 1 up to rounding."""
-MAX_PLACE = 1e9
+"""Maximum magnitude of fractions and components of directions."""
+MAX_COORDINATE = 1e9
 """Maximum coordinate of a point on an object, in the object's own unit."""
 
 
@@ -58,13 +58,13 @@ def _rounded(point: ObjectPoint | PalmPlace, *names: str) -> dict[str, list[floa
 
 def on_object_from_dict(data: Mapping[str, Any], name: str, where: str) -> HeldOnObject:
     """Return the contact of a palm and fingertips with the object of a name. Raises RecipeError naming `where`."""
-    found, maximum, palm = data.get("points"), len(DIGITS), data.get("palm")
+    entries, maximum, palm = data.get("points"), len(DIGITS), data.get("palm")
     minimum = 1 if palm is None else 0
-    if not isinstance(found, list) or not minimum <= len(found) <= maximum:
+    if not isinstance(entries, list) or not minimum <= len(entries) <= maximum:
         raise RecipeError(
-            f"{where}: points is {found!r:.60}, expected {minimum} to {maximum} of a digit, a place and a direction"
+            f"{where}: points is {entries!r:.60}, expected {minimum} to {maximum} of a digit, a place and a direction"
         )
-    points = tuple(_point(entry, f"{where}, point {row}") for row, entry in enumerate(found, start=1))
+    points = tuple(_point(entry, f"{where}, point {row}") for row, entry in enumerate(entries, start=1))
     change = HeldOnObject(name, points, None if palm is None else _palm(palm, f"{where}, palm"))
     if len(set(change.digits)) < len(change.digits):
         raise RecipeError(f"{where}: points are of {', '.join(change.digits)}, expected each digit once")
@@ -76,14 +76,14 @@ def _point(data: object, where: str) -> ObjectPoint:
         raise RecipeError(f"{where}: found {data!r:.60}, expected an object with digit, place and direction")
     if data["digit"] not in DIGITS:
         raise RecipeError(f"{where}: digit is {data['digit']!r:.60}, expected one of {', '.join(DIGITS)}")
-    position, direction = _numbers(data, "place", 3, where, MAX_PLACE), _unit(data, "direction", 3, where)
+    position, direction = _numbers(data, "place", 3, where, MAX_COORDINATE), _unit(data, "direction", 3, where)
     return ObjectPoint(data["digit"], position, direction)
 
 
 def _palm(data: object, where: str) -> PalmPlace:
     if not isinstance(data, Mapping) or set(data) != {"place", "turn"}:
         raise RecipeError(f"{where}: found {data!r:.60}, expected an object with place and turn")
-    return PalmPlace(_numbers(data, "place", 3, where, MAX_PLACE), _unit(data, "turn", 4, where))
+    return PalmPlace(_numbers(data, "place", 3, where, MAX_COORDINATE), _unit(data, "turn", 4, where))
 
 
 def _unit(data: Mapping[str, Any], name: str, count: int, where: str) -> Floats:

@@ -13,7 +13,7 @@ from ...hand.joints import SIDES, Side
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from .columns import column_starts, highest, lowest
-from .packing import inflated
+from .packing import decompress
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ MAX_COLUMNS = 600
 """Maximum number of columns of a plot."""
 MAGIC = b"KNA1"
 HEADER = struct.Struct("<4sHH")
-"""Magic, bytes of the names, columns."""
+"""Magic number, size of the names in bytes, number of columns."""
 MAX_ANGLES = 64
 """Maximum number of angles of a hand."""
 MAX_NAME = 100
@@ -69,17 +69,17 @@ def unpack_angles(data: object) -> tuple[AngleCurves, ...]:
     magic, length, columns = HEADER.unpack_from(data)
     names = _names(data[HEADER.size : HEADER.size + length]) if magic == MAGIC and columns <= MAX_COLUMNS else {}
     counts = [2 * columns * len(of_hand) for of_hand in names.values()]
-    body = inflated(data[HEADER.size + length :], 2 * sum(counts))
+    body = decompress(data[HEADER.size + length :], 2 * sum(counts))
     if not names or body is None:
         return ()
     values = np.frombuffer(body, "<f2").astype(float)
     values[~np.isfinite(values)] = np.nan
-    found, at = [], 0
+    curves, offset = [], 0
     for (side, of_hand), count in zip(names.items(), counts, strict=True):
-        low, high = values[at : at + count].reshape(2, len(of_hand), columns).transpose(0, 2, 1)
-        found.append(AngleCurves(side, of_hand, low, high))
-        at += count
-    return tuple(found)
+        low, high = values[offset : offset + count].reshape(2, len(of_hand), columns).transpose(0, 2, 1)
+        curves.append(AngleCurves(side, of_hand, low, high))
+        offset += count
+    return tuple(curves)
 
 
 def _names(data: bytes) -> dict[Side, tuple[str, ...]]:

@@ -15,12 +15,12 @@ def column_starts(frames: int, maximum: int) -> Ints:
 
 
 def highest(values: Floats, starts: Ints) -> Floats:
-    """Return the highest known of values (F, ...) in each column (C, ...), NaN where none is known."""
-    found: Floats = np.fmax.reduceat(values, starts, axis=0)
-    return found
+    """Return the maximum (C, ...) of the values (F, ...) in each column without NaN; NaN where all are."""
+    columns: Floats = np.fmax.reduceat(values, starts, axis=0)
+    return columns
 
 
 def lowest(values: Floats, starts: Ints) -> Floats:
-    """Return the lowest known of values (F, ...) in each column (C, ...), NaN where none is known."""
-    found: Floats = np.fmin.reduceat(values, starts, axis=0)
-    return found
+    """Return the minimum (C, ...) of the values (F, ...) in each column without NaN; NaN where all are."""
+    columns: Floats = np.fmin.reduceat(values, starts, axis=0)
+    return columns

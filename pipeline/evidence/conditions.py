@@ -63,8 +63,8 @@ def _parse(text: str) -> Condition:
         raise RecipeError(f"--fail-on: '{text.strip()}' is not a condition, expected one such as tip_error_mm.p99>3")
     figure, statistic, comparison, number = matched.groups()
     measures = [measure.figure for measure in MEASURES]
-    known = figure in (measures if statistic else COUNTS) and statistic in (*STATISTICS, None)
-    if not known:
+    is_known = figure in (measures if statistic else COUNTS) and statistic in (*STATISTICS, None)
+    if not is_known:
         name = f"{figure}.{statistic}" if statistic else figure
         raise RecipeError(
             f"--fail-on: '{name}' is not known, expected {', '.join(COUNTS)}, or .{', .'.join(STATISTICS)} of "
@@ -81,12 +81,11 @@ def _parse(text: str) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A condition on a take and the take's own figure. A take that meets a condition fails."""
+    """A condition and the figure of a take. A take that meets the condition fails."""
 
     condition: Condition
     found: float | None
-    """None if unknown, which fails, too: a take without fingertips does not prove that a limit on their errors is kept.
-    """
+    """The take's figure; None if unknown. An unknown figure fails."""
 
     @property
     def failed(self) -> bool:
@@ -115,9 +114,9 @@ def figure_of(condition: Condition, evidence: Evidence, problems: tuple[Problem,
         return sum(int((np.nan_to_num(hand.of("predicted")) > 0).any(axis=1).sum()) for hand in evidence.hands)
     measure = next(measure for measure in MEASURES if measure.figure == condition.figure)
     values = np.concatenate([hand.of(measure.name).ravel() for hand in evidence.hands]).astype(float)
-    known = values[np.isfinite(values)]
-    if not len(known):
+    finite_values = values[np.isfinite(values)]
+    if not len(finite_values):
         return None
     if condition.statistic == "p99":
-        return float(np.quantile(known, 0.99))
-    return float(known.mean() if condition.statistic == "mean" else known.max())
+        return float(np.quantile(finite_values, 0.99))
+    return float(finite_values.mean() if condition.statistic == "mean" else finite_values.max())

@@ -59,8 +59,8 @@ class HandEvidence:
 
     def of(self, measure: str) -> Values:
         """Return (F, P), the values of a measure."""
-        found: Values = self.values[..., MEASURE_INDEX[measure]]
-        return found
+        measure_values: Values = self.values[..., MEASURE_INDEX[measure]]
+        return measure_values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,10 +73,10 @@ class Evidence:
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return the arrays of `--evidence`: times, names and units, and for each hand `left_evidence` (F, P, K)."""
-        found: dict[str, NDArray[np.generic]] = {
+        arrays: dict[str, NDArray[np.generic]] = {
             "times": self.times,
             "parts": np.array(PARTS),
             "measures": np.array([measure.name for measure in MEASURES]),
             "units": np.array([measure.unit for measure in MEASURES]),
         }
-        return found | {f"{hand.side}_evidence": hand.values for hand in self.hands}
+        return arrays | {f"{hand.side}_evidence": hand.values for hand in self.hands}

@@ -1,4 +1,4 @@
-"""Heat: how bad each part of a hand is in each frame, in five levels, for heat strips."""
+"""Heat: the severity of problems of each part of a hand in each frame, in five levels."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,9 @@ from .ranking import severities
 Levels = NDArray[np.uint8]
 
 NEAR_LEVEL, PROBLEM_LEVEL = 1, 2
-"""Minimum levels of a frame that is near a threshold, and of one that is a problem."""
+"""Minimum levels of frames near a threshold, and of frames with a problem."""
 LEVEL_SEVERITIES = (0.5, 1.0, 2.0, 4.0)
-"""Severities from which levels 1 to 4 begin; 1 is the threshold of a problem."""
+"""Minimum severities of levels 1 to 4; 1 is the threshold of a problem."""
 LEVEL_HEIGHTS = (0.0, 0.3, 0.6, 0.8, 1.0)
 """Heights of the bars of each level relative to the highest, so that color is not the only sign of it."""
 LEVEL_NAMES = ("calm", "near its threshold", "a problem", "twice its threshold", "four times its threshold")

@@ -57,16 +57,16 @@ class HeatRows:
     @cached_property
     def predicted(self) -> Bools:
         """(F, R) where a joint was not determined by a marker."""
-        found: Bools = np.concatenate([self._hands[side].of("predicted") > 0 for side in self._sides], axis=1)
-        return found
+        is_predicted: Bools = np.concatenate([self._hands[side].of("predicted") > 0 for side in self._sides], axis=1)
+        return is_predicted
 
     @cached_property
     def edges(self) -> Floats:
         """(F + 1,) scene frames of the start of each frame, half a frame before its key, and of the end of the last."""
         times = self.evidence.times
         first, last = self.frames
-        whole = float(times[-1] - times[0])
-        keys = first + (times - times[0]) * ((last - first) / whole if whole > 0 else 0.0)
+        duration = float(times[-1] - times[0])
+        keys = first + (times - times[0]) * ((last - first) / duration if duration > 0 else 0.0)
         between = (keys[:-1] + keys[1:]) / 2
         step = float(np.median(np.diff(keys))) if len(keys) > 1 else 1.0
         return np.concatenate([[keys[0] - step / 2], between, [keys[-1] + step / 2]])
@@ -101,11 +101,13 @@ class HeatRows:
             guessed = np.logical_or.reduce(guessed, axis=1, keepdims=True)
         corners, kinds = [np.empty((0, 4))], [np.empty(0, int)]
         for level in range(NEAR_LEVEL, len(LEVEL_HEIGHTS)):
-            found = _corners(levels == level, edges, 1.0 - LANE - (1.0 - LANE) * LEVEL_HEIGHTS[level], 1.0 - LANE)
-            corners.append(found)
-            kinds.append(np.full(len(found), level))
-        found = _corners(guessed, edges, 1.0 - LANE, 1.0)
-        return Bars(np.concatenate([*corners, found]), np.concatenate([*kinds, np.full(len(found), PREDICTED)]))
+            rectangles = _corners(levels == level, edges, 1.0 - LANE - (1.0 - LANE) * LEVEL_HEIGHTS[level], 1.0 - LANE)
+            corners.append(rectangles)
+            kinds.append(np.full(len(rectangles), level))
+        rectangles = _corners(guessed, edges, 1.0 - LANE, 1.0)
+        return Bars(
+            np.concatenate([*corners, rectangles]), np.concatenate([*kinds, np.full(len(rectangles), PREDICTED)])
+        )
 
     @property
     def _hands(self) -> dict[str, HandEvidence]:

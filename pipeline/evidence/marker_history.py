@@ -1,4 +1,4 @@
-"""The processing of markers between the capture and a hand's targets, by frame."""
+"""What labelling and cleaning have changed in each marker and frame."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ class MarkerHistory:
 
     def at(self, times: Floats, labels: Sequence[str]) -> tuple[Bools, Floats]:
         """Return corrected (N, T) and doubt (N, T) of some labels in the frames nearest to times (N,)."""
-        after = np.clip(np.searchsorted(self.times, times), 1, max(len(self.times) - 1, 1))
-        after = np.minimum(after, len(self.times) - 1)
-        before = np.maximum(after - 1, 0)
-        nearest = np.where(times - self.times[before] < self.times[after] - times, before, after)
+        next_row = np.clip(np.searchsorted(self.times, times), 1, max(len(self.times) - 1, 1))
+        next_row = np.minimum(next_row, len(self.times) - 1)
+        previous_row = np.maximum(next_row - 1, 0)
+        nearest = np.where(times - self.times[previous_row] < self.times[next_row] - times, previous_row, next_row)
         columns = np.array([self.names.index(label) for label in labels], int)
         return self.corrected[np.ix_(nearest, columns)], self.doubt[np.ix_(nearest, columns)]

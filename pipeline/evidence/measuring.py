@@ -41,9 +41,9 @@ class SolvedFrames:
     pose: Pose
     """The solved hand."""
     keyed: Pose
-    """The keyed hand: the solved one, or that of a rig."""
+    """The keyed pose, of the solved hand or a rig's hand."""
     measured: Bools
-    """(F, T) where a target was seen: neither filled in nor removed."""
+    """(F, T) whether a target was seen, not filled in or removed."""
     predicted: Bools
     """(F, J) where no measured marker determines the joint."""
     corrected: Bools
@@ -56,13 +56,13 @@ class SolvedFrames:
     """(T,) whether a target is measured anywhere in the take of which these frames are a piece; None for a whole
     take."""
     depths: Floats | None = None
-    """(F, P) mm, depth of its parts in the others; None if not measured yet."""
+    """(F, P) mm, depth of each part in other parts; None if not measured yet."""
     hidden: Bools | None = None
-    """(F, T) where a correction hides the target's marker, which was seen; None without such corrections."""
+    """(F, T) whether a correction hides a marker that was seen; None without such corrections."""
 
     @cached_property
     def errors(self) -> Floats:
-        """(F, T) mm, distance of each measured marker from the solved hand, NaN for the others."""
+        """(F, T) mm, distance of each marker from the solved hand; NaN where not measured."""
         return np.where(self.measured, 1000 * residuals(self.pose.hand, self.targets, self.pose), np.nan)
 
 
@@ -83,8 +83,8 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     dof_joints = solved.keyed.hand.axis_joint
     values = np.full((len(targets), len(PARTS), len(MEASURES)), np.nan, np.float32)
 
-    def put(name: str, found: Floats) -> None:
-        values[..., MEASURE_INDEX[name]] = found
+    def put(name: str, part_values: Floats) -> None:
+        values[..., MEASURE_INDEX[name]] = part_values
 
     put("tip_error", _maximum(np.where(is_tip, errors, np.nan), part))
     put("marker_error", _maximum(errors, part))
@@ -104,7 +104,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
 
 
 def at_limit(pose: Pose) -> Bools:
-    """Return (F, D), True where an angle is at one of its limits. Angles without a range never are."""
+    """Return (F, D) whether an angle with a range is at one of its limits."""
     low, high = pose.hand.limits.T
     free = high - low > 2 * AT_LIMIT_TOLERANCE
     at_limits: Bools = free & ((pose.angles < low + AT_LIMIT_TOLERANCE) | (pose.angles > high - AT_LIMIT_TOLERANCE))
@@ -113,22 +113,22 @@ def at_limit(pose: Pose) -> Bools:
 
 def _maximum(values: Floats, part: Ints) -> Floats:
     """Return the maximum (F, P) of the known values (F, N) of each part, NaN where there is none."""
-    found = np.full((len(values), len(PARTS)), np.nan)
+    maxima = np.full((len(values), len(PARTS)), np.nan)
     for index in np.unique(part):
-        found[:, index] = np.fmax.reduce(values[:, part == index], axis=1)
-    return found
+        maxima[:, index] = np.fmax.reduce(values[:, part == index], axis=1)
+    return maxima
 
 
 def _mean(values: Floats, part: Ints) -> Floats:
     """Return the mean (F, P) of the values (F, N) of each part, NaN for a part without any."""
-    found = np.full((len(values), len(PARTS)), np.nan)
+    means = np.full((len(values), len(PARTS)), np.nan)
     for index in np.unique(part):
-        found[:, index] = values[:, part == index].mean(axis=1)
-    return found
+        means[:, index] = values[:, part == index].mean(axis=1)
+    return means
 
 
 def _in_wrist(root: Floats, points: Floats) -> Floats:
-    """Return points (F, N, 3), given in the world, in the frame (F, 4, 4) of the wrist."""
+    """Transform points (F, N, 3) from the world to the wrist's frame. root: (F, 4, 4) T_world_wrist."""
     inside: Floats = np.matmul(points - root[:, None, :3, 3], root[:, :3, :3])
     return inside
 
@@ -138,37 +138,37 @@ def _leaps(positions: Floats, measured: Bools) -> Floats:
     leaps = np.full(measured.shape, np.nan)
     if len(positions) > 2:
         second = positions[1:-1] - (positions[:-2] + positions[2:]) / 2
-        known = measured[1:-1] & measured[:-2] & measured[2:]
-        leaps[1:-1] = np.where(known, 1000 * lengths(second), np.nan)
+        is_measured = measured[1:-1] & measured[:-2] & measured[2:]
+        leaps[1:-1] = np.where(is_measured, 1000 * lengths(second), np.nan)
     return leaps
 
 
 def _joint_leaps(solved: SolvedFrames, inside: Floats, part: Ints) -> Floats:
-    """Return (F, P) degrees that a joint rotated since the previous frame beyond what its markers' motion explains.
+    """Return (F, P) degrees by which joints rotate between frames beyond what the motion of their markers explains.
 
-    A marker that moved by m on a bone of length l explains a rotation of m / l. inside (F, T, 3): markers in m in the
-    wrist's frame. Not known where no marker was measured in both frames.
+    A marker that moves by m on a bone of length l explains a rotation of m / l. inside: (F, T, 3) m, markers in the
+    wrist's frame. NaN where no marker was measured in both frames.
     """
     keyed = solved.keyed
     leaps = np.full((len(keyed), len(PARTS)), np.nan)
     if len(keyed) < 2:
         return leaps
     angles = np.degrees(rot.angles_between(keyed.rotations[1:], keyed.rotations[:-1]))
-    both = solved.measured[1:] & solved.measured[:-1]
-    moved = np.where(both, lengths(inside[1:] - inside[:-1]), np.nan)
-    explained = np.degrees(_maximum(moved, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))
+    is_measured = solved.measured[1:] & solved.measured[:-1]
+    movement = np.where(is_measured, lengths(inside[1:] - inside[:-1]), np.nan)
+    explained = np.degrees(_maximum(movement, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))
     leaps[1:] = _maximum(np.maximum(angles - explained, 0.0), _PART_OF_JOINT)
     leaps[:, PALM] = np.nan
     return leaps
 
 
 def _levers(hand: HandModel) -> Floats:
-    """Return (J,) m, the length of the bone that follows each joint; that of the joint's own bone for a fingertip."""
-    own = np.linalg.norm(hand.rest[:, :3, 3], axis=1)
-    levers = own.copy()
+    """Return (J,) m, the length of the bone that starts at each joint; at a fingertip, of the bone that ends there."""
+    bone_lengths = np.linalg.norm(hand.rest[:, :3, 3], axis=1)
+    levers = bone_lengths.copy()
     for joint, parent in enumerate(hand.parents):
         if parent > 0:
-            levers[parent] = own[joint]
+            levers[parent] = bone_lengths[joint]
     longest: Floats = np.maximum(levers, MIN_LEVER)
     return longest
 

@@ -36,21 +36,21 @@ def pack(evidence: Evidence) -> bytes:
 
 
 def unpack(data: object) -> Evidence | None:
-    """Return the evidence in bytes, None if they contain none."""
+    """Decode evidence from bytes; None for damaged or hostile bytes."""
     if not isinstance(data, bytes) or len(data) < HEADER.size:
         return None
     magic, sides, parts, measures, frames = HEADER.unpack_from(data)
     if (magic, parts, measures) != (MAGIC, len(PARTS), len(MEASURES)) or sides > 3 or frames > MAX_FRAMES:
         return None
-    found = [side for bit, side in enumerate(SIDES) if sides >> bit & 1]
+    packed_sides = [side for bit, side in enumerate(SIDES) if sides >> bit & 1]
     per_hand = 2 * frames * parts * measures
-    size = 8 * frames + per_hand * len(found)
-    body = inflated(data[HEADER.size :], size)
+    size = 8 * frames + per_hand * len(packed_sides)
+    body = decompress(data[HEADER.size :], size)
     if body is None:
         return None
     times = np.frombuffer(body, "<f8", frames).astype(float)
     hands = []
-    for number, side in enumerate(found):
+    for number, side in enumerate(packed_sides):
         values = np.frombuffer(body, "<f2", frames * parts * measures, 8 * frames + number * per_hand)
         values = values.reshape(parts, measures, frames).transpose(2, 0, 1).astype(np.float32, order="C")
         values[np.isinf(values)] = np.nan
@@ -58,7 +58,7 @@ def unpack(data: object) -> Evidence | None:
     return Evidence(times, tuple(hands))
 
 
-def inflated(data: bytes, size: int) -> bytes | None:
+def decompress(data: bytes, size: int) -> bytes | None:
     """Return decompressed data if it has exactly this size, otherwise None; at most this size is decompressed."""
     decoder = zlib.decompressobj()
     try:

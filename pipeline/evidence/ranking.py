@@ -1,9 +1,9 @@
 """Problems of a take: spans of frames, worst first, each with its reason in words.
 
-A frame's severity is how many times a measure exceeds its threshold. A threshold is the median of the take's own values
-plus so many of their spreads (MAD), so that a noisy device does not consist of problems only, but never below a floor.
-An error that lasts raises that threshold, so it is also judged by one that noise alone raises, apart from and below the
-others.
+A frame's severity is the ratio of a measure to its threshold. The threshold is the median of the measure in the take
+plus a multiple of its spread (MAD), and at least a floor, so that a noisy device does not make every frame a problem.
+An error that lasts for much of a take raises this threshold. It is therefore also compared with a second threshold,
+which only noise raises, and ranked after the other problems.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,13 +25,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Thresholds above which a measure is a problem."""
+    """Threshold above which a measure is a problem."""
 
     measure: str
     floor: float
     """Minimum value of a problem, in the measure's unit."""
     spreads: float = 0.0
-    """Standard deviations above the take's median, estimated from the MAD; with 0 only the floor counts."""
+    """Standard deviations (from the MAD) above the take's median; with 0 only the floor counts."""
     min_frames: int = 1
     """Minimum number of frames in a row."""
 
@@ -42,27 +42,27 @@ THRESHOLDS = (
     Threshold("marker_leap", 7.0, 25.0),
     Threshold("joint_leap", 15.0, 10.0),
     Threshold("label_doubt", 0.25),
-    # One of a part's eight markers is an eighth; a spline is accurate across a frame or two.
+    # 0.12 is one of eight markers of a part. Splines fill one or two frames accurately.
     Threshold("corrected", 0.12, min_frames=3),
     Threshold("unseen", 0.12, min_frames=3),
 )
-"""Tuned on takes other than those reported in the documentation."""
+"""Tuned on takes that the documentation's figures do not use."""
 ERRORS = ("tip_error", "marker_error")
 """Measures of how far the hand is from its markers."""
 _IS_ERROR = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
 LASTING = Threshold("", 10.0, 8.0)
-"""Threshold of an error that lasts: the floor, and spreads of its changes from frame to frame."""
+"""Threshold of a lasting error: floor in mm, and multiples of the spread of its changes between frames."""
 LASTING_S, LASTING_JOIN_S = 0.5, 1.0
-"""s: minimum duration of an error above that, and maximum gap between two such spans of a part that are joined."""
+"""s, minimum duration of a lasting error, and maximum gap over which two of one part are joined."""
 LASTING_SEVERITY = 1.0
-"""Severity of an error that lasts. Errors that stand out from the rest of the take are at least as severe."""
+"""Severity of a lasting error, the minimum severity of a problem."""
 JOIN_S = 0.1
 """s, maximum gap between two problems of a part that are joined."""
 MIN_OVERLAP = 0.3
-"""Minimum overlap of two parts' spans, relative to either span, at which they are one problem of the hand."""
+"""Minimum overlap of two parts' spans, as a fraction of their union, at which they are one problem."""
 
 SIDE_EFFECT = 0.5
-"""Maximum severity, relative to a problem, at which a problem at its start or end counts as its effect."""
+"""Maximum severity of a side effect at a problem's start or end, relative to the problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +74,17 @@ class Problem:
     """The affected parts, the worst first."""
     first: int
     last: int
-    """Frames of the take, counted from 0; both belong to it."""
+    """First and last frame of the span, both included, counted from 0."""
     worst: int
-    """The frame to look at."""
+    """The frame of highest severity."""
     severity: float
     """Ratio of the worst measure to its threshold, at least 1."""
     measure: str
     """The worst measure."""
     value: float
-    """Its maximum value."""
+    """Maximum value of the measure."""
     reason: str
-    """Reason in words."""
+    """Description of the problem and its likely cause."""
     at_limit: tuple[str, ...] = ()
     """Parts whose error is explained only by a joint at its limit, the worst first."""
     lasts: bool = False
@@ -92,10 +92,10 @@ class Problem:
 
 
 MAX_REPORTED = 500
-"""Maximum number of problems in a report: the worst."""
+"""Maximum number of problems in a report."""
 
 
-def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
+def problems_as_json(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
     """Return problems for a report, JSON-ready, the worst first; frames are counted from 1."""
     return [
         {
@@ -115,24 +115,24 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
 
 
 def limit_notes(problems: Iterable[Problem], hands: Mapping[Side, Mapping[str, Any]]) -> list[str]:
-    """Return for each hand the remedy for errors that are explained by joint limits.
+    """Return advice for each hand whose errors are explained by joint limits.
 
     hands: each hand's part of the report, which says how many of the rig's bones are limited.
     """
-    found: dict[Side, list[str]] = {}
+    parts_by_side: dict[Side, list[str]] = {}
     for problem in problems:
         if problem.at_limit:
-            found.setdefault(problem.side, []).extend(problem.at_limit)
+            parts_by_side.setdefault(problem.side, []).extend(problem.at_limit)
     return [
         limit_advice(side, sorted(set(parts), key=PARTS.index), limited_bones=bool(hands[side].get("limited_bones")))
-        for side, parts in found.items()
+        for side, parts in parts_by_side.items()
     ]
 
 
 def rank(evidence: Evidence) -> tuple[Problem, ...]:
     """Return the problems of a take, the worst first."""
-    found = [problem for hand in evidence.hands for problem in _problems_of_hand(hand, evidence.times)]
-    return worst_first(found)
+    problems = [problem for hand in evidence.hands for problem in _problems_of_hand(hand, evidence.times)]
+    return worst_first(problems)
 
 
 def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -141,38 +141,38 @@ def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def severities(hand: HandEvidence) -> Floats:
-    """Return (F, P, T): each measure relative to its threshold, 0 where it is not known or lasts too short."""
-    found = _zero_severities(hand)
+    """Return severities (F, P, T): measures relative to their thresholds, 0 where unknown or too short."""
+    result = _zero_severities(hand)
     for column, threshold in enumerate(THRESHOLDS):
         values = hand.of(threshold.measure).astype(float)
         severity = np.nan_to_num(values / _limits(values, threshold))
         if threshold.min_frames > 1:
             severity[_short(severity >= 1.0, threshold.min_frames)] = 0.0
-        found[..., column] = severity
-    return found
+        result[..., column] = severity
+    return result
 
 
 def _zero_severities(hand: HandEvidence) -> Floats:
-    """Return severities (F, P, T) of 0, each measure's frames beside each other in memory."""
+    """Return severities (F, P, T) of 0, with the frames of each measure contiguous in memory."""
     frames, parts, _ = hand.values.shape
     severity: Floats = np.zeros((len(THRESHOLDS), frames, parts)).transpose(1, 2, 0)
     return severity
 
 
 def _limits(values: Floats, threshold: Threshold) -> Floats:
-    """Return (P,), the threshold of each part by the spread of its values (F, P)."""
+    """Return the thresholds (P,) of a measure, from its values (F, P)."""
     limits = np.full(values.shape[1], threshold.floor)
     for part in range(values.shape[1]) if threshold.spreads else ():
-        known = values[np.isfinite(values[:, part]), part]
-        if len(known):
-            median = np.median(known)
-            spread = MAD_TO_SIGMA * np.median(np.abs(known - median))
+        finite_values = values[np.isfinite(values[:, part]), part]
+        if len(finite_values):
+            median = np.median(finite_values)
+            spread = MAD_TO_SIGMA * np.median(np.abs(finite_values - median))
             limits[part] = max(threshold.floor, median + threshold.spreads * spread)
     return limits
 
 
 def _short(mask: Bools, minimum: int) -> Bools:
-    """Return (F, P), True in the runs of a mask that have fewer frames."""
+    """Return (F, P), True in runs of the mask that are shorter than `minimum` frames."""
     short = np.zeros_like(mask)
     for column, start, stop in zip(*runs(mask), strict=True):
         short[start:stop, column] = stop - start < minimum
@@ -184,7 +184,7 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
     severity = severities(hand)
     by_part = severity.max(axis=2)
     yield from _problems(hand, severity, _spans_of_parts(by_part >= 1.0, times, JOIN_S), times)
-    del severity  # a long take's is as large as its evidence
+    del severity  # frees memory: it is as large as the evidence
     lasting = _lasting_severities(hand)
     np.copyto(lasting, 0.0, where=(by_part >= 1.0)[..., None])
     bad = lasting.max(axis=2) >= 1.0
@@ -196,47 +196,53 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
 
 def _lasting_severities(hand: HandEvidence) -> Floats:
     """Return (F, P, T): errors relative to the threshold of lasting errors, 0 for other measures and where unknown."""
-    found = _zero_severities(hand)
+    result = _zero_severities(hand)
     for column, threshold in enumerate(THRESHOLDS):
         for part in range(len(PARTS)) if threshold.measure in ERRORS else ():
             values = hand.of(threshold.measure)[:, part].astype(float)
             changes = np.abs(np.diff(values))
             changes = changes[np.isfinite(changes)]
             noise = MAD_TO_SIGMA * np.median(changes) / np.sqrt(2) if len(changes) else 0.0
-            found[:, part, column] = np.nan_to_num(values / (LASTING.floor + LASTING.spreads * noise))
-    return found
+            result[:, part, column] = np.nan_to_num(values / (LASTING.floor + LASTING.spreads * noise))
+    return result
 
 
 def _spans_of_parts(bad: Bools, times: Floats, join: float) -> Ints:
     """Return (S, 3) part, first and last frame of runs of bad frames (F, P), joined over gaps of up to `join` s."""
-    found = [(part, *span) for part in range(len(PARTS)) for span in _spans(bad[:, part], times, join)]
-    return np.array(found, int).reshape(-1, 3)
+    spans = [(part, *span) for part in range(len(PARTS)) for span in _spans(bad[:, part], times, join)]
+    return np.array(spans, int).reshape(-1, 3)
 
 
 def _problems(
     hand: HandEvidence, severity: Floats, spans: Ints, times: Floats, *, lasting: bool = False
 ) -> Iterator[Problem]:
-    """Yield the problems of a hand from spans (S, 3) of its parts of severity (F, P, T); similar spans are one
-    problem."""
+    """Yield the problems of a hand; spans that overlap or are side effects are one problem.
+
+    severity: (F, P, T). spans: (S, 3) part, first and last frame.
+    """
     by_part = severity.max(axis=2)
     worst = np.array([first + by_part[first : last + 1, part].argmax() for part, first, last in spans], int)
-    height = by_part[worst, spans[:, 0]]
-    left, by_frame = np.ones(len(spans), bool), _SpansByFrame(spans)
-    for row in np.argsort(-height, kind="stable"):
-        if left[row]:
-            near = by_frame.overlapping(row)
-            near = near[left[near]]
-            lesser = height[near] <= SIDE_EFFECT * height[row]
-            same = near[_belongs(spans[near], times[worst[near]], lesser, int(np.searchsorted(near, row)), times)]
-            left[same] = False
-            parts = spans[same[np.argsort(-height[same], kind="stable")], 0]
-            first, last = int(spans[same, 1].min()), int(spans[same, 2].max())
+    worst_severity = by_part[worst, spans[:, 0]]
+    is_unassigned, by_frame = np.ones(len(spans), bool), _SpansByFrame(spans)
+    for row in np.argsort(-worst_severity, kind="stable"):
+        if is_unassigned[row]:
+            neighbours = by_frame.overlapping(row)
+            neighbours = neighbours[is_unassigned[neighbours]]
+            is_minor = worst_severity[neighbours] <= SIDE_EFFECT * worst_severity[row]
+            members = neighbours[
+                _belongs(
+                    spans[neighbours], times[worst[neighbours]], is_minor, int(np.searchsorted(neighbours, row)), times
+                )
+            ]
+            is_unassigned[members] = False
+            parts = spans[members[np.argsort(-worst_severity[members], kind="stable")], 0]
+            first, last = int(spans[members, 1].min()), int(spans[members, 2].max())
             frames = (first, last, int(worst[row]))
             yield _problem(hand, severity, list(dict.fromkeys(parts.tolist())), frames, lasting=lasting)
 
 
 class _SpansByFrame:
-    """Spans (S, 3) of part, first and last, looked up by their frames: a long take has many."""
+    """An index by frame of spans (S, 3) of part, first and last frame."""
 
     def __init__(self, spans: Ints) -> None:
         self._spans = spans
@@ -248,22 +254,24 @@ class _SpansByFrame:
         """Return indices (N,), in order, of spans that may overlap a span, including itself."""
         _, first, last = self._spans[row]
         start, end = np.searchsorted(self._latest, first), np.searchsorted(self._firsts, last, "right")
-        found: Ints = np.sort(self._order[start:end])
-        return found
+        rows: Ints = np.sort(self._order[start:end])
+        return rows
 
 
-def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats) -> Bools:
-    """Return (S,) which of the spans (S, 3) of part, first and last belong to the same problem as one of them.
+def _belongs(spans: Ints, worst: Floats, is_minor: Bools, row: int, times: Floats) -> Bools:
+    """Return (S,) whether each span belongs to the same problem as span `row`.
 
-    Those that overlap it and are as long, or are lesser and worst, at times worst (S,) s, where it begins, ends or is
-    worst itself: a fault of one marker shows in other digits where it comes and goes.
+    It does if it overlaps that span and is about as long, or if it is a side effect: minor, and worst where that span
+    begins, ends or is worst. A faulty marker affects other digits where it appears and disappears.
+
+    spans: (S, 3) part, first and last frame. worst: (S,) s, times of highest severity. is_minor: (S,)
     """
     _, first, last = spans[row]
-    common = np.minimum(spans[:, 2], last) - np.maximum(spans[:, 1], first) + 1
-    either = np.maximum(spans[:, 2], last) - np.minimum(spans[:, 1], first) + 1
+    overlap = np.minimum(spans[:, 2], last) - np.maximum(spans[:, 1], first) + 1
+    union = np.maximum(spans[:, 2], last) - np.minimum(spans[:, 1], first) + 1
     instants = np.array([times[first], times[last], worst[row]])
-    near = lesser & (np.abs(worst[:, None] - instants) <= JOIN_S).any(axis=1)
-    belongs: Bools = (common > 0) & ((common >= MIN_OVERLAP * either) | near)
+    is_side_effect = is_minor & (np.abs(worst[:, None] - instants) <= JOIN_S).any(axis=1)
+    belongs: Bools = (overlap > 0) & ((overlap >= MIN_OVERLAP * union) | is_side_effect)
     return belongs
 
 
@@ -276,11 +284,11 @@ def _problem(
     measure = THRESHOLDS[column].measure
     value = float(hand.of(measure)[worst, parts[0]])
     has_failed: Bools = np.any(severity[first : last + 1, parts] >= 1.0, axis=0)
-    others = [threshold.measure for threshold, failed in zip(THRESHOLDS, has_failed[0], strict=True) if failed]
+    measures = [threshold.measure for threshold, failed in zip(THRESHOLDS, has_failed[0], strict=True) if failed]
     names = tuple(PARTS[part] for part in parts)
     limited: Bools = np.any(hand.of("at_limit")[first : last + 1, parts] > 0, axis=0)
-    others += ["at_limit"] if limited[0] else []
-    sentence = reason(names, last - first + 1, measure, value, others, lasting=lasting)
+    measures += ["at_limit"] if limited[0] else []
+    sentence = reason(names, last - first + 1, measure, value, measures, lasting=lasting)
     height = LASTING_SEVERITY if lasting else round(float(severity[worst, parts[0], column]), 2)
     at_limit = limited & _errors_alone(has_failed)
     explained = tuple(name for name, is_limited in zip(names, at_limit, strict=True) if is_limited)
@@ -288,10 +296,10 @@ def _problem(
 
 
 def _errors_alone(has_failed: Bools) -> Bools:
-    """Return (P,), the parts that are off, which no other measure explains. has_failed: (P, T) by part and measure."""
-    off: Bools = np.any(has_failed & _IS_ERROR, axis=1)
-    off_otherwise: Bools = np.any(has_failed & ~_IS_ERROR, axis=1)
-    return off & ~off_otherwise
+    """Return (P,) whether a part has an error and no other fault. has_failed: (P, T) by part and measure."""
+    has_error: Bools = np.any(has_failed & _IS_ERROR, axis=1)
+    has_other_fault: Bools = np.any(has_failed & ~_IS_ERROR, axis=1)
+    return has_error & ~has_other_fault
 
 
 def _spans(bad: Bools, times: Floats, join: float) -> list[tuple[int, int]]:
@@ -299,6 +307,6 @@ def _spans(bad: Bools, times: Floats, join: float) -> list[tuple[int, int]]:
     frames = np.flatnonzero(bad)
     if not len(frames):
         return []
-    apart = np.flatnonzero((np.diff(times[frames]) > join) & (np.diff(frames) > 1))
-    firsts, lasts = frames[np.r_[0, apart + 1]], frames[np.r_[apart, len(frames) - 1]]
+    breaks = np.flatnonzero((np.diff(times[frames]) > join) & (np.diff(frames) > 1))
+    firsts, lasts = frames[np.r_[0, breaks + 1]], frames[np.r_[breaks, len(frames) - 1]]
     return [(int(first), int(last)) for first, last in zip(firsts, lasts, strict=True)]

@@ -15,7 +15,7 @@ EFFECTS = {
     "corrected": "{part} marker corrected",
     "unseen": "{part} marker not seen",
 }
-"""Measure -> what the user sees; value: in the unit of the measure."""
+"""Measure -> symptom in a sentence; `value` is in the measure's unit."""
 CAUSES = {
     "corrected": "labels were swapped, or positions left the marker's path",
     "label_doubt": "labels may be swapped",
@@ -43,8 +43,8 @@ def reason(
     """
     sentence = EFFECTS[measure].format(part=part_label(parts[0], tip=measure == "tip_error"), value=value)
     if len(parts) > 1:
-        others = "the whole hand" if len(parts) == len(PARTS) else f"{len(parts) - 1} more"
-        sentence += f" and {others}"
+        other_parts = "the whole hand" if len(parts) == len(PARTS) else f"{len(parts) - 1} more"
+        sentence += f" and {other_parts}"
     sentence += f", {frames} frame{'' if frames == 1 else 's'}"
     cause = next((CAUSES[name] for name in CAUSES if name in measures and name != measure), "")
     causes = [*([TYPICAL] if lasting else []), *filter(None, [cause])]

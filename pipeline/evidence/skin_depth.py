@@ -14,7 +14,7 @@ FRAMES_AT_ONCE = 4096
 def depths(flesh: Flesh, joints: Floats) -> Floats:
     """Return the depth (F, P) in mm of each part in the others, 0 where it touches none.
 
-    joints: their positions (F, J, 3) m.
+    joints: (F, J, 3) m, positions of the joints.
     """
     deepest = np.zeros((len(joints), len(PARTS)))
     parts = flesh.parts

@@ -1,4 +1,4 @@
-"""A hand as a live session displays it, and what the session knows about the rig that it drives."""
+"""Hands that a live session displays, and the rigs that they drive."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,20 +15,20 @@ from ...hand.model import HandModel
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrivenHand:
-    """The rig or new hand that a hand drives."""
+    """The rig's hand, or new hand, that a live hand drives."""
 
     limits: Mapping[Side, RigLimits] = field(default_factory=dict)
     """The rig's limits for each side, since the hand's side is not known before it is measured."""
     needs_skin: bool = False
-    """Whether it drives a new hand, which needs a skin."""
+    """Whether the driven hand is a new one, which needs a skin."""
 
 
 RigOf = Callable[[str], DrivenHand]
-"""Returns the rig's hand that a hand drives, by its name."""
+"""Returns the rig's hand that a live hand drives. Argument: the live hand's name."""
 
 
 def no_rig(_hand: str) -> DrivenHand:
-    """Drive no rig. The hand has only its own limits."""
+    """Return no rig's hand: the live hand has only its own limits."""
     return DrivenHand()
 
 
@@ -64,8 +64,8 @@ class DisplayedHand:
     lost: bool
     """Whether the hand is not seen, and eases to rest or is at rest."""
     missing: int
-    """Number of points that were seen before but are not seen now."""
+    """Number of points that are not seen now but have been before."""
     predicted: bool = False
-    """Whether the pose was not measured: the last frame had no detection of the hand, or one that was not a hand."""
+    """Whether the pose is not measured, because the last frame had no valid detection of the hand."""
     forearm: WristForearm | None = None
     """The performer's forearm, one frame; None if the device does not send it."""

@@ -16,16 +16,16 @@ Floats = NDArray[np.float64]
 HOLD_SECONDS = 0.25
 """s for which a hand that is not seen keeps its pose. Most dropouts are shorter."""
 HOLD_INTERVALS, LONGEST_HOLD = 2.0, 2.0
-"""Median frame intervals for which it also keeps its pose, and the maximum in s. A slow camera sends one frame per
-second."""
+"""Number of median frame intervals for which an unseen hand keeps its pose at least, and their maximum in s, for
+cameras that send one frame per second."""
 EASE_SECONDS = 0.8
-"""s in which it then eases to its rest pose at its last position."""
+"""s in which an unseen hand then eases to its rest pose, at its last position."""
 RETURN_SECONDS = 0.3
 """s in which a hand that was lost or measured again blends to its solved pose."""
 LOST_AFTER_INTERVALS = 4.0
-"""A hand is lost after a gap of this many mean intervals between its frames."""
+"""Number of mean frame intervals without a frame after which a hand is lost."""
 BURST_SECONDS = 0.1
-"""s: after a shorter gap a hand is never lost, as frames arrive in bursts over a wireless network."""
+"""s, minimum gap after which a hand is lost, since wireless networks deliver frames in bursts."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +45,7 @@ class DropoutBlend:
     """The pose from which the current blend started; None without a blend."""
     _blend_began_at: float = -np.inf
     _rest_pose: Pose | None = None
-    """The rest pose of a lost hand. The same object while nothing changes, so that callers can compare by identity."""
+    """The rest pose of a lost hand. It stays the same object while it is unchanged, so callers can compare identity."""
 
     @property
     def lost(self) -> bool:
@@ -73,7 +73,7 @@ class DropoutBlend:
             self._start_blend(time)
 
     def _hold_seconds(self) -> float:
-        """Return for how many s the hand keeps its pose."""
+        """Return the duration in s for which an unseen hand keeps its pose."""
         median_gap = sorted(self._gaps)[len(self._gaps) // 2] if self._gaps else 0.0
         return min(max(HOLD_SECONDS, HOLD_INTERVALS * median_gap), LONGEST_HOLD)
 

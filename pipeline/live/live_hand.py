@@ -11,7 +11,7 @@ from ...capture.frame import NAMES_CACHE_SIZE, Frame
 from ...capture.marker_labels import elbow_label, wrist_and_elbow
 from ...hand import joint_rotations
 from ...hand import rotations as rot
-from ...hand.forearm import WristForearm, seen_from_wrist
+from ...hand.forearm import WristForearm, forearm_from_elbow
 from ...hand.kinematics import Pose
 from ...hand.limits import RigLimits
 from ...hand.mesh.surface import Surface
@@ -60,14 +60,14 @@ class LiveHand:
             return self._follow(self._tracker, time, positions)
         seen = np.all(np.isfinite(positions), axis=-1)
         rotations = rot.multiply(rotations, self._offsets)
-        known = np.all(np.isfinite(rotations), axis=-1)
+        has_rotation = np.all(np.isfinite(rotations), axis=-1)
         targets = Targets(
             np.array([time]),
             self._targets.sites,
             np.where(seen[:, None], positions, 0.0)[None],
             seen[None].astype(float),
-            np.where(known[:, None], rotations, rot.IDENTITY)[None],
-            known[None].astype(float),
+            np.where(has_rotation[:, None], rotations, rot.IDENTITY)[None],
+            has_rotation[None].astype(float),
         )
         pose, self._state = self._solver.solve(self.hand, targets, self._state)
         pose, _ = estimate_unseen_fingers(pose, self._seen_digits)
@@ -85,7 +85,7 @@ class LiveHand:
         if not (np.isfinite(positions).all() and np.isfinite(rotations).all()):
             return None
         wrist, resting = rot.to_matrix(rot.multiply(rotations, self._wrist_offset))
-        return seen_from_wrist(wrist.T @ (positions[1] - positions[0]), wrist.T @ resting[:, 2])
+        return forearm_from_elbow(wrist.T @ (positions[1] - positions[0]), wrist.T @ resting[:, 2])
 
     def _follow(self, tracker: SkinTracker, time: float, positions: Floats) -> Pose:
         """Solve one frame by tracking all markers on the skin."""

@@ -39,16 +39,16 @@ class _TrackedHand:
     labels: tuple[str, ...]
     """(T,) labels in the current frames."""
     buffer: MeasuringBuffer | None
-    """Frames to measure the hand on; None while it need not be measured."""
+    """Frames for measuring the hand; None if it is measured."""
     pending: "Future[LiveHand] | None" = None
     live: LiveHand | None = None
     blend: DropoutBlend | None = None
     forearm: ForearmBlend = field(default_factory=ForearmBlend)
     ever_seen: "NDArray[np.bool_] | None" = None
-    """(T,) whether each point has ever been seen. No device sends all points."""
+    """(T,) whether each point has been seen; a device may never send some of them."""
     missing: int = 0
     last_seen: float = -np.inf
-    """Arrival in s of the last frame in which any point was seen."""
+    """s, arrival time of the last frame in which any point was seen."""
 
     def count_missing(self, seen: "NDArray[np.bool_]") -> None:
         """Count the points that are missing in a frame. seen: (T,) whether each point is seen."""
@@ -59,8 +59,8 @@ class _TrackedHand:
         """Measure the hand again if its labels have changed. Until then it is solved with its previous labels."""
         if set(labels) != set(self.labels):
             self.labels, self.ever_seen = labels, None
-            known = self.live is not None and set(self.live.labels) == set(labels)
-            self.buffer = None if known else MeasuringBuffer(labels)
+            is_known = self.live is not None and set(self.live.labels) == set(labels)
+            self.buffer = None if is_known else MeasuringBuffer(labels)
 
 
 class LiveSession:
@@ -84,7 +84,7 @@ class LiveSession:
         self._hands: dict[str, _TrackedHand] = {}
         self._names: tuple[str, ...] = ()
         self._columns: dict[str, list[int]] = {}
-        # Frames with and without a hand may alternate, and finding hands takes as long as solving them.
+        # Cached, since frames with and without a hand may alternate, and finding hands takes as long as solving.
         self._cached_hands = lru_cache(NAMES_CACHE_SIZE)(self._find_hands)
         self.appeared: list[str] = []
         """Names of the hands that have been seen for long enough to be measured, in order of appearance."""
@@ -98,7 +98,7 @@ class LiveSession:
 
     @property
     def problems(self) -> dict[str, str]:
-        """Hand -> a sentence that says why it is not displayed."""
+        """Hand -> sentence that explains why it is not displayed."""
         return self._problems | ({} if self._camera is None else self._camera.problems())
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class LiveSession:
         """
         newest = {id(frame.names): frame for frame, _ in frames}
         if len(newest) > MAX_LABEL_LISTS:
-            # No device changes its labels all the time: only frames with the last ones are used.
+            # So many label lists are not from a device: use only frames with the last one.
             frames = [(frame, arrival) for frame, arrival in frames if frame.names is frames[-1][0].names]
         for frame, arrival in frames:
             time = arrival if frame.time is None else frame.time
@@ -143,9 +143,9 @@ class LiveSession:
         for name, hand in self._hands.items():
             pose = hand.blend.pose_at(time) if hand.blend is not None else None
             if pose is not None and hand.live is not None and hand.blend is not None:
-                lost, forearm = hand.blend.lost, hand.forearm.at(time)
+                is_lost, forearm = hand.blend.lost, hand.forearm.at(time)
                 displayed.append(
-                    DisplayedHand(name, hand.live.side, pose, lost, hand.missing, predicted=lost, forearm=forearm)
+                    DisplayedHand(name, hand.live.side, pose, is_lost, hand.missing, predicted=is_lost, forearm=forearm)
                 )
         return displayed
 
@@ -192,7 +192,7 @@ class LiveSession:
             self._columns[group] = _columns(names, self._hands[group].labels)
 
     def _forget_hand(self, sent: set[str]) -> None:
-        """Forget a hand that is currently not sent: one that was never measured, or else the one unseen for longest."""
+        """Remove a hand that is not in `sent`: an unmeasured one if any, else the one unseen for longest."""
         unsent = {name: hand for name, hand in self._hands.items() if name not in sent}
         forgotten = min(unsent, key=lambda name: (unsent[name].live is not None, unsent[name].last_seen))
         del self._hands[forgotten]
@@ -234,7 +234,7 @@ class LiveSession:
                 positions, rotations = _points(frame, _columns(frame.names, hand.live.labels))
             if np.isfinite(positions).any():
                 was_lost = hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
-                hand.forearm.update(hand.live.forearm(frame), arrival, away=was_lost)
+                hand.forearm.update(hand.live.forearm(frame), arrival, was_away=was_lost)
 
     def _drives(self, name: str) -> DrivenHand:
         """Return the rig's hand that a hand drives. The hand has been seen for long enough to be measured."""

@@ -38,7 +38,7 @@ class MeasuringResult:
 
 @dataclass(slots=True, eq=False)
 class MeasuringBuffer:
-    """The labels (T,) of one hand, and its frames so far."""
+    """A buffer for the first frames of one hand with labels (T,)."""
 
     labels: tuple[str, ...]
     _frames: list[tuple[float, Floats, Floats]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Store the displayed poses of hands while a take is recorded, until they are keyed."""
+"""Buffer of the displayed poses of hands while a take is recorded."""
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ MAX_FRAMES = 216_000
 
 @dataclass(slots=True, eq=False)
 class _Track:
-    """The numbers of the frames in which a hand was displayed, with 12 + D values and a mark for each."""
+    """The frame numbers in which a hand was displayed, with 12 + D values and a flag for each."""
 
     hand: HandModel
     numbers: "array[int]" = field(default_factory=lambda: array("q"))
@@ -32,13 +32,13 @@ class _Track:
     """Whether the pose was not measured."""
 
     def last(self, count: int) -> "NDArray[np.intp]":
-        """Return the row (F,) of each of F frames: its own, else the previous one, else the first."""
+        """Return the row (F,) to use in each of F frames: the frame's own, else the previous one, else the first."""
         return np.maximum(_row_before(self.numbers, count), 0)
 
 
 @dataclass(slots=True, eq=False)
 class _ForearmTrack:
-    """The numbers of the frames in which a forearm was displayed, with its rotation, length and weight in each."""
+    """The frame numbers in which a forearm was displayed, with its rotation, length and weight."""
 
     numbers: "array[int]" = field(default_factory=lambda: array("q"))
     rows: "array[float]" = field(default_factory=lambda: array("f"))
@@ -50,11 +50,11 @@ class _ForearmTrack:
         self.rows.frombytes(values.astype(np.float32).tobytes())
 
     def forearm(self, count: int) -> WristForearm:
-        """Return the forearm of all frames. Gaps repeat the previous one. Before the first it has zero weight."""
+        """Return the forearm in all frames; gaps repeat the previous one. It has zero weight before the first."""
         rows = np.array(self.rows, float).reshape(len(self.numbers), -1)
-        before = _row_before(self.numbers, count)
-        filled = rows[np.maximum(before, 0)]
-        return WristForearm(rot.unit_vectors(filled[:, :4]), filled[:, 4], np.where(before < 0, 0.0, filled[:, 5]))
+        last_rows = _row_before(self.numbers, count)
+        filled = rows[np.maximum(last_rows, 0)]
+        return WristForearm(rot.unit_vectors(filled[:, :4]), filled[:, 4], np.where(last_rows < 0, 0.0, filled[:, 5]))
 
 
 class TakeBuffer:
@@ -145,5 +145,5 @@ class TakeBuffer:
 
 
 def _row_before(numbers: "array[int]", count: int) -> "NDArray[np.intp]":
-    """Return the last row (F,) that was stored up to each of F frames, -1 before the first."""
+    """Return the last row (F,) stored up to each frame, -1 before the first."""
     return np.searchsorted(np.array(numbers), np.arange(count), side="right") - 1

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hand.joints import Side
-from ..evidence.ranking import Problem, as_report, limit_notes, worst_first
-from ..labelling import SWAP_RESULTS
+from ..evidence.ranking import Problem, limit_notes, problems_as_json, worst_first
+from ..labelling import SWAP_RESULTS, describe_swaps
 from ..marker_cleaning import cleaning_warnings
 from ..report import TakeReportInputs, take_report
 from .judged_hand import JudgedHand
@@ -20,9 +20,9 @@ class Joins:
 
     pieces: int
     overlap_s: float
-    """s that pieces were solved beyond their ends."""
+    """s, additional frames that are solved before and after a piece."""
     solved_again: int
-    """Pieces that had to be solved again, starting from the state of the piece before."""
+    """Number of pieces that were solved again, from the state of the piece before."""
     greatest: float
     """Greatest difference of two pieces in a frame where they meet: rad of an angle, m of the wrist."""
 
@@ -69,30 +69,30 @@ def joined_report(
         "solved_again": joins.solved_again,
         "greatest_difference": float(f"{joins.greatest:.3g}"),
     }
-    report |= {"problems": as_report(problems), "labels": labels, "dropped_fragments": order, "pieces": fitted}
+    report |= {"problems": problems_as_json(problems), "labels": labels, "dropped_fragments": order, "pieces": fitted}
     return report, problems
 
 
 def _hands(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
     """Return each hand in all pieces."""
-    found: dict[Side, list[HandOfPiece]] = {}
+    hands: dict[Side, list[HandOfPiece]] = {}
     for result in results:
         for hand in result.hands:
-            found.setdefault(hand.side, []).append(hand)
-    return found
+            hands.setdefault(hand.side, []).append(hand)
+    return hands
 
 
 def _figures(pieces: Sequence[HandOfPiece], results: Sequence[PieceResult]) -> dict[str, Any]:
-    """Return the figures of a hand that its pieces have found, the contacts' frames counted in the take."""
-    contacts, before = list[dict[str, Any]](), 0
+    """Return the figures of a hand from all pieces, with the frames of contacts counted from the take's start."""
+    contacts, first_frame = list[dict[str, Any]](), 0
     for piece, result in zip(pieces, results, strict=True):
         contacts += [
-            contact | {"first": contact["first"] + before, "last": contact["last"] + before}
+            contact | {"first": contact["first"] + first_frame, "last": contact["last"] + first_frame}
             for contact in piece.contacts
         ]
-        before += result.frames
+        first_frame += result.frames
     return {"contacts": contacts, "hand_length_mm": round(1000 * pieces[0].proportions.size, 1)}
 
 
 def _swap_warnings(swaps: Mapping[str, int]) -> list[str]:
-    return [f"{swaps[kind]} swaps of markers {result}" for kind, result in SWAP_RESULTS.items() if swaps[kind]]
+    return [describe_swaps(kind, swaps[kind]) for kind in SWAP_RESULTS if swaps[kind]]

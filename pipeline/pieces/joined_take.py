@@ -1,4 +1,4 @@
-"""A take that was solved in pieces, whose rows are on the disk."""
+"""A take that was solved in pieces, with its rows on the disk."""
 
 import shutil
 from dataclasses import dataclass
@@ -17,29 +17,29 @@ from .parts import Parts
 
 @dataclass(frozen=True, slots=True)
 class JoinedTake:
-    """A take that is solved, and whose rows are on the disk."""
+    """A solved take with its rows on the disk."""
 
     parts: Parts
-    """All but the positions and rotations of each hand."""
+    """The rows of all arrays, except positions and rotations."""
     joints: Path
-    """The file of the joints, in the folder of the parts; there is none if it was not asked for."""
+    """The file of the joints, in the folder of the parts; it exists only if requested."""
     report: dict[str, Any]
     problems: tuple[Problem, ...]
     """The worst first."""
     hands: tuple[HandModel, ...]
 
     def write_joints(self, path: Path) -> None:
-        """Write the arrays that `knuckle.joints` describes as .npz, once: the file is moved."""
+        """Write the arrays that `knuckle.joints` describes as .npz, by moving the file, so only once."""
         shutil.move(self.joints, path)
 
     def write_evidence(self, path: Path) -> None:
         """Write the arrays of the evidence as .npz."""
-        whole = Evidence(np.empty(0), ()).arrays()
-        del whole["times"]
+        labels = Evidence(np.empty(0), ()).arrays()
+        del labels["times"]
         names = ("times", *(_evidence(hand) for hand in self.hands))
         shapes = {name: RowsShape(self.parts.shape(name), self.parts.dtype(name)) for name in names}
         with path.open("wb") as file:
-            npz = NpzFile(file, shapes, whole)
+            npz = NpzFile(file, shapes, labels)
             for name in names:
                 for rows in self.parts.rows(name):
                     npz.append(name, rows)
@@ -51,7 +51,7 @@ class JoinedTake:
         return Evidence(self.parts.joined("times"), tuple(hands))
 
     def curves(self) -> tuple[AngleCurves, ...]:
-        """Read the angles of all frames, a hand's at a time, for their curves."""
+        """Return the curves of the angles, reading one hand at a time."""
         return tuple(AngleCurves.of_angles(hand, self.parts.joined(f"{hand.side}_angles")) for hand in self.hands)
 
 

@@ -1,4 +1,4 @@
-"""The joints of a long take as .npz, to which each piece's rows are added once it is solved."""
+"""The joints of a long take as .npz, written piece by piece."""
 
 import os
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ class JointsFile:
         self._flushing: Future[None] | None = None
 
     def add(self, result: PieceResult) -> None:
-        """Write the rows of the next piece, and delete from the parts those that nothing else reads.
+        """Write the rows of the next piece, and delete those that nothing else reads from the parts.
 
-        Raises FileError if there is no room for them.
+        Raises FileError if the disk is full.
         """
         with disk_errors(self._parts.folder):
             if self._npz is None:
@@ -51,7 +51,7 @@ class JointsFile:
             self._flush()
 
     def finish(self) -> None:
-        """Complete the file after all pieces. Raises FileError if the disk has not taken all of it."""
+        """Complete the file after all pieces. Raises FileError if it could not be written to the disk."""
         assert self._npz is not None
         with disk_errors(self._parts.folder):
             self._npz.finish()
@@ -60,27 +60,27 @@ class JointsFile:
                 self._flushing.result()
 
     def _begin(self, result: PieceResult) -> NpzFile:
-        """Begin the file with the heads of all arrays, and with the names of the angles."""
+        """Write the headers of all arrays, and the names of the angles."""
         shapes: dict[str, RowsShape] = {}
         for name in _names(result):
             rows = self._parts.read(result.piece.number, name)
             shapes[name] = RowsShape((self._frames, *rows.shape[1:]), rows.dtype)
-        whole = {name: array for hand in result.hands for name, array in angle_names(hand.hand).items()}
-        return NpzFile(self._file, shapes, whole)
+        names = {name: array for hand in result.hands for name, array in angle_names(hand.hand).items()}
+        return NpzFile(self._file, shapes, names)
 
     def _continuity_sign(self, hand: HandOfPiece) -> Floats:
         """Return the factor (J, 1), 1 or -1, that keeps a hand's rotations from flipping where the piece begins."""
         first, last = hand.rotations
-        before = self._last_rotations.get(hand.side, first)
-        sign = np.where((before * first).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+        last_rotations = self._last_rotations.get(hand.side, first)
+        sign = np.where((last_rotations * first).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
         self._last_rotations[hand.side] = sign * last
         return sign
 
     def _flush(self) -> None:
-        """Have the disk write while the next pieces are solved; otherwise gigabytes would wait for the end."""
+        """Flush to the disk while the next pieces are solved, so that gigabytes are not left to the end."""
         self._file.flush()
         if self._flushing is not None and self._flushing.done():
-            # The system reports an error of the disk once.
+            # The system reports a disk error only once.
             self._flushing.result()
             self._flushing = None
         if self._flushing is None:
@@ -94,11 +94,11 @@ def _names(result: PieceResult) -> list[str]:
 
 @contextmanager
 def joints_file(path: Path, parts: Parts, frames: int) -> Iterator[JointsFile]:
-    """Yield the joints of a take of so many solved frames: add its pieces in order, and finish.
+    """Yield the file of joints of a take with `frames` solved frames; add its pieces in order, then call `finish`.
 
-    Raises FileError if the file cannot be made.
+    Raises FileError if the file cannot be created.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         with disk_errors(parts.folder):
-            file = held.enter_context(path.open("wb"))
-        yield JointsFile(file, held.enter_context(ThreadPoolExecutor(1)), parts, frames)
+            file = stack.enter_context(path.open("wb"))
+        yield JointsFile(file, stack.enter_context(ThreadPoolExecutor(1)), parts, frames)

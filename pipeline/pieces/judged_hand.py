@@ -1,4 +1,4 @@
-"""Judge one hand of a long take by all of its frames: the task of a worker process."""
+"""Compute figures and problems of one hand of a long take from all frames: a worker process's task."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +11,15 @@ from .solve_piece import FRAME_INPUTS, HandOfPiece, LongTake
 
 @dataclass(frozen=True, slots=True)
 class JudgedHand:
-    """What all frames of a hand show."""
+    """Figures and problems of a hand over all frames."""
 
     figures: dict[str, Any]
-    """Its part of the report, JSON-ready, without its contacts."""
+    """The hand's part of the report, JSON-ready, without contacts."""
     problems: tuple[Problem, ...]
 
 
 def judge_hand(long: LongTake, first: HandOfPiece) -> JudgedHand:
-    """Judge a hand whose rows are in the parts of a take. first: the hand in the first piece."""
+    """Compute figures and problems of a hand from its rows on the disk. first: the hand in the first piece."""
     arrays = {name: long.parts.joined(f"{first.side}_{name}") for name in FRAME_INPUTS}
     figures = hand_report(HandReportInputs(first.hand, first.sites, first.labels, **arrays))
     del arrays

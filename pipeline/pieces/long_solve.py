@@ -1,9 +1,8 @@
 """Solve a long take in pieces, on several cores, in memory that does not grow with the take.
 
-A piece is solved with frames before and after it, so that gaps are filled and filters have settled where it is kept.
-Where two pieces meet, both have solved the frames on either side: their difference shows whether that was enough. If
-not, because a digit was hidden for longer than the overlap for instance, the later piece is solved again from the
-solver's state that the earlier one left there.
+Each piece is solved with additional frames before and after it, to fill gaps and to let filters settle. Where two
+pieces meet, both have solved the frames on either side. If their poses differ there, for instance because a digit was
+hidden for longer than the overlap, the later piece is solved again from the final solver state of the earlier one.
 """
 
 import time
@@ -37,19 +36,19 @@ from .solve_piece import LongTake, PieceResult, solve_piece
 Result = TypeVar("Result")
 
 SAME_POSE, SAME_SMOOTHED_POSE = 1e-6, 0.02
-"""rad and m, difference of two pieces in a frame from which the later one is solved again, without and with smoothing:
-each piece estimates the noise of its own markers."""
+"""rad and m, maximum difference of two pieces where they meet, without and with smoothing; above it the later one is
+solved again. Smoothed pieces differ, as each estimates the noise of its own markers."""
 MIN_FPS = 2 / CONTEXT_S
-"""Hz; frames of a lower rate are too few to solve in pieces: each must have one."""
+"""Hz, minimum rate of solved frames with which every piece has frames."""
 TICK = 0.5
 """s between two reports of progress."""
 
 
-def opened_as_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCapture | None:
-    """Return the frames of a recipe's capture if its take is solved in pieces; None if it is solved as a whole.
+def open_if_long(recipe: Recipe, longer_than: int = MAX_MEASURED) -> LongCapture | None:
+    """Open a recipe's capture if it can be solved in pieces; return None if it is to be solved as a whole.
 
-    It is if its format is read in pieces and it is long, unless corrections, a rig or other methods need the whole
-    take. Raises KnuckleError if it cannot be read.
+    Pieces require a long capture in a format that is read in pieces, and a recipe without corrections, a rig, alignment
+    or labelling by shape. Raises KnuckleError if the capture cannot be read.
     """
     if needs_blender(recipe.capture):
         return None
@@ -70,7 +69,7 @@ class _Solved:
 
     results: Sequence[PieceResult]
     again: int
-    """Pieces that were solved again: see SAME_POSE."""
+    """Number of pieces that were solved again, see SAME_POSE."""
     greatest: float
     """Greatest difference of two pieces where they meet; see Joins."""
 
@@ -94,7 +93,7 @@ class LongSolve:
         self.joined: JoinedTake | None = None
 
     def steps(self) -> Steps[bool]:
-        """Return whether the take can be solved in pieces; not if its markers are found by shape, which needs all."""
+        """Solve the take and return True, or return False if its markers must be labelled by shape in all frames."""
         started = time.perf_counter()
         stretches = self.capture.markers(measured_frames(len(self.capture)))
         labelled = yield from part_of(0.0, 0.02, "Reading", label_markers_stepwise(self.recipe, stretches))
@@ -102,8 +101,8 @@ class LongSolve:
             return False
         prepared: Prepared = yield from part_of(0.02, 0.1, "", prepare(self.recipe, labelled.markers))
         seconds = {"read": time.perf_counter() - started}
-        over = overlap_s(self.recipe, prepared)
-        pieces = cut(len(self.capture), int(np.ceil(over * self.capture.clock.rate)), self.length)
+        overlap = overlap_s(self.recipe, prepared)
+        pieces = cut(len(self.capture), int(np.ceil(overlap * self.capture.clock.rate)), self.length)
         recipe = replace(self.recipe, start=None, end=None)
         long = LongTake(recipe, self.capture, prepared, Parts(self.folder, len(pieces)))
         joints, times = self.folder / "joints.npz", self.capture.clock.times
@@ -117,35 +116,35 @@ class LongSolve:
             judged = {}
             for side, future in waiting.items():
                 judged[side] = yield from _result(future, Progress(0.95))
-        joins = Joins(len(pieces), over, solved.again, solved.greatest)
+        joins = Joins(len(pieces), overlap, solved.again, solved.greatest)
         report, problems = joined_report(replace(long, recipe=self.recipe), solved.results, judged, joins, seconds)
         models = tuple(hand.hand for hand in solved.results[0].hands)
         self.joined = JoinedTake(long.parts, joints, report, problems, models)
         return True
 
     def _solve_all(self, workers: PieceWorkers, pieces: Sequence[Piece], joints: JointsFile | None) -> Steps[_Solved]:
-        """Solve all pieces, and add each to the joints."""
-        same = SAME_POSE if self.recipe.smoothing == "off" else SAME_SMOOTHED_POSE
-        results, waiting, again, greatest = list[PieceResult](), deque[Future[PieceResult]](), 0, 0.0
+        """Solve all pieces, and write the joints of each to the file."""
+        tolerance = SAME_POSE if self.recipe.smoothing == "off" else SAME_SMOOTHED_POSE
+        results, waiting, repeat_count, max_difference = list[PieceResult](), deque[Future[PieceResult]](), 0, 0.0
         for piece in pieces:
-            before, progress = results[-1] if results else None, len(results) / len(pieces)
-            states = before.states if before is not None else {}
-            for further in pieces[piece.number + len(waiting) : piece.number + workers.max_unfinished]:
-                waiting.append(workers.submit(solve_piece, further, states if workers.max_unfinished == 1 else {}))
+            previous, progress = results[-1] if results else None, len(results) / len(pieces)
+            states = previous.states if previous is not None else {}
+            for next_piece in pieces[piece.number + len(waiting) : piece.number + workers.max_unfinished]:
+                waiting.append(workers.submit(solve_piece, next_piece, states if workers.max_unfinished == 1 else {}))
             result = yield from _result(waiting.popleft(), Progress(progress, f"Solving {len(pieces)} pieces"))
-            difference = _difference(before, result)
-            if workers.max_unfinished > 1 and difference > same:
-                again += 1
+            difference = _difference(previous, result)
+            if workers.max_unfinished > 1 and difference > tolerance:
+                repeat_count += 1
                 future = workers.submit(solve_piece, piece, states)
                 result = yield from _result(future, Progress(progress, "Solving a piece again"))
-                difference = _difference(before, result)
-            greatest = max(greatest, difference)
+                difference = _difference(previous, result)
+            max_difference = max(max_difference, difference)
             if joints is not None:
                 joints.add(result)
             results.append(result)
         if joints is not None:
             joints.finish()
-        return _Solved(results, again, greatest)
+        return _Solved(results, repeat_count, max_difference)
 
 
 def _result(future: Future[Result], progress: Progress) -> Steps[Result]:
@@ -158,14 +157,14 @@ def _result(future: Future[Result], progress: Progress) -> Steps[Result]:
         return future.result()
     except BrokenExecutor as error:
         raise KnuckleError(
-            "a worker process was ended while it solved or judged the take, perhaps for want of memory, expected 1 GB "
-            "for each core: fewer cores need less (taskset)"
+            "a worker process ended before it had solved its part of the take, perhaps for lack of memory, "
+            "expected 1 GB for each core: fewer cores need less (taskset)"
         ) from error
 
 
-def _difference(before: PieceResult | None, after: PieceResult) -> float:
+def _difference(earlier: PieceResult | None, later: PieceResult) -> float:
     """Return the greatest difference of two pieces in the two frames where they meet; 0 for the first piece."""
-    if before is None:
+    if earlier is None:
         return 0.0
-    pairs = zip(before.hands, after.hands, strict=True)
+    pairs = zip(earlier.hands, later.hands, strict=True)
     return max(float(np.abs(piece.around_stop - next_piece.around_first).max()) for piece, next_piece in pairs)

@@ -1,7 +1,7 @@
-"""An .npz file that is written a few rows of any of its arrays at a time, each where it stays.
+"""An .npz file to whose arrays rows are appended in any order, directly at their final position.
 
-zipfile and NumPy end an array before they begin the next one, so that rows that come for all arrays at once would be
-written twice. Here the shapes are known beforehand. Nothing is compressed. The records are those of a stored ZIP64
+zipfile and NumPy write one array after the other, so rows that arrive for all arrays at once would have to be written
+twice. Here the shapes are given in advance. Nothing is compressed. The records are those of a stored ZIP64
 archive: PKWARE, .ZIP File Format Specification 6.3.10, 4.3 and 4.5.3.
 """
 
@@ -17,13 +17,13 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 LOCAL_HEADER, LOCAL_SIZES = struct.Struct("<4s5H3L2H"), struct.Struct("<2H2Q")
-"""The record before an array, and its field of ZIP64, which follows the name: the size, twice."""
+"""The header before an array, and its ZIP64 field after the name: the size, twice."""
 DIRECTORY_HEADER, DIRECTORY_FIELD = struct.Struct("<4s6H3L5H2L"), struct.Struct("<2H3Q")
-"""The record of an array in the directory, and its field of ZIP64: the size, twice, and where the array begins."""
+"""The header of an array in the directory, and its ZIP64 field: the size, twice, and the array's offset in the file."""
 END_OF_DIRECTORY = struct.Struct("<4sQ2H2L4Q" + "4sLQL" + "4s4H2LH")
-"""That of ZIP64, its locator, and the short one, which refers to them."""
+"""End of the directory: the ZIP64 record, its locator, and the short record that refers to them."""
 ZIP64_VERSION, JANUARY_1980, ELSEWHERE_LONG, ELSEWHERE_SHORT = 45, 0x21, 0xFFFFFFFF, 0xFFFF
-"""The version that reads ZIP64; a date; sizes and counts that are in the fields of ZIP64."""
+"""Version that reads ZIP64; a date; placeholders for sizes and counts that are in ZIP64 fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class RowsShape:
     """The shape and type of an array whose rows are appended."""
 
     shape: tuple[int, ...]
-    """Of all rows."""
+    """Shape of the complete array."""
     dtype: np.dtype[Any]
 
 
@@ -40,11 +40,11 @@ class _Member:
     name: bytes
     rows: RowsShape
     start: int
-    """Byte of the file at which its record begins."""
+    """Offset in the file of the record before the array, bytes."""
     head: bytes
-    """The array's own header."""
+    """The header of the array in NumPy's format."""
     written: int = 0
-    """Bytes, with that header."""
+    """Bytes written so far, with the header."""
     crc: int = 0
 
     @property
@@ -53,7 +53,7 @@ class _Member:
 
     @property
     def content(self) -> int:
-        """Byte of the file at which the array's own header begins."""
+        """Offset in the file of the array's NumPy header, bytes."""
         return self.start + LOCAL_HEADER.size + len(self.name) + LOCAL_SIZES.size
 
     @property
@@ -115,7 +115,7 @@ class NpzFile:
         self._write(member, np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data)
 
     def finish(self) -> None:
-        """Write what depends on all rows. Raises ValueError if some were not written."""
+        """Write checksums and directory. Raises ValueError if rows are missing."""
         for member in self._members.values():
             if member.written != member.size:
                 raise ValueError(f"{member.name.decode()}: {member.written} bytes of {member.size} were written")

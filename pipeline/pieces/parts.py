@@ -1,4 +1,4 @@
-"""Arrays of a long take on the disk, to which each piece writes its rows."""
+"""Arrays of a long take on the disk, one file for each piece and array."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """Raise FileError where a temporary folder cannot be written to."""
+    """Convert OSError to FileError, as when a temporary folder cannot be written to."""
     try:
         yield
     except OSError as error:
@@ -32,7 +32,7 @@ class Parts:
     count: int
 
     def write(self, piece: int, arrays: Mapping[str, Array]) -> None:
-        """Write the rows of a piece. Raises FileError if there is no room for them."""
+        """Write the rows of a piece. Raises FileError if the disk is full."""
         with disk_errors(self.folder):
             for name, rows in arrays.items():
                 np.save(self._path(piece, name), rows, allow_pickle=False)
@@ -48,12 +48,12 @@ class Parts:
 
     def joined(self, name: str) -> Array:
         """Read all rows of an array."""
-        found = np.empty(self.shape(name), self.dtype(name))
-        at = 0
+        array = np.empty(self.shape(name), self.dtype(name))
+        row = 0
         for rows in self.rows(name):
-            found[at : at + len(rows)] = rows
-            at += len(rows)
-        return found
+            array[row : row + len(rows)] = rows
+            row += len(rows)
+        return array
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of an array of all rows."""

@@ -7,31 +7,31 @@ from ..prepared import Prepared
 from ..recipe import Recipe
 
 PIECE_FRAMES = 8000
-"""Frames of a piece that are kept: half a GB for two hands with skin markers."""
+"""Number of frames of a piece without its overlaps; solving two hands with skin markers takes half a GB."""
 SETTLING_S = 18.0
-"""s that a piece is solved beyond its ends where a frame's pose follows from all frames: until its start is forgotten
-to 1e-9, measured on a glove with skin markers; errors fall by a factor of e in 0.6 s."""
+"""s of overlap if a frame's pose depends on all frames. On a glove with skin markers, errors from the ends of a piece
+fall by a factor of e in 0.6 s, so to 1e-9 here."""
 CONTEXT_S = 3.0
-"""s where it follows from its own markers: gaps are filled, and contacts and jerks are those of the whole take."""
+"""s of overlap if a pose depends on its own markers: enough to fill gaps, and for contacts and jerks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Frames of a capture, from 0; those before `stop` and before `end`."""
+    """A piece of a capture, in frames counted from 0: `first` to `stop` is kept, `start` to `end` is solved."""
 
     number: int
     first: int
     stop: int
-    """Kept."""
+    """End of the kept frames, exclusive."""
     start: int
     end: int
-    """Solved."""
+    """End of the solved frames, exclusive."""
     next_start: int
-    """Where the solve of the next piece begins."""
+    """First solved frame of the next piece."""
 
 
 def overlap_s(recipe: Recipe, prepared: Prepared) -> float:
-    """Return how far, in s, pieces of a take must overlap."""
+    """Return the overlap in s of the pieces of a take."""
     on_skin = any(hand.skin_fit is not None for hand in prepared.performer.hands.values())
     settling = SETTLING_S if on_skin or recipe.smoothing != "off" else CONTEXT_S
     # A gap at the end of a piece is filled from both sides, as in a whole take.
@@ -39,7 +39,7 @@ def overlap_s(recipe: Recipe, prepared: Prepared) -> float:
 
 
 def cut(frames: int, overlap: int, length: int = PIECE_FRAMES) -> tuple[Piece, ...]:
-    """Return the pieces of a take of equal length, about that of `length` frames."""
+    """Return pieces of equal length, about `length` frames, of a take."""
     count = max(1, round(frames / length))
     bounds = [frames * number // count for number in range(count + 1)]
     starts = [max(0, first - overlap) for first in bounds[:-1]]

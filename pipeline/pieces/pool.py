@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 PACKAGE = "knuckle"
 WAITING_TASKS = 2
-"""Tasks queued beyond those that run. More would delay a piece that is solved again, and fill the disk."""
+"""Number of tasks queued beyond those that run. More would delay a piece that is solved again, and fill the disk."""
 MAX_PROCESSES = 61
 """Maximum worker processes; Windows cannot wait for more."""
 
@@ -30,15 +30,15 @@ def cores() -> int:
 
 
 def usual_processes() -> int:
-    """Return how many worker processes there are by default: one for each core, none more inside Blender's program.
+    """Return the default number of processes: one for each core; 1 inside Blender.
 
-    Blender installs the extension under another name, which a process of its own does not find.
+    Blender installs the extension under another module name, which a new process could not import.
     """
     return min(cores(), MAX_PROCESSES) if __name__.partition(".")[0] == PACKAGE else 1
 
 
 class PieceWorkers(Protocol):
-    """Where pieces are solved, and hands are judged."""
+    """Runs tasks on a long take: solving a piece, judging a hand."""
 
     @property
     def max_unfinished(self) -> int:
@@ -60,9 +60,9 @@ class OwnProcess:
 
     def submit(self, task: Callable[[LongTake, *Arguments], Result], *arguments: *Arguments) -> "Future[Result]":
         """See PieceWorkers."""
-        done: Future[Result] = Future()
-        done.set_result(task(self._long, *arguments))
-        return done
+        future: Future[Result] = Future()
+        future.set_result(task(self._long, *arguments))
+        return future
 
 
 class _Pool:
@@ -89,7 +89,7 @@ _long: LongTake | None = None
 def _begin(long: LongTake) -> None:
     global _long  # noqa: PLW0603 - a worker process has one take, which is sent once
     _long = long
-    # Ctrl-C at a terminal reaches all processes; the command ends its workers itself, and they end if it is killed.
+    # Ctrl-C reaches all processes of a terminal. The command ends its workers itself, and they end if it is killed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_command, daemon=True).start()
 
@@ -114,7 +114,7 @@ def workers_of(long: LongTake, processes: int) -> Iterator[PieceWorkers]:
     if processes == 1:
         yield OwnProcess(long)
         return
-    # Every start of the command would wait for them.
+    # Imported here, because the import would slow every start of the command.
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import active_children, get_context
 
@@ -123,7 +123,7 @@ def workers_of(long: LongTake, processes: int) -> Iterator[PieceWorkers]:
         try:
             yield _Pool(executor, processes)
         except BaseException:
-            # Their current tasks are no longer needed, and may take minutes.
+            # Do not wait for current tasks: they are no longer needed, and may take minutes.
             for worker in active_children():
                 worker.terminate()
             raise

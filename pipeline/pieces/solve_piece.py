@@ -39,7 +39,7 @@ class LongTake:
     capture: LongCapture
     prepared: Prepared
     parts: Parts
-    """Where rows go."""
+    """Arrays on the disk to which rows are written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,14 +58,14 @@ class HandOfPiece:
     rotations: tuple[Floats, Floats]
     """(J, 4) of the joints in the first and the last frame that is kept."""
     around_first: Floats
-    """(2, D + 12) angles and wrist in the last frame before those that are kept, and in the first of them."""
+    """(2, D + 12) angles and wrist in the frame before the first kept one, and in the first kept one."""
     around_stop: Floats
-    """(2, D + 12) in the last frame that is kept, and in the one after it."""
+    """(2, D + 12) angles and wrist in the last kept frame, and in the frame after it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PieceResult:
-    """A piece that is solved, and whose rows are written."""
+    """The result of a solved piece, without the rows that are on the disk."""
 
     piece: Piece
     frames: int
@@ -82,20 +82,22 @@ class PieceResult:
 
 
 def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> PieceResult:
-    """Solve a piece and write its rows; states: of the solvers where it begins, none where they are not known.
+    """Solve a piece and write its rows.
+
+    states: side -> the solver's state before the first frame; empty if unknown.
 
     Raises KnuckleError if its frames are damaged, or if it cannot be solved.
     """
     times = np.append(long.capture.clock.times, np.inf)
     seen, measured = long.prepared.seen_digits, long.prepared.measured_labels
-    # Nobody sees its progress.
+    # One step, since no progress is shown.
     at_once = piece.end - piece.start
     context = PieceContext(seen, measured, states, float(times[piece.next_start]), frames_per_step=at_once)
     markers = long.capture.markers(np.arange(piece.start, piece.end))
     job = SolveJob(long.recipe, markers=markers, prepared=long.prepared, piece=context)
     solved = run_to_end(job.solve())
     labelled, cleaned, solved_times = solved.labelled, solved.cleaned, solved.markers.times
-    # The first of resampled frames may be a rounding before the first recorded one.
+    # Rounding may put the first resampled frame before the first recorded one.
     begin = times[piece.first] if piece.first else -np.inf
     first, stop = np.searchsorted(solved_times, [begin, times[piece.stop]]).tolist()
     rows, recorded = slice(first, stop), slice(piece.first - piece.start, piece.stop - piece.start)
@@ -120,7 +122,7 @@ def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> Pie
 
 
 def _swaps(columns: NDArray[Any] | None, rows: slice) -> int:
-    """Return how many swaps begin in some of the frames, by the two columns of each that are marked."""
+    """Return the number of swaps that begin in some of the frames; each swap marks two columns."""
     if columns is None:
         return 0
     _, starts, _ = runs(columns > 0)

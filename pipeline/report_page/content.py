@@ -18,14 +18,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What was done about the problems of a take after it was solved."""
+    """The state of a take's problems in the review: mended, or marked as seen."""
 
     mended: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """Rank of a problem, 0 for the worst -> names of the corrections that mend it."""
     seen: frozenset[int] = frozenset()
     """Ranks of the problems that are marked as seen."""
     corrections: int = 0
-    """Corrections that are applied to the keys, but not to the evidence and the angles."""
+    """Number of corrections that are applied to the keys, but not to evidence and angles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,9 @@ class ReviewedTake:
 
     name: str
     report: Mapping[str, Any]
-    """Report as read from a file: it may contain anything."""
+    """The report as read from a file, not validated."""
     evidence: Evidence
-    """Evidence of at least one frame; times are finite and do not decrease."""
+    """Evidence of at least one frame, with finite, non-decreasing times."""
     angles: tuple[AngleCurves, ...]
     frames: tuple[float, float]
     """The scene frames of the first and the last frame."""
@@ -79,8 +79,8 @@ class ReviewedTake:
 
     def frame(self, row: int) -> float:
         """Return the scene frame of a frame of the take, in proportion to the times."""
-        whole = float(self.seconds[-1])
-        fraction = float(self.seconds[row]) / whole if whole > 0 else 0.0
+        duration = float(self.seconds[-1])
+        fraction = float(self.seconds[row]) / duration if duration > 0 else 0.0
         first, last = self.frames
         return first + fraction * (last - first)
 
@@ -100,7 +100,7 @@ class ProblemPicture:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """Pictures of the worst frames, and why there are no more."""
+    """Pictures of the worst frames, and the reason if some are missing."""
 
     found: tuple[ProblemPicture, ...] = ()
     note: str = ""

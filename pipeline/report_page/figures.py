@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 STATISTICS = ("Mean", "p95", "p99", "Max")
 MAX_LENGTH = 1e6
-"""mm; a longer hand is a sign of damaged data."""
+"""mm, maximum length of a hand; longer ones are damaged data."""
 MAX_RECIPE = 50_000
 """Maximum number of characters shown of a recipe."""
 
@@ -47,7 +47,7 @@ HEADS = (*(f"{name}, mm" for name in STATISTICS), "Predicted", "At limits", "Ski
 
 
 def figures_of_part(take: ReviewedTake, side: Side, part: int) -> Figures | None:
-    """Return the figures of a part: of the fingertip's error, or of the palm's farthest marker."""
+    """Return the figures of a part; errors are those of the fingertip, or of the palm's farthest marker."""
     hand = take.hand(side)
     if hand is None:
         return None
@@ -62,7 +62,8 @@ def figures_of_part(take: ReviewedTake, side: Side, part: int) -> Figures | None
 
 
 def figures_of_take(take: ReviewedTake) -> Figures:
-    """Return the figures of all hands: of fingertips' errors, and of frames in which any part was predicted or held."""
+    """Return the figures of a take: errors of all fingertips, and frames in which any part was predicted or at a
+    limit."""
     tips = np.concatenate([hand.of("tip_error").ravel() for hand in take.evidence.hands])
     guessed = np.any([(predicted(hand) > 0).any(axis=1) for hand in take.evidence.hands], axis=0)
     at_limit = np.any([(np.nan_to_num(hand.of("at_limit")) > 0).any(axis=1) for hand in take.evidence.hands], axis=0)
@@ -79,14 +80,16 @@ def _deepest(values: NDArray[np.floating[Any]]) -> float:
 
 
 def _statistics(values: NDArray[np.floating[Any]]) -> Floats:
-    known = values[np.isfinite(values)].astype(float)
-    if not len(known):
+    finite_values = values[np.isfinite(values)].astype(float)
+    if not len(finite_values):
         return np.full(len(STATISTICS), np.nan)
-    return np.array([known.mean(), np.quantile(known, 0.95), np.quantile(known, 0.99), known.max()])
+    return np.array(
+        [finite_values.mean(), np.quantile(finite_values, 0.95), np.quantile(finite_values, 0.99), finite_values.max()]
+    )
 
 
 def summary(takes: Sequence[ReviewedTake]) -> Html:
-    """Return the figures of whole takes, and how they differ."""
+    """Return a table of the figures of whole takes, and their differences."""
     names = ["A", "B"] if len(takes) > 1 else ["All"]
     all_figures = [figures_of_take(take) for take in takes]
     rows = [[*figures.cells(), str(len(take.problems))] for figures, take in zip(all_figures, takes, strict=True)]
@@ -111,25 +114,25 @@ def summary(takes: Sequence[ReviewedTake]) -> Html:
 
 
 def _signed(value: float, digits: int) -> str:
-    """Return a difference with its sign; without a sign if it is rounded to zero."""
+    """Format a difference with its sign, or without a sign if it rounds to zero."""
     rounded = round(value, digits)
     return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
 
 
 def digit_table(takes: Sequence[ReviewedTake], side: Side) -> Html:
-    """Return the figures of a hand, a row for each part and take."""
+    """Return a table of the figures of a hand, with a row for each part and take."""
     rows = []
     for part, name in enumerate(PARTS):
         for letter, take in zip("AB", takes, strict=False):
-            found = figures_of_part(take, side, part)
-            if found is not None:
+            figures = figures_of_part(take, side, part)
+            if figures is not None:
                 label = digit_label(name).capitalize() + (f" {letter}" if len(takes) > 1 else "")
-                rows.append(_table_row(label, found.cells()))
+                rows.append(_table_row(label, figures.cells()))
     return _table(f"{side.capitalize()} hand", HEADS, rows)
 
 
 def condition_list(outcomes: Sequence[Outcome]) -> Html | None:
-    """Return the conditions that were checked, those that fail in words as well as in color."""
+    """Return the list of checked conditions; failed ones are marked in words as well as in color."""
     if not outcomes:
         return None
     items = [
@@ -145,7 +148,7 @@ def condition_list(outcomes: Sequence[Outcome]) -> Html | None:
 
 
 def origin(take: ReviewedTake) -> Html:
-    """Return how a take was made: capture, solver, notes, recipe and versions."""
+    """Return the origin of a take: capture, solver, notes, recipe and versions."""
     rows = [element("div", element("dt", name), element("dd", cut(value))) for name, value in _facts(take)]
     recipe = json.dumps(take.report.get("recipe"), indent=2, ensure_ascii=False)
     lines = [element("code", line) for line in cut(recipe, MAX_RECIPE).split("\n")]

@@ -48,12 +48,12 @@ VOID = frozenset({"meta", "img", "br"})
 
 
 def joined(*parts: object) -> Html:
-    """Return parts that are Html or text, one after another; None is left out."""
+    """Return parts that are Html or text, joined; None is omitted."""
     return Html("".join(part if isinstance(part, Html) else text(part) for part in parts if part is not None))
 
 
 def document(title: str, style: str, script: str, *body: Html) -> str:
-    """Return a whole page. Its content security policy lets the browser load nothing and run no script but this one."""
+    """Return a whole page. Its content security policy forbids loading anything and running any script but this one."""
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

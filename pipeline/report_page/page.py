@@ -1,8 +1,8 @@
 """The whole page: one file that needs no network and is readable without its script.
 
-The drawings are SVG that this room writes. Of the libraries that were tried, pygal takes 49 kB and 0.1 s for each of
-sixty plots, has no heat strip and fixes its colors, and its texts shrink on a phone; uPlot draws nothing without its
-script; bokeh, plotly and Vega inline a megabyte of script and more.
+Plots and strips are SVG written by this package. Of the libraries that were tried, pygal needs 49 kB and 0.1 s for each
+of sixty plots, has no heat strips, fixes colors, and shrinks text on phones; uPlot draws nothing without JavaScript;
+bokeh, plotly and Vega inline more than a megabyte of script.
 """
 
 from collections.abc import Sequence
@@ -38,8 +38,8 @@ def page(takes: Sequence[ReviewedTake], pictures: Pictures = NO_PICTURES, outcom
             "header",
             element("p", "Knuckle report", class_="kind"),
             element("h1", title),
-            *map(_subtitle, _lettered(takes)),
-            *map(_before_corrections, _lettered(takes)),
+            *map(_subtitle, _with_letters(takes)),
+            *map(_before_corrections, _with_letters(takes)),
         ),
         _section("Summary", summary(takes), condition_list(outcomes)),
         _section("Over time", *(_hand(side, strips(axis, side)) for side in sides), legend()),
@@ -47,7 +47,7 @@ def page(takes: Sequence[ReviewedTake], pictures: Pictures = NO_PICTURES, outcom
         _section("Fingertip error", *(_hand(side, error_plots(axis, side)) for side in sides)),
         _section("Joint angles", *(_hand(side, angle_plots(axis, side)) for side in sides)),
         _section("Figures", *(digit_table(takes, side) for side in sides)),
-        *(_section(f"How {letter or 'it'} was made", origin(take)) for letter, take in _lettered(takes)),
+        *(_section(f"How {letter or 'it'} was made", origin(take)) for letter, take in _with_letters(takes)),
         data_origin=f"{origin_frame:.6f}",
         data_frames=f"{frames:.6f}",
         data_seconds=f"{axis.length:.6f}",
@@ -56,7 +56,7 @@ def page(takes: Sequence[ReviewedTake], pictures: Pictures = NO_PICTURES, outcom
     return document(f"{title} – Knuckle report", style, script, body)
 
 
-def _lettered(takes: Sequence[ReviewedTake]) -> list[tuple[str, ReviewedTake]]:
+def _with_letters(takes: Sequence[ReviewedTake]) -> list[tuple[str, ReviewedTake]]:
     return list(zip("AB" if len(takes) > 1 else [""], takes, strict=True))
 
 
@@ -99,10 +99,10 @@ def _hand(side: Side, content: Html) -> Html:
 
 
 def _problem_sections(axis: TimeAxis, pictures: Pictures) -> list[Html]:
-    """Return the problems of the first take with their pictures, and those of the other."""
-    found = []
+    """Return sections with the problems of the first take and their pictures, and with those of the second take."""
+    sections = []
     for number, take in enumerate(axis.takes):
         of_take = f" of {'AB'[number]}" if len(axis.takes) > 1 else ""
         pictures_row = gallery(take, pictures) if number == 0 else None
-        found.append(_section(f"Problems{of_take}, the worst first", pictures_row, problem_list(axis, number)))
-    return found
+        sections.append(_section(f"Problems{of_take}, the worst first", pictures_row, problem_list(axis, number)))
+    return sections

@@ -1,4 +1,4 @@
-"""Plots over time: an area from the lowest to the highest value of each column, which may be as thin as a line."""
+"""Plots over time: the area between the lowest and the highest value of each column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Series:
     """A curve of one take in C columns."""
 
     low: Floats
-    """(C,) NaN where it is not known."""
+    """(C,) lowest values, NaN where unknown."""
     high: Floats
     edges: Ints
     """(C + 1,) UNITS: start of each column, and end of the last."""
@@ -37,7 +37,7 @@ class Series:
 
 
 def error_plots(axis: TimeAxis, side: Side) -> Html:
-    """Return the plots of a hand's errors on one scale: of a fingertip, or of the farthest marker if it has none."""
+    """Return plots of the errors of a hand's parts on one scale: of the fingertip, or else of the farthest marker."""
     plots: list[tuple[str, list[Series]]] = []
     for part, name in enumerate(PARTS):
         tip = name != PARTS[PALM] and any(
@@ -61,15 +61,19 @@ def error_plots(axis: TimeAxis, side: Side) -> Html:
 def angle_plots(axis: TimeAxis, side: Side) -> Html:
     """Return the plots of a hand's angles, by digit, each on its own scale."""
     groups = []
-    curves = [(number, found) for number, take in enumerate(axis.takes) if (found := take.curves(side)) is not None]
-    names = list(dict.fromkeys(name for _, found in curves for name in found.names))
+    curves = [
+        (number, angle_curves)
+        for number, take in enumerate(axis.takes)
+        if (angle_curves := take.curves(side)) is not None
+    ]
+    names = list(dict.fromkeys(name for _, angle_curves in curves for name in angle_curves.names))
     for digit in (*DIGITS, "wrist"):
         plots = []
         for name in (name for name in names if name.startswith(digit)):
             series = [
-                _angle_series(axis, number, found.low, found.high, found.names.index(name))
-                for number, found in curves
-                if name in found.names
+                _angle_series(axis, number, angle_curves.low, angle_curves.high, angle_curves.names.index(name))
+                for number, angle_curves in curves
+                if name in angle_curves.names
             ]
             span = _span([curve for curve in series if np.isfinite(curve.high).any()], MIN_RANGE["°"])
             label = name.removeprefix(f"{digit}-").removeprefix("phalanx-").capitalize()
@@ -86,14 +90,16 @@ def _known(axis: TimeAxis, number: int, side: Side, part: int, measure: str) -> 
 
 
 def _error_series(axis: TimeAxis, side: Side, part: int, measure: str) -> list[Series]:
-    found = []
+    series = []
     for number, take in enumerate(axis.takes):
         hand = take.hand(side)
         if hand is not None:
             columns = column_starts(len(hand.values), MAX_COLUMNS)
             values = hand.of(measure)[:, part].astype(float)
-            found.append(Series(lowest(values, columns), highest(values, columns), axis.edges(number, columns), number))
-    return found
+            series.append(
+                Series(lowest(values, columns), highest(values, columns), axis.edges(number, columns), number)
+            )
+    return series
 
 
 def _angle_series(axis: TimeAxis, number: int, low: Floats, high: Floats, column: int) -> Series:
@@ -102,26 +108,26 @@ def _angle_series(axis: TimeAxis, number: int, low: Floats, high: Floats, column
 
 
 def _span(series: Sequence[Series], minimum: float) -> tuple[float, float]:
-    """Return the lowest and the highest value of a plot's scale, multiples of five."""
+    """Return the ends of a plot's scale, multiples of five."""
     if not series:
         return 0.0, minimum
     low = min(float(np.nanmin(curve.low)) for curve in series)
     high = max(float(np.nanmax(curve.high)) for curve in series)
-    missing = max(minimum - (high - low), 0.0) / 2
-    return 5 * np.floor((low - missing) / 5), 5 * np.ceil((high + missing) / 5)
+    padding = max(minimum - (high - low), 0.0) / 2
+    return 5 * np.floor((low - padding) / 5), 5 * np.ceil((high + padding) / 5)
 
 
 def _plot(label: str, series: Sequence[Series], span: tuple[float, float], unit: str) -> Html:
     """Return a plot with its scale, and the range of its curves in words."""
     low, high = span
-    known = [curve for curve in series if np.isfinite(curve.high).any()]
-    reach = [f"{np.nanmin(curve.low):.1f} to {np.nanmax(curve.high):.1f} {unit}" for curve in known]
+    known_curves = [curve for curve in series if np.isfinite(curve.high).any()]
+    reach = [f"{np.nanmin(curve.low):.1f} to {np.nanmax(curve.high):.1f} {unit}" for curve in known_curves]
     zero = HEIGHT * high / (high - low)
     line = element("path", d=f"M0 {zero:.0f}h{UNITS}", class_="zero") if low < 0 < high else None
     drawn = element(
         "svg",
         line,
-        *(element("path", d=_area(curve, span), class_=f"take{curve.take}") for curve in known),
+        *(element("path", d=_area(curve, span), class_=f"take{curve.take}") for curve in known_curves),
         viewBox=f"0 0 {UNITS} {HEIGHT}",
         preserveAspectRatio="none",
         role="img",
@@ -142,8 +148,8 @@ def _plot(label: str, series: Sequence[Series], span: tuple[float, float], unit:
 
 
 def _area(series: Series, span: tuple[float, float]) -> str:
-    """Return the path around the columns of a series: along the highest values of each run of known columns, and back
-    along the lowest."""
+    """Return the SVG path around a series: for each run of known columns, along its highest values and back along its
+    lowest ones."""
     low, high = span
     x = (series.edges[:-1] + series.edges[1:]) // 2
     tops, bottoms = (
@@ -151,11 +157,11 @@ def _area(series: Series, span: tuple[float, float]) -> str:
         for values in (series.high, series.low)
     )
     _, starts, stops = runs(np.isfinite(series.high)[:, None])
-    known = (slice(*ends) for ends in zip(starts, stops, strict=True))
-    return "".join(_outline(x[part], tops[part], bottoms[part]) for part in known)
+    known_runs = (slice(*ends) for ends in zip(starts, stops, strict=True))
+    return "".join(_outline(x[part], tops[part], bottoms[part]) for part in known_runs)
 
 
 def _outline(x: Ints, tops: Ints, bottoms: Ints) -> str:
     corners = np.concatenate([np.stack([x, tops], axis=1), np.stack([x, bottoms], axis=1)[::-1]])
-    steps = " ".join(f"{across} {down}" for across, down in np.diff(corners, axis=0))
+    steps = " ".join(f"{dx} {dy}" for dx, dy in np.diff(corners, axis=0))
     return f"M{corners[0, 0]} {corners[0, 1]}l{steps}z"

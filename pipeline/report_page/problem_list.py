@@ -14,7 +14,7 @@ EXPANDED_COUNT = 20
 
 
 def problem_list(axis: TimeAxis, number: int) -> Html:
-    """Return the problems of a take; if two takes are compared, with a note on those that the other take has, too."""
+    """Return the list of a take's problems; if two takes are compared, problems of both are marked."""
     take = axis.takes[number]
     problems = take.problems[:MAX_REPORTED]
     if not problems:
@@ -31,11 +31,11 @@ def problem_list(axis: TimeAxis, number: int) -> Html:
 
 
 def _left(take: ReviewedTake) -> Html | None:
-    """Return how many problems are left, mended and seen; None if nothing was done about any."""
+    """Return the numbers of problems left, mended and seen; None if none is mended or seen."""
     seen = len(take.marks.seen.difference(take.marks.mended))
-    found = {"mended": len(take.marks.mended), "marked as seen": seen}
-    done = ", ".join(f"{count} {what}" for what, count in found.items() if count)
-    return element("p", f"{take.left} of {len(take.problems)} left: {done}.", class_="quiet") if done else None
+    counts = {"mended": len(take.marks.mended), "marked as seen": seen}
+    summary = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return element("p", f"{take.left} of {len(take.problems)} left: {summary}.", class_="quiet") if summary else None
 
 
 def _mark(take: ReviewedTake, rank: int) -> Html | None:

@@ -1,4 +1,4 @@
-"""Heat strips: how bad each part of each hand is over time. The level is shown by height as well as by color."""
+"""Heat strips: the severity of problems of each part over time. Height and color show the level."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,13 @@ Ints = NDArray[np.int64]
 
 MAX_COLUMNS = 1500
 HEIGHT = 24
-"""Height of a strip in its own units, of which the lowest three are for predicted frames."""
+"""Height of a strip in SVG units; the lowest three mark predicted frames."""
 LANE = 3
 BASE = HEIGHT - LANE - 1
 """Height of the baseline of bars."""
 BAR_HEIGHTS = tuple(round(BASE * share) for share in LEVEL_HEIGHTS)
 """Height of the bars of each level."""
-MARKED = 9
+MAX_RANKS = 9
 """Number of problems of a hand whose ranks are shown above its strips."""
 
 
@@ -53,11 +53,11 @@ class _Columns:
 
     def strip(self, part: int, label: str) -> Html:
         """Return the strip of a part."""
-        found = self.highest[:, part]
+        part_levels = self.highest[:, part]
         bars = [
-            element("path", d=_bars(found == level, self.edges, BAR_HEIGHTS[level]), class_=f"level{level}")
+            element("path", d=_bars(part_levels == level, self.edges, BAR_HEIGHTS[level]), class_=f"level{level}")
             for level in range(NEAR_LEVEL, len(BAR_HEIGHTS))
-            if (found == level).any()
+            if (part_levels == level).any()
         ]
         guessed = self.predicted[:, part]
         lane = _bars(guessed, self.edges, LANE, HEIGHT) if guessed.any() else None
@@ -75,7 +75,7 @@ class _Columns:
 
 
 def predicted(hand: HandEvidence) -> NDArray[np.float64]:
-    """Return (F, P), above 0 where a joint of the part was not determined by a marker."""
+    """Return (F, P), above 0 where no marker determines a joint of the part."""
     return np.nan_to_num(hand.of("predicted")).astype(float)
 
 
@@ -113,19 +113,19 @@ def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = BASE) -
     _, starts, stops = runs(mask[:, None])
     # A minimum width, or a single bad frame of a long take would be invisible.
     lefts, widths = edges[starts], np.maximum(edges[stops] - edges[starts], UNITS // 500)
-    return "".join(f"M{left} {bottom}v{-high}h{width}v{high}z" for left, width in zip(lefts, widths, strict=True))
+    return "".join(f"M{x} {bottom}v{-high}h{width}v{high}z" for x, width in zip(lefts, widths, strict=True))
 
 
 def _marks(axis: TimeAxis, side: Side) -> Html:
     """Return the ranks of the worst problems of a hand, of the first take, at their worst frames."""
     ranked = [
         (rank, own_problem) for rank, own_problem in enumerate(axis.takes[0].problems, 1) if own_problem.side == side
-    ][:MARKED]
-    marks, taken = [], list[float]()
+    ][:MAX_RANKS]
+    marks, used_fractions = [], list[float]()
     for rank, problem in ranked:
         fraction = axis.share(0, problem.worst)
-        if all(abs(fraction - taken_fraction) > 0.02 for taken_fraction in taken):
-            taken.append(fraction)
+        if all(abs(fraction - used) > 0.02 for used in used_fractions):
+            used_fractions.append(fraction)
             marks.append(element("text", rank, x=f"{100 * fraction:.2f}%", y=13, text_anchor="middle"))
     if not marks:
         return joined()

@@ -13,7 +13,7 @@ from .html import Html, element, joined
 Ints = NDArray[np.int64]
 
 UNITS = 6000
-"""Width of a drawing in units; whole numbers are shorter than fractions."""
+"""Width of a drawing in SVG units; so many that coordinates can be rounded to integers."""
 MAX_TICKS = 8
 
 
@@ -23,13 +23,13 @@ class TimeAxis:
 
     takes: tuple[ReviewedTake, ...]
     starts: tuple[float, ...]
-    """s from the page's first moment to each take's first frame."""
+    """s from the start of the axis to each take's first frame."""
     length: float
     """s, to the end of the last frame."""
 
     @classmethod
     def of(cls, takes: tuple[ReviewedTake, ...]) -> "TimeAxis":
-        """Return the axis: takes of one capture are placed by its clock, others start together."""
+        """Build the axis: takes of one capture are aligned by its clock, others start together."""
         firsts = [float(take.evidence.times[0]) for take in takes]
         same = len({str(take.report.get("capture")) for take in takes}) == 1
         starts = tuple(first - min(firsts) if same else 0.0 for first in firsts)
@@ -37,12 +37,11 @@ class TimeAxis:
         return cls(takes, starts, max(take_ends))
 
     def share(self, which: int, row: int) -> float:
-        """Return the start of a frame of a take on the axis, 0 to 1."""
+        """Return the position 0..1 on the axis at which a frame of a take starts."""
         return (self.starts[which] + float(self.takes[which].seconds[row])) / self.length
 
     def edges(self, which: int, columns: Ints) -> Ints:
-        """Return the UNITS (C + 1,) of the starts of columns of a take with these first frames, and of the end of the
-        last."""
+        """Return the edges (C + 1,), in UNITS, of columns of a take. columns: (C,) first frame of each column."""
         take = self.takes[which]
         seconds = np.append(take.seconds[columns], take.seconds[-1] + take.period)
         edges: Ints = np.round(UNITS * (self.starts[which] + seconds) / self.length).astype(int)
@@ -52,8 +51,8 @@ class TimeAxis:
         """Return the scene frame of the first take at the start of the axis, and the length of the axis in frames."""
         take = self.takes[0]
         first, last = take.frames
-        whole = float(take.seconds[-1])
-        rate = (last - first) / whole if whole > 0 else 1.0 / take.period
+        duration = float(take.seconds[-1])
+        rate = (last - first) / duration if duration > 0 else 1.0 / take.period
         return first - rate * self.starts[0], rate * self.length
 
     def drawn(self) -> Html:
@@ -81,6 +80,6 @@ class TimeAxis:
 
 
 def round_step(length: float, maximum: int) -> float:
-    """Return a round distance between ticks, with at most `maximum` of them in a length."""
+    """Return a round distance between ticks, with at most `maximum` ticks in a length."""
     size = 10.0 ** math.floor(math.log10(length / maximum))
     return next(size * factor for factor in (1, 2, 5, 10) if length / (size * factor) <= maximum)

@@ -9,9 +9,9 @@ observed ones, q the angles, L a length that converts directions to positions, a
     min over the angles within limits    Σ W_k |L u_k − L d_k|² + w² Σ ((q − q_solved) / range)²
 
 In a hand model whose bones have no length all joints coincide, and a site at distance L along a bone is at the bone's
-direction times L. So directions become positions, and the Jacobian solver can be used. The posture term decides what
-directions leave open (the twist of a straight digit); it is too weak to rotate a bone noticeably. Bones whose ends are
-not both seen keep their solved directions.
+direction times L. So directions become positions, and the Jacobian solver can be used. The posture term determines what
+directions leave open (the twist of a straight digit), and is too weak to rotate a bone noticeably. A bone keeps its
+solved direction unless both its ends are seen.
 """
 
 from dataclasses import dataclass, replace
@@ -40,21 +40,21 @@ CHAINS = np.array([[JOINT_INDEX[joint] for joint in chain] for chain in CHAIN_JO
 """(5, 4) joints of each digit: the three that bend, and the tip."""
 BONES = CHAINS[:, :3]
 DIRECTION_LENGTH = 0.03
-"""m, L: makes rotations of bones comparable to positions of joints."""
+"""m, L, which converts directions of bones to positions."""
 WEIGHTS = AngleWeights(rotation=0.0, coupling=0.0, posture=1e-3)
-"""A deviation from the solved pose by a joint's whole range counts like 2 degrees of a bone."""
+"""The posture term of a joint that deviates by its whole range equals that of a bone that is off by 2 degrees."""
 LAST_BONE_WEIGHT = 4.0
-"""W of a digit's last bone; the others have 1. Hinges cannot follow directions out of the digit's plane, and errors of
-the fingertips are seen most."""
+"""W of a digit's last bone; 1 for the others. Hinges cannot follow directions out of the digit's plane, and errors at
+fingertips are the most visible."""
 STEP_METHOD = StepMethod(LEVENBERG_MARQUARDT, damping=0.003, homing=0.2, iterations=20, tolerance=3e-3)
-"""Steps shrink quadratically: after one of less than 0.003 rad less than 1e-7 rad are left."""
+"""Steps shrink quadratically: after a step of 0.003 rad, the remaining error is below 1e-7 rad."""
 BLEND_SECONDS = 0.1
 """s in which a bone blends between its solved and its observed direction when its markers appear or disappear."""
 PLAUSIBLE_LENGTHS = 0.6, 1.6
-"""Range of the distance of markers on a bone's ends, relative to its length. Outside it, labels were swapped
+"""Plausible range of the distance of markers on a bone's ends, relative to its length. Outside it, labels are swapped
 or a gap was filled wrongly."""
 FRAMES_PER_CHUNK = 1000
-"""Frames solved at a time, which limits the memory."""
+"""Number of frames solved at a time, to limit memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +62,9 @@ class ObservedDirections:
     """Bone directions of F frames, from the markers on both ends of each bone."""
 
     directions: Floats
-    """(F, 5, 3, 3) unit vectors in the wrist's frame, of each digit's three bones; NaN where an end is not seen."""
+    """(F, 5, 3, 3) unit vectors of each digit's three bones in the wrist's frame; NaN where an end is not seen."""
     weights: Floats
-    """(F, 5, 3) blend weights: 0 where the direction is unknown, rising to 1 within BLEND_SECONDS from there."""
+    """(F, 5, 3) blend weights: 0 where the direction is unknown, 1 farther than BLEND_SECONDS from there."""
 
 
 def observed_directions(performance: Pose, targets: Targets) -> ObservedDirections:
@@ -84,22 +84,24 @@ def observed_directions(performance: Pose, targets: Targets) -> ObservedDirectio
 
 
 def with_solved_directions(observed: ObservedDirections, performance: Pose) -> ObservedDirections:
-    """Return the directions, with those of the solved bones for a digit without markers on the ends of a bone."""
+    """Return the directions, where digits with no bone between two markers get the directions of their solved bones."""
     unseen = (observed.weights == 0).all(axis=(0, 2))
     directions = np.where(unseen[:, None, None], pose_directions(performance), observed.directions)
     return replace(observed, directions=directions)
 
 
-def _blend_weights(times: Floats, known: Bools) -> Floats:
-    """Blend weights (F, 5, 3): a smoothstep of the time to the nearest frame that is not known (F, 5, 3)."""
-    frame_times = np.broadcast_to(times[:, None, None], known.shape)
-    before = np.maximum.accumulate(np.where(known, -np.inf, frame_times), axis=0)
-    after = np.minimum.accumulate(np.where(known, np.inf, frame_times)[::-1], axis=0)[::-1]
-    return np.where(known, smoothstep(np.minimum(frame_times - before, after - frame_times) / BLEND_SECONDS), 0.0)
+def _blend_weights(times: Floats, is_known: Bools) -> Floats:
+    """Blend weights (F, 5, 3): a smoothstep of the time to the nearest frame that is not is_known (F, 5, 3)."""
+    frame_times = np.broadcast_to(times[:, None, None], is_known.shape)
+    last_unknown = np.maximum.accumulate(np.where(is_known, -np.inf, frame_times), axis=0)
+    next_unknown = np.minimum.accumulate(np.where(is_known, np.inf, frame_times)[::-1], axis=0)[::-1]
+    return np.where(
+        is_known, smoothstep(np.minimum(frame_times - last_unknown, next_unknown - frame_times) / BLEND_SECONDS), 0.0
+    )
 
 
 def follow_directions(performance: Pose, limits: Floats, targets: Targets, observed: ObservedDirections) -> Pose:
-    """Return the performance with its bones in the observed directions, as far as limits (D, 2) in rad allow.
+    """Rotate the bones of a performance to the observed directions, within limits (D, 2) in rad.
 
     A digit without any observed bone in a frame keeps its angles, clamped to the limits. Fingers without a marker
     follow their neighbours.
@@ -129,15 +131,15 @@ def pose_directions(pose: Pose) -> Floats:
 @lru_cache(maxsize=8)
 def _direction_model(hand: HandModel, limits: bytes) -> HandModel:
     """Return the hand with bones of no length, a site at DIRECTION_LENGTH along each bone, and other limits (D, 2)."""
-    rest = np.array(hand.rest)
-    rest[:, :3, 3] = 0.0
+    rest_transforms = np.array(hand.rest)
+    rest_transforms[:, :3, 3] = 0.0
     sites = tuple(Site(f"along {JOINTS[joint]}", int(joint), (0.0, DIRECTION_LENGTH, 0.0)) for joint in BONES.flat)
     shape = hand.limits.shape
-    return replace(hand, rest=rest, limits=np.frombuffer(limits).reshape(shape), couplings=(), sites=sites)
+    return replace(hand, rest=rest_transforms, limits=np.frombuffer(limits).reshape(shape), couplings=(), sites=sites)
 
 
 def _goals(performance: Pose, frames: NDArray[np.intp], observed: ObservedDirections) -> Floats:
-    """Target positions (N, 15, 3) in m for the sites along the bones."""
+    """Return target positions (N, 15, 3) in m of the sites along the bones."""
     solved = pose_directions(Pose(performance.hand, performance.root[frames], performance.angles[frames]))
     weights = observed.weights[frames][..., None]
     directions = solved + weights * (np.where(weights > 0, observed.directions[frames], solved) - solved)

@@ -1,8 +1,7 @@
 """The character's hand: a hand model with the performer's joint frames and the rig's bone lengths.
 
-At zero angles its joints are oriented as the performer's, so that equal angles give equal directions of all bones. Its
-palm and the lengths of its bones are the rig's. It is a hand model like any other, so limits, solvers and keys work
-with it.
+At zero angles its joints are oriented as the performer's, so equal angles give equal directions of all bones. Its palm
+and the lengths of its bones are the rig's. Limits, solvers and keys work with it as with any hand model.
 """
 
 from collections.abc import Callable
@@ -33,11 +32,11 @@ class RestHand:
     joints: Floats
     """(J, 3) m in the wrist's frame, positions of the joints at rest; NaN for joints that the rig lacks."""
     tips: Callable[[Pose], Floats] | None = None
-    """Returns (F, 5, 3) m in the wrist's frame: where the rig's fingertips are when it is keyed with a pose of the
-    character's hand, after the rig's own limits; NaN for a digit that it lacks. None uses forward kinematics."""
+    """Returns the positions (F, 5, 3) m, in the wrist's frame, of the rig's fingertips when it is keyed with a pose of
+    the character's hand and its own limits apply; NaN for missing digits. None uses forward kinematics."""
     radii: Floats | None = None
-    """(5, 4) m, half the thickness of its digits at their joints and tips, NaN where it has no skin; None if it has
-    none at all."""
+    """(5, 4) m, half the thickness of the digits at their joints and tips, NaN without skin; None if no digit has
+    skin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +75,8 @@ class Character:
 def build_character(performer: HandModel, rig: RestHand) -> Character:
     """Build a character's hand from a performer's hand and a rig's rest pose. The limits are the performer's.
 
-    A joint that the rig lacks is put at the next one outwards: its bone gets no length, and the bone before it becomes
-    longer. Raises HandError for a rig without digits, or with a digit of no length.
+    A joint that the rig lacks gets the position of the next one outwards: its own bone has no length, and the bone
+    before it is longer. Raises HandError for a rig without digits, or with a digit of no length.
     """
     joints = rig.joints
     digits = tuple(digit for digit in DIGITS if np.isfinite(joints[JOINT_INDEX[DIGIT_JOINTS[digit][-1]]]).all())
@@ -89,8 +88,8 @@ def build_character(performer: HandModel, rig: RestHand) -> Character:
     lengths, performer_lengths = chain_lengths(positions)[rows], chain_lengths(zero_pose[:, :3, 3])[rows]
     if not np.all(lengths > MIN_LENGTH):
         raise HandError(f"{performer.side} hand: the rig's {digits[int(lengths.argmin())]} has no length")
-    missing = ~np.isfinite(positions).all(axis=-1)
-    positions[missing] = float(np.mean(lengths / performer_lengths)) * zero_pose[missing, :3, 3]
+    is_missing = ~np.isfinite(positions).all(axis=-1)
+    positions[is_missing] = float(np.mean(lengths / performer_lengths)) * zero_pose[is_missing, :3, 3]
     return Character(
         replace(performer, rest=_rest_transforms(performer, zero_pose, positions)), digits, rig.tips, rig.radii
     )
@@ -103,7 +102,7 @@ def _zero_pose_frames(hand: HandModel) -> Floats:
 
 
 def _fill_missing_joints(joints: Floats, digits: tuple[str, ...]) -> Floats:
-    """Fill in joint positions (J, 3) that a digit lacks: the next joint outwards; for metacarpals the wrist."""
+    """Fill in missing joint positions (J, 3) with the next joint outwards, or with the wrist for metacarpals."""
     positions = joints.copy()
     positions[0] = 0.0
     for digit in digits:
@@ -122,17 +121,17 @@ def _rest_transforms(hand: HandModel, zero_pose: Floats, positions: Floats) -> F
 
     zero_pose: T_wrist_joint (J, 4, 4) of the hand at zero angles.
     """
-    rest = np.array(hand.rest)
+    rest_transforms = np.array(hand.rest)
     straight = {JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1:]}
     for joint, parent in enumerate(hand.parents):
         if parent < 0:
             continue
         bone = positions[joint] - positions[parent]
         if joint in straight:
-            rest[joint, :3, 3] = 0.0, float(np.linalg.norm(bone)), 0.0
+            rest_transforms[joint, :3, 3] = 0.0, float(np.linalg.norm(bone)), 0.0
         else:
-            rest[joint, :3, 3] = zero_pose[parent, :3, :3].T @ bone
-    return rest
+            rest_transforms[joint, :3, 3] = zero_pose[parent, :3, :3].T @ bone
+    return rest_transforms
 
 
 def chain_lengths(positions: Floats) -> Floats:
@@ -150,7 +149,7 @@ def tip_positions(hand: HandModel, angles: Floats) -> Floats:
 
 
 def digit_lengths(hand: HandModel, weights: Floats | None = None) -> Floats:
-    """Return lengths (5,) of the digits from the wrist in m, mixed by weights (5, 5), whose rows sum to 1."""
+    """Return lengths (5,) in m of the digits from the wrist, averaged by weights (5, 5), whose rows sum to 1."""
     lengths = chain_lengths(_zero_pose_frames(hand)[:, :3, 3])
     mixed: Floats = lengths if weights is None else weights @ lengths
     return mixed

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 FINGERS = DIGITS[1:]
 MITTEN_FINGER = "middle-finger"
-"""Detection's name for a rig's only finger if its bones are not named otherwise. It represents all four."""
+"""The name that detection gives to a rig's only finger without a name of its own. It represents all four fingers."""
 
 
 def digit_weights(digits: Collection[str]) -> Floats:
@@ -28,7 +28,7 @@ def digit_weights(digits: Collection[str]) -> Floats:
 
 
 def is_mitten(digits: Collection[str]) -> bool:
-    """Return whether the only finger of these digits represents all fingers. One named as another finger does not."""
+    """Return whether the only finger of these digits represents all fingers. A finger with another name does not."""
     return [finger for finger in FINGERS if finger in digits] == [MITTEN_FINGER]
 
 

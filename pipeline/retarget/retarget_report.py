@@ -75,8 +75,8 @@ def _source(observed: ObservedDirections | None, row: int) -> str | None:
 
 def _mean_and_max(digits: dict[str, Any], figure: str) -> dict[str, float | None]:
     """Return the mean of the means and largest maximum of a figure over the digits that have it."""
-    known = [digit[figure] for digit in digits.values() if digit[figure]["mean"] is not None]
-    if not known:
+    measured_statistics = [digit[figure] for digit in digits.values() if digit[figure]["mean"] is not None]
+    if not measured_statistics:
         return {"mean": None, "max": None}
-    mean = sum(statistics["mean"] for statistics in known) / len(known)
-    return {"mean": round(mean, 4), "max": max(statistics["max"] for statistics in known)}
+    mean = sum(statistics["mean"] for statistics in measured_statistics) / len(measured_statistics)
+    return {"mean": round(mean, 4), "max": max(statistics["max"] for statistics in measured_statistics)}

@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FULL_PINCH_GAP, NO_PINCH_GAP = 0.15, 0.4
-"""Gaps between fingertip and thumb, relative to the length of the performer's hand: up to the first it is a full pinch,
-beyond the second none. For a hand of 190 mm these are 28 and 76 mm; dex-retargeting switches at 30 and 50."""
+"""Gaps between fingertip and thumb, relative to the length of the performer's hand: a full pinch up to the first, and
+no pinch beyond the second. For a hand of 190 mm these are 28 and 76 mm; dex-retargeting switches at 30 and 50."""
 PINCH_ITERATIONS = 3
 """Number of times that the thumb moves to compensate for distances that the fingers cannot reach."""
 PINCH_TOLERANCE = 0.003
@@ -59,7 +59,7 @@ class RetargetedHand:
     character: Character
     pose: Pose
     scale: float
-    """s"""
+    """s, the ratio of the character's length to the performer's."""
     tips: Floats
     """(F, 5, 3) positions of the performer's tips, scaled."""
     pinch_weights: Floats
@@ -81,7 +81,7 @@ def retarget(
     performer_tips = tip_positions(performer, performance.angles)
     scale = 1.0
     if mode.scale == "hand":
-        # From the wrist, of the fingers; of the thumbs if the rig has no finger.
+        # Compare lengths of fingers from the wrist, or of thumbs if the rig has no finger.
         compared = rows[1:] if has_thumb and len(rows) > 1 else rows
         scale = float(np.mean(digit_lengths(hand)[compared] / digit_lengths(performer, table)[compared]))
     pinch_weights, gaps = _pinches(performer_tips, table, float(digit_lengths(performer).max()))
@@ -101,7 +101,7 @@ def retarget(
 
 
 def _pinches(tips: Floats, table: Floats, length: float) -> tuple[Floats, Floats]:
-    """Pinch weights (F, 5) and gaps to the thumb (F, 5, 3) in m of a rig's digits, from the tips (F, 5, 3) in m.
+    """Return pinch weights (F, 5) and gaps to the thumb (F, 5, 3) in m of a rig's digits, from the tips (F, 5, 3) in m.
 
     A finger that follows several gets the largest of their weights, and a mean of the gaps of those that pinch.
     """
@@ -150,7 +150,7 @@ class _Pinch:
         angles = move_tips(self.character, angles, [DIGITS[row] for row in self.rows], initial, goals)
         errors = goals - self.character.tips(angles)[:, self.rows]
         length = np.linalg.norm(errors, axis=-1, keepdims=True)
-        # Fades to zero, so that a frame with an additional iteration does not jump relative to its neighbours.
+        # Errors fade to zero at the tolerance, so that frames with more iterations do not jump.
         errors *= np.maximum(1.0 - PINCH_TOLERANCE * self.character.length / np.maximum(length, 1e-300), 0.0)
         return angles, thumb - self.weighted_mean(errors)
 

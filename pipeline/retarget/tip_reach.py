@@ -14,12 +14,13 @@ from .character_hand import Character
 Floats = NDArray[np.float64]
 
 POSTURE_WEIGHT = 0.01
-"""m, weight of a joint's deviation by its whole range, on a hand of average length. With less, joints that hardly move
-the tip swing from limit to limit for a fraction of a millimetre. CORRECTIONS compensate for its effect."""
+"""m, cost of a joint's deviation by its whole range, on a hand of average length. With less, joints that hardly move
+the tip swing from limit to limit for a fraction of a millimetre. Goals are shifted to compensate for it, see
+CORRECTIONS."""
 CORRECTIONS = 2
 """Number of times that goals are shifted by the error that posture and the rig's own limits leave."""
 MAX_SHIFT = 0.016
-"""Largest shift each time, relative to the length of the hand: a goal out of reach stays out of reach."""
+"""Maximum shift of a goal in each correction, relative to the length of the hand."""
 TIP_TOLERANCE = 1e-8
 """Relative to the length of the hand: a tip within this distance of its goal is not moved."""
 FRAMES_PER_CHUNK = 1000
@@ -29,7 +30,7 @@ FRAMES_PER_CHUNK = 1000
 def move_tips(character: Character, angles: Floats, digits: Sequence[str], initial: Floats, goals: Floats) -> Floats:
     """Move the tips of T digits to goals (F, T, 3) in m in the wrist's frame, staying close to angles (F, D).
 
-    initial (F, T, 3): the tips' positions at these angles. A digit whose tip is already at its goal is left alone.
+    initial (F, T, 3): the tips' positions at these angles. A digit whose tip is already at its goal does not move.
     Returns angles (F, D) in rad.
     """
     result = angles.copy()

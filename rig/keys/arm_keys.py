@@ -167,7 +167,7 @@ def move_arm(
     fitted = before.fitted if before else rest_arm(armature, bones, binding, world)
     wrist_goal = np.tile(np.eye(4), (len(pose), 1, 1))
     to_armature = np.asarray(np.linalg.inv(world[..., :3, :3]), float)
-    wrist_goal[:, :3, :3] = rot.transformed(to_armature, pose.root[:, :3, :3])
+    wrist_goal[:, :3, :3] = rot.transform_frames(to_armature, pose.root[:, :3, :3])
     wrist_goal[:, :3, 3] = points_to_armature(world, pose.root[:, :3, 3])
     base = np.broadcast_to(shoulder_rest @ np.linalg.inv(upper_bone_rest) @ fitted.base, wrist_goal.shape)
     pole = np.array(bones.pole) if bones.pole else None

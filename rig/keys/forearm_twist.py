@@ -112,7 +112,7 @@ def twist_forearm(
     swings = _untwisted(forearm, rest, carried)
     bare = _carried_by(forearm, rest, carried, swings)
     axis = _axis(rest, forearm.chain[0], forearm.chain[-1], forearm.chain[-1])
-    goal = rot.transformed(np.asarray(np.linalg.inv(world[..., :3, :3]), float), roots[:, :3, :3])
+    goal = rot.transform_frames(np.asarray(np.linalg.inv(world[..., :3, :3]), float), roots[:, :3, :3])
     hand_rotation = np.swapaxes(bare[..., :3, :3], -1, -2) @ goal @ binding.rest_to_bone[0, :3, :3]
     angle, beyond = _followed(_twist(hand_rotation, axis), _supination(binding, world))
     bases, parent_fraction = dict[str, Floats](), 0.0
@@ -127,7 +127,7 @@ def twist_forearm(
             bases[leaf] = _with_rotation(np.eye(4), leaf_twist)
         parent_fraction = fraction
     moved = _carried_by(forearm, rest, carried, bases) @ np.linalg.inv(carried[forearm.chain[-1]])
-    rotations = {name: rot.continuous(rot.from_matrix(bases[name][..., :3, :3])) for name in forearm.shares}
+    rotations = {name: rot.make_continuous(rot.from_matrix(bases[name][..., :3, :3])) for name in forearm.shares}
     return ForearmMotion(rotations, moved, beyond)
 
 

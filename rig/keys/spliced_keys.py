@@ -151,7 +151,7 @@ def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
 def near_channels(rotations: Floats, mode: str, before: Floats) -> Floats:
     """Return channel values (F, C) of rotations (F, 4), each nearest to that of the previous frame."""
     if mode == "QUATERNION":
-        return rot.continuous(np.concatenate([before[None], rotations]))[1:]
+        return rot.make_continuous(np.concatenate([before[None], rotations]))[1:]
     values = []
     for rotation in rotations:
         before = rotation_channels.nearest_values(rotation, mode, before)

@@ -55,7 +55,7 @@ class TakeProblem:
         common = min(self.last, other.last) - max(self.first, other.first)
         return self.is_beside(other) and 2 * common >= max(self.last, other.last) - min(self.first, other.first)
 
-    def as_report(self) -> dict[str, Any]:
+    def problems_as_json(self) -> dict[str, Any]:
         """Return the problem as `problem_in` reads it, JSON-ready."""
         return {
             "hand": self.hand,

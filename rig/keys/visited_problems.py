@@ -120,7 +120,9 @@ def visits_of(armature: "Object | None") -> Visits:
 def keep_visits(armatures: "Iterable[Object]", visits: Visits) -> None:
     """Store visits in the actions of armatures that play a take; linked actions keep them only until the file is
     closed."""
-    text = json.dumps({"order": [visit.as_report() for visit in visits.order], "round_start": visits.round_start})
+    text = json.dumps(
+        {"order": [visit.problems_as_json() for visit in visits.order], "round_start": visits.round_start}
+    )
     for armature in armatures:
         action = action_with_report(armature)
         if action is not None:

@@ -101,7 +101,7 @@ def wrist_strain(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist) -> W
     carried, linear = np.broadcast_to(keyed.carried, (len(keyed.goals), 4, 4)), keyed.world[..., :3, :3]
     holds = carried[:, :3, :3] if binding.inherits_rotation[0] else binding.bone_rest()[0, :3, :3]
     hands = holds @ rot.to_matrix(keyed.rotations) @ binding.rest_to_bone[0, :3, :3].T
-    wrists = rot.transformed(linear, hands)
+    wrists = rot.transform_frames(linear, hands)
     if above.follows and keyed.placed:
         return _follows(above, binding, keyed, wrists)
     held = keyed.rests[above.wrist] if above.follows else carried

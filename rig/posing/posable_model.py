@@ -44,7 +44,7 @@ def fitted_to_evaluated(rig_hand: RigHand, state: HandState) -> tuple[RigHand, H
 def _hierarchy_of_frames(rig_hand: RigHand, frames: Floats) -> RigHierarchy:
     """Return the hierarchy of a hand whose joints keep the offsets that they have in frames (J, 4, 4) in the world."""
     hierarchy, world = rig_hand.hierarchy, np.array(rig_hand.armature_object().matrix_world)
-    rotations = rot.transformed(np.linalg.inv(world[:3, :3]), frames[:, :3, :3])
+    rotations = rot.transform_frames(np.linalg.inv(world[:3, :3]), frames[:, :3, :3])
     points = points_to_armature(world, frames[:, :3, 3])
     offsets = hierarchy.offsets.copy()
     for joint in rig_hand.binding.mapped:

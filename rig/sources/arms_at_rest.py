@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...capture.marker_labels import ELBOW
 from ...hand.elbow_axis import wrist_at_rest
-from ...hand.forearm import arms_rest_alike
+from ...hand.forearm import arms_are_symmetric
 from ...hand.joints import JOINTS
 from .source_hands import SourceHand
 
@@ -28,7 +28,7 @@ def arms_rest(armature: "Object", hands: Sequence[SourceHand]) -> bool:
         return False
     bones = armature.data.bones
     left, right = (np.array([bones[arm[joint]].head_local for joint in common]) for arm in arms)
-    return arms_rest_alike(left, right)
+    return arms_are_symmetric(left, right)
 
 
 def elbows_by_axes(

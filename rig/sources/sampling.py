@@ -17,7 +17,7 @@ from ...capture.frame import safe_label
 from ...capture.recording import Recording
 from ...errors import CaptureError
 from ...hand import rotations as rot
-from ...hand.forearm import unpronated
+from ...hand.forearm import remove_pronation
 from ...hand.generators import Progress, Steps
 from ..keys.frame_times import scene_rate
 from ..linked import ObjectName
@@ -142,7 +142,7 @@ def _unpronated(armature: "Object", elbow: SourceJoint, upper: Floats, fore: Flo
         for pose, rest in ((upper, upper_rest), (fore, fore_rest))
     ]
     along = wrist_rest[:3, 3] - fore_rest[:3, 3]
-    rotation: Floats = rot.to_matrix(unpronated(moved[0], moved[1], along)) @ fore_rest[:3, :3]
+    rotation: Floats = rot.to_matrix(remove_pronation(moved[0], moved[1], along)) @ fore_rest[:3, :3]
     return rotation
 
 

@@ -52,7 +52,7 @@ class SourceJoint:
     rotation
     is that of a hand at rest on the forearm."""
     upper: str = ""
-    """The upper arm's bone at an elbow, see `unpronated`; empty for other joints."""
+    """The upper arm's bone at an elbow, see `remove_pronation`; empty for other joints."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,10 +64,10 @@ def from_rest(
     upper_frame = rot.frame_from_yz(upper_direction, bend)
     # The forearm's X axis is as close to the elbow's axis as its direction, slightly out of the plane, allows.
     forearm = rot.frame_from_yz(fore_direction, np.cross(upper_frame[:, 0], fore_direction))
-    rest = np.tile(np.eye(4), (3, 1, 1))
-    rest[:, :3, :3] = upper_frame, forearm, hand
-    rest[:, :3, 3] = positions
+    rest_frames = np.tile(np.eye(4), (3, 1, 1))
+    rest_frames[:, :3, :3] = upper_frame, forearm, hand
+    rest_frames[:, :3, 3] = positions
     w, x, y, z = rot.from_matrix(forearm.T @ hand).tolist()
     pole_x, pole_y, pole_z = (upper_frame.T @ pole).tolist()
     arm = Arm(*lengths, shoulder, elbow, wrist, (w, x, y, z), (pole_x, pole_y, pole_z))
-    return RestArm(arm, rest[0], rest)
+    return RestArm(arm, rest_frames[0], rest_frames)

@@ -83,6 +83,6 @@ def _poles(arm: Arm, base: Floats, pole: Floats | None) -> Floats:
     default: Floats = base[:, :3, 3] + base[:, :3, :3] @ np.array(arm.pole)
     if pole is None:
         return default
-    given = np.broadcast_to(pole, default.shape)
-    poles: Floats = np.where(np.all(np.isfinite(given), axis=-1, keepdims=True), given, default)
+    entered_poles = np.broadcast_to(pole, default.shape)
+    poles: Floats = np.where(np.all(np.isfinite(entered_poles), axis=-1, keepdims=True), entered_poles, default)
     return poles

@@ -17,9 +17,9 @@ from .arm_model import Arm
 Floats = NDArray[np.float64]
 
 MIN_DISTANCE_FRACTION = 1e-6
-"""Minimum distance of shoulder and wrist, as part of the arm's length, at which the elbow's circle exists."""
+"""Minimum distance of shoulder and wrist, as a fraction of the arm's length, at which the elbow's circle exists."""
 POLE_TOLERANCE = 1e-6
-"""Minimum distance of a pole to the line from shoulder to wrist, as part of its distance to the shoulder."""
+"""Minimum distance of a pole to the line from shoulder to wrist, as a fraction of its distance to the shoulder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,12 +77,14 @@ def arm_triangle(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[A
     wrist_position = np.clip(distance, *reach_range(arm)) * direction
     side = elbow_direction(arm, (to_shoulder @ (pole - base[:, :3, 3])[..., None])[..., 0], direction)
     elbow = _elbow_position(arm, wrist_position, direction, side)
-    along = elbow / np.linalg.norm(elbow, axis=-1, keepdims=True)
+    upper_axis = elbow / np.linalg.norm(elbow, axis=-1, keepdims=True)
     fore = wrist_position - elbow
     # In the swivel plane, perpendicular to the upper arm and away from the pole: the forearm bends in this direction.
-    bend = (along * side).sum(-1, keepdims=True) * direction - (along * direction).sum(-1, keepdims=True) * side
-    upper = np.stack([np.cross(along, bend), along, bend], -1)
-    angle = np.arctan2((fore * bend).sum(-1), (fore * along).sum(-1))
+    bend = (upper_axis * side).sum(-1, keepdims=True) * direction - (upper_axis * direction).sum(
+        -1, keepdims=True
+    ) * side
+    upper = np.stack([np.cross(upper_axis, bend), upper_axis, bend], -1)
+    angle = np.arctan2((fore * bend).sum(-1), (fore * upper_axis).sum(-1))
     return ArmTriangle(direction, upper, np.clip(angle, *arm.elbow), hand), goal
 
 

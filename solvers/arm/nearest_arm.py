@@ -19,17 +19,20 @@ Bools = NDArray[np.bool_]
 GRID = (16, 3, 7, 5)
 """Grid points of the shoulder's swing direction, swing magnitude and twist, and of the elbow's flexion."""
 MAX_MINIMA = 8
-"""Local minima from which the search is started. With human limits or a wide swing cone, 4 gave the same distances as
-80 grid points; with a swing cone that is narrow on two sides, 8 were up to 0.4 mm worse for 7 of 117 targets."""
+"""Number of local minima from which the search is started. With human limits or a wide swing cone, 4 gave the same
+distances as 80 grid points; with a swing cone that is narrow on two sides, 8 were up to 0.4 mm worse for 7 of 117
+targets."""
 BATCH = 250
-"""Targets in a batch; limits the memory used."""
+"""Number of targets in a batch, to limit memory."""
 
 
 def nearest_arm(arm: Arm, goal: Floats) -> tuple[Floats, Floats]:
     """Return the upper arm's rotation (N, 3, 3) and elbow angle (N,) rad with the wrist nearest to `goal` (N, 3) m."""
-    rest = np.tile(np.eye(4), (3, 1, 1))
-    rest[1:, 1, 3] = arm.upper, arm.fore
-    chain = Skeleton(("shoulder", "elbow", "wrist"), (-1, 0, 1), rest, (arm.shoulder, hinge(*arm.elbow), fixed()))
+    rest_transforms = np.tile(np.eye(4), (3, 1, 1))
+    rest_transforms[1:, 1, 3] = arm.upper, arm.fore
+    chain = Skeleton(
+        ("shoulder", "elbow", "wrist"), (-1, 0, 1), rest_transforms, (arm.shoulder, hinge(*arm.elbow), fixed())
+    )
     batches = [_solve_batch(chain, goal[k : k + BATCH]) for k in range(0, len(goal), BATCH)]
     angles = np.concatenate(batches)
     return rot.to_matrix(chain.rotations(angles)[:, 0]), np.clip(angles[:, 1, 1], *arm.elbow)
@@ -49,8 +52,8 @@ def _solve_batch(chain: Skeleton, goal: Floats) -> Floats:
     errors[target, rank] = np.linalg.norm(solved.positions[:, -1] - goal[target], axis=-1)
     index = np.zeros(lowest.shape, int)
     index[target, rank] = np.arange(len(target))
-    best: Floats = solved.angles[index[np.arange(len(goal)), errors.argmin(1)]]
-    return best
+    nearest_angles: Floats = solved.angles[index[np.arange(len(goal)), errors.argmin(1)]]
+    return nearest_angles
 
 
 def _grid(chain: Skeleton) -> Floats:

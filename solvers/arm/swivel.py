@@ -13,23 +13,24 @@ Joints = tuple[BallJoint, BallJoint]
 """Shoulder and wrist."""
 
 SAMPLES = 120
-"""Samples around the circle, 3 degrees apart."""
+"""Number of samples around the circle, 3 degrees apart."""
 BISECTIONS = 26
 """Bisections that narrow the edge of the allowed range from 3 degrees to under 1e-9 rad."""
 TERNARY_STEPS = 40
 """Ternary search steps that narrow the minimum from 6 degrees to under 1e-8 rad."""
 MAX_MINIMA = 4
-"""Local minima of the sampled cost that are refined, the lowest ones."""
+"""Number of local minima of the sampled cost that are refined, the lowest ones."""
 BATCH = 500
-"""Frames in a batch; limits the memory used."""
+"""Number of frames in a batch, to limit memory."""
 SHOULDER_WEIGHT = 1e3
 """Weight of the shoulder's excess relative to the wrist's: the wrist's position has priority over its rotation."""
 
 
 def choose_swivel(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
-    """Choose the swivel (N,) rad nearest to 0 within the limits; of two, the one closer to the frame before.
+    """Choose the swivel (N,) rad nearest to 0 within the limits; of two, the one closer to the previous frame's.
 
-    Where no swivel is within the limits, choose the one least outside. last: rad, the swivel before the first frame.
+    If no swivel is within the limits, the one with the least excess is chosen. last: rad, the swivel before the first
+    frame.
     """
     swivel = np.zeros(len(triangle.elbow))
     rows = np.flatnonzero(~_within_limits(joints, triangle, swivel))
@@ -37,9 +38,9 @@ def choose_swivel(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
         return swivel
     batches = [rows[k : k + BATCH] for k in range(0, len(rows), BATCH)]
     edges = np.concatenate([_candidates(joints, triangle.select(batch)) for batch in batches])
-    for row, (left, right) in zip(rows, edges, strict=True):
-        before = last if row == 0 else swivel[row - 1]
-        swivel[row] = left if abs(wrap_angle(left - before)) <= abs(wrap_angle(right - before)) else right
+    for row, (first, second) in zip(rows, edges, strict=True):
+        previous = last if row == 0 else swivel[row - 1]
+        swivel[row] = first if abs(wrap_angle(first - previous)) <= abs(wrap_angle(second - previous)) else second
     return swivel
 
 
@@ -80,12 +81,12 @@ def _least_outside(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Float
     lowest = np.argsort(np.where(minima, cost, np.inf), axis=1)[:, :MAX_MINIMA]
     low, high = (lowest - 1) * step, (lowest + 1) * step
     for _ in range(TERNARY_STEPS):
-        left, right = (2 * low + high) / 3, (low + 2 * high) / 3
-        nearer = _cost(joints, triangle, left) <= _cost(joints, triangle, right)
-        low, high = np.where(nearer, low, left), np.where(nearer, right, high)
+        lower, upper = (2 * low + high) / 3, (low + 2 * high) / 3
+        nearer = _cost(joints, triangle, lower) <= _cost(joints, triangle, upper)
+        low, high = np.where(nearer, low, lower), np.where(nearer, upper, high)
     middle = (low + high) / 2
-    best = np.argmin(_cost(joints, triangle, middle), axis=1)
-    least_outside: Floats = np.take_along_axis(middle, best[:, None], axis=1)[:, 0]
+    best_column = np.argmin(_cost(joints, triangle, middle), axis=1)
+    least_outside: Floats = np.take_along_axis(middle, best_column[:, None], axis=1)[:, 0]
     return least_outside
 
 
@@ -93,8 +94,8 @@ def _within_limits(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Boo
     """Return (N, ...) whether swivels (N, ...) rad are within the limits."""
     upper = triangle.upper_rotation(swivel)
     shoulder, wrist = joints
-    both: Bools = shoulder.inside(upper) & wrist.inside(triangle.wrist_rotation(upper, triangle.elbow))
-    return both
+    is_inside: Bools = shoulder.inside(upper) & wrist.inside(triangle.wrist_rotation(upper, triangle.elbow))
+    return is_inside
 
 
 def _cost(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Floats:

@@ -78,8 +78,10 @@ def nearest_on_line_from_sphere(line: Line[T], sphere: Sphere[T], x: Vector[T]) 
     between the imaginary points of the pair; if it touches the sphere, it is the point of contact.
     """
     ends = pair_points(g.meet_line_sphere(line, sphere))
-    near, far = subtract(x, ends.first), subtract(x, ends.second)
-    ends_chosen = select(choose(dot(near, near) <= dot(far, far), 1.0, 0.0), ends.first, ends.second)
+    to_first, to_second = subtract(x, ends.first), subtract(x, ends.second)
+    ends_chosen = select(
+        choose(dot(to_first, to_first) <= dot(to_second, to_second), 1.0, 0.0), ends.first, ends.second
+    )
     return select(choose(ends.case > 0, 1.0, 0.0), ends_chosen, foot_on_line(line, centre(sphere)))
 
 

@@ -70,8 +70,8 @@ def cross(a: Vector[T], b: Vector[T]) -> Vector[T]:
 
 def select(flag: T, yes: Vector[T], no: Vector[T]) -> Vector[T]:
     """Return `yes` where the flag is not 0, else `no`."""
-    chosen = flag != 0
-    return Vector(choose(chosen, yes.e1, no.e1), choose(chosen, yes.e2, no.e2), choose(chosen, yes.e3, no.e3))
+    is_set = flag != 0
+    return Vector(choose(is_set, yes.e1, no.e1), choose(is_set, yes.e2, no.e2), choose(is_set, yes.e3, no.e3))
 
 
 def unit(v: Vector[T], otherwise: Vector[float]) -> Vector[T]:

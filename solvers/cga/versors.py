@@ -65,8 +65,8 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
     normal_a, normal_b = Vector(a.e1, a.e2, a.e3), Vector(b.e1, b.e2, b.e3)
     side = perpendicular(normal_a)
     _, s, scale, opposite = _half_angle(normal_a, normal_b)
-    both = Plane(a.e1 + b.e1, a.e2 + b.e2, a.e3 + b.e3, a.ei + b.ei)
-    _, e23, e31, e12, e1i, e2i, e3i, e123i = g.plane_plane(both, a)  # 1 + b a = (b + a) a
+    total = Plane(a.e1 + b.e1, a.e2 + b.e2, a.e3 + b.e3, a.ei + b.ei)
+    _, e23, e31, e12, e1i, e2i, e3i, e123i = g.plane_plane(total, a)  # 1 + b a = (b + a) a
     motion = Motor(
         s * scale,
         e23 * scale,
@@ -97,8 +97,8 @@ def _half_angle(a: Vector[T], b: Vector[T]) -> tuple[Vector[T], T, T, T]:
 
     Computed from a + b, which is exact for nearly opposite directions where their products would cancel.
     """
-    both = add(a, b, 0.0 * a.e1 + 1.0)
-    product, s = cross(a, both), 0.5 * dot(both, both)
+    total = add(a, b, 0.0 * a.e1 + 1.0)
+    product, s = cross(a, total), 0.5 * dot(total, total)
     length = safe_sqrt(s * s + dot(product, product))
     return product, s, safe_inverse(length), choose(2.0 * s <= OPPOSITE_TOLERANCE, 1.0, 0.0)
 

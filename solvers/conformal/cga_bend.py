@@ -27,5 +27,7 @@ def nearest_in_plane(_m: NumberFunctions[N], centre: tuple[N, N], radius: float,
     Point and centre are in the plane, and so is the line through them and the nearest point on the sphere.
     """
     zero, length = 0.0 * point[0], cast(Any, radius)
-    _, along, up = nearest_on_sphere(Vector(zero, centre[0], -centre[1]), length, Vector(zero, point[0], -point[1]))
-    return along, -up
+    _, u_coordinate, minus_v = nearest_on_sphere(
+        Vector(zero, centre[0], -centre[1]), length, Vector(zero, point[0], -point[1])
+    )
+    return u_coordinate, -minus_v

@@ -54,9 +54,9 @@ class ConformalPlane:
     def through(self, m: NumberFunctions[N], end: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
         """Return abduction and twist, rad, of the plane through the first joint and the end, within limits."""
         x, y, _ = end
-        across = x * x + y * y
+        squared_distance = x * x + y * y
         # An end right below its joint does not determine the abduction, which fades to zero there.
-        weight = across / (across + ABDUCTION_PRIOR_M * ABDUCTION_PRIOR_M)
+        weight = squared_distance / (squared_distance + ABDUCTION_PRIOR_M * ABDUCTION_PRIOR_M)
         if limits[1] == (0.0, 0.0):
             return m.clip(weight * abduction_of(m, pole_along(Vector(*end), DORSAL)), *limits[0]), 0.0 * x
         twist = self.tilt(m, end, limits[1])

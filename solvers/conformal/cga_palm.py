@@ -85,11 +85,11 @@ class ConformalPalm:
         weights = targets.weights[:, self.palm.columns]
         positions = np.where(weights[..., None] > 0, targets.positions[:, self.palm.columns], 0.0)
         pairs, pair_index = self._pairs(positions, weights, determined)
-        known = determined | (pair_index >= 0)
+        has_pose = determined | (pair_index >= 0)
         roots = hold_last(roots, determined, last)
         if np.any(pair_index >= 0):
             self._rotate_to_pairs(pairs, pair_index, positions, roots, determined)
-        return follow_markers(hold_last(roots, known, last), known, self.palm.rest_positions, positions, weights)
+        return follow_markers(hold_last(roots, has_pose, last), has_pose, self.palm.rest_positions, positions, weights)
 
     def _pairs(self, positions: Floats, weights: Floats, determined: Bools) -> tuple[list[TwoMarkerPalm], Ints]:
         """Return the visible pairs of markers, and the index (F,) of each frame's pair: -1 if `determined` or without a

@@ -12,16 +12,16 @@ from ..cga.objects import TOLERANCE, add, dot, pair_points, scaled, select, sign
 from ..cga.scalars import any_true, choose
 
 
-def intersect_circle_plane(circle: Circle[T], plane: Plane[T], before: Vector[T], otherwise: Vector[T]) -> Vector[T]:
+def intersect_circle_plane(circle: Circle[T], plane: Plane[T], previous: Vector[T], otherwise: Vector[T]) -> Vector[T]:
     """Intersect a circle with a plane, B = C ∨ Φ, FABRIK-CGA (3.6).
 
-    B² > 0: the intersection nearer to `before`. B² = 0: the point where the circle touches the plane. B² < 0, or the
+    B² > 0: the intersection nearer to `previous`. B² = 0: the point where the circle touches the plane. B² < 0, or the
     circle lies in the plane (B = 0): the point of the circle nearest to `otherwise`; the centre of a circle that is a
     point or imaginary.
     """
     pair = g.meet_circle_plane(circle, plane)
     ends = pair_points(pair)
-    point = nearer(before, ends.first, ends.second)
+    point = nearer(previous, ends.first, ends.second)
     # The flat point's weight is the squared sine between the planes times the squared length of the circle's normal.
     coplanar = g.pair_centre(pair).eoi <= TOLERANCE * g.square_plane(g.circle_plane(circle))
     no_intersection = (ends.case < 0) | coplanar
@@ -31,23 +31,23 @@ def intersect_circle_plane(circle: Circle[T], plane: Plane[T], before: Vector[T]
 
 
 def joint_position(
-    markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float], plane: Plane[T], before: Vector[T]
+    markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float], plane: Plane[T], previous: Vector[T]
 ) -> Vector[T]:
     """Return the point on a plane at these distances, m, from two markers, FABRIK-CGA (3.3)-(3.6).
 
     C² > 0: the spheres about the markers meet in a circle; the result is its intersection with the plane, of two the
-    one nearer to `before`. C² = 0: the point where the spheres touch. C² < 0: see midpoint_between_spheres. The first
+    one nearer to `previous`. C² = 0: the point where the spheres touch. C² < 0: see midpoint_between_spheres. The first
     length must not be the smaller one.
     """
     circle, disjoint = intersect_spheres(markers, lengths)
-    point = intersect_circle_plane(circle, plane, before, before)
+    point = intersect_circle_plane(circle, plane, previous, previous)
     if not any_true(disjoint):
         return point
     return select(choose(disjoint, 1.0, 0.0), midpoint_between_spheres(markers, lengths), point)
 
 
 def intersect_spheres(markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float]) -> tuple[Circle[T], Any]:
-    """Intersect the spheres about two markers, C of FABRIK-CGA (3.5), and whether they do not meet: C² < 0."""
+    """Return the circle C in which the spheres about two markers intersect, FABRIK-CGA (3.5), and whether C² < 0."""
     (first, second), radii = markers, _as_numbers(lengths)
     circle = g.meet_sphere_sphere(g.sphere(first, radii[0]), g.sphere(second, radii[1]))
     return circle, sign(g.square_circle(circle), g.scale_circle(circle)) < 0
@@ -73,5 +73,5 @@ def nearer(x: Vector[T], first: Vector[T], second: Vector[T]) -> Vector[T]:
 
 
 def _as_numbers(lengths: tuple[float, float]) -> Any:
-    """Type floats as numbers of one frame or of many."""
+    """Return the lengths, typed as numbers of one frame or of many."""
     return lengths

@@ -48,20 +48,22 @@ class ThreeMarkerPalm:
     joint_weight: float
     """Weight of a joint relative to a marker."""
 
-    def fit(self, m: NumberFunctions[N], seen: list[Point[N]], weights: list[N]) -> tuple[Matrix[N], Point[N], Any]:
+    def fit(self, m: NumberFunctions[N], observed: list[Point[N]], weights: list[N]) -> tuple[Matrix[N], Point[N], Any]:
         """Fit the palm to the markers and to the joints found from them, by least squares.
 
         Returns:
             Rotation and translation of the wrist, and whether the markers determine them; they are undefined if not.
         """
         points, determined = self._points(
-            _relative(seen[0], seen[0]), _relative(seen[0], seen[1]), _relative(seen[0], seen[2])
+            _relative(observed[0], observed[0]),
+            _relative(observed[0], observed[1]),
+            _relative(observed[0], observed[2]),
         )
         joints = [(weights[0] + weights[1] + weights[2]) * (self.joint_weight / 3)] * len(self.joints)
         rotation, translation = fit_points(m, self.rest_points, points, weights + joints)
         return (
             rotation,
-            (translation[0] + seen[0][0], translation[1] + seen[0][1], translation[2] + seen[0][2]),
+            (translation[0] + observed[0][0], translation[1] + observed[0][1], translation[2] + observed[0][2]),
             determined,
         )
 
@@ -72,20 +74,20 @@ class ThreeMarkerPalm:
         points.extend(self.find_joints((p, q, r), plane))
         return points, determined
 
-    def find_joints(self, seen: tuple[Vector[N], Vector[N], Vector[N]], plane: Plane[N]) -> list[Vector[N]]:
+    def find_joints(self, observed: tuple[Vector[N], Vector[N], Vector[N]], plane: Plane[N]) -> list[Vector[N]]:
         """Find the joints from the markers and their plane.
 
         Of two candidates on the plane, a joint is at the one nearer to its rest position relative to the three markers.
         This is the paper's position in the frame before, carried along with the palm.
         """
-        centroid, (along, across, up) = fit_axes(seen, self.plane_coordinates, plane)
+        centroid, (along, across, up) = fit_axes(observed, self.plane_coordinates, plane)
         positions = []
         for joint in self.joints:
             a, b, h = joint.offset
             expected = add(add(add(centroid, along, a), across, b), up, h)
             level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + h)
             first, second = joint.markers
-            positions.append(joint_position((seen[first], seen[second]), joint.lengths, level, expected))
+            positions.append(joint_position((observed[first], observed[second]), joint.lengths, level, expected))
         return positions
 
 
@@ -102,21 +104,23 @@ def palm_plane(p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[Plane[N], Any]
 
 
 def fit_axes(
-    seen: tuple[Vector[N], Vector[N], Vector[N]], plane_coordinates: tuple[tuple[float, float], ...], plane: Plane[N]
+    observed: tuple[Vector[N], Vector[N], Vector[N]],
+    plane_coordinates: tuple[tuple[float, float], ...],
+    plane: Plane[N],
 ) -> tuple[Vector[N], tuple[Vector[N], Vector[N], Vector[N]]]:
     """Return the centroid of p, q and r, and the axes along, across and normal to their plane.
 
     The axes are fitted by least squares so that the markers have the coordinates `plane_coordinates` along and across.
     """
     up = Vector(plane.e1, plane.e2, plane.e3)
-    p, q, r = seen
+    p, q, r = observed
     (_, (a, b), (c, d)) = plane_coordinates
     to_q, to_r = subtract(q, p), subtract(r, p)
     # Each is rotated back by its angle in the plane. p can be the origin instead of the centroid, as they sum to 0.
     first_axis, second_axis = add(scaled(to_q, a), to_r, c), add(scaled(to_q, b), to_r, d)
-    along = subtract(first_axis, cross(up, second_axis))
-    along = scaled(along, safe_inverse(safe_sqrt(dot(along, along))))
-    return add(p, add(to_q, to_r, 1.0), 1 / 3), (along, cross(up, along), up)
+    first_direction = subtract(first_axis, cross(up, second_axis))
+    first_direction = scaled(first_direction, safe_inverse(safe_sqrt(dot(first_direction, first_direction))))
+    return add(p, add(to_q, to_r, 1.0), 1 / 3), (first_direction, cross(up, first_direction), up)
 
 
 def three_marker_palm(
@@ -131,9 +135,9 @@ def three_marker_palm(
     plane, _ = palm_plane(p, q, r)
     up = Vector(plane.e1, plane.e2, plane.e3)
     centroid = scaled(add(add(p, q, 1.0), r, 1.0), 1 / 3)
-    along = subtract(q, p)
-    along = scaled(along, 1 / math.sqrt(dot(along, along)))
-    frame = centroid, (along, cross(up, along), up)
+    first_direction = subtract(q, p)
+    first_direction = scaled(first_direction, 1 / math.sqrt(dot(first_direction, first_direction)))
+    frame = centroid, (first_direction, cross(up, first_direction), up)
     plane_coordinates = tuple(_coordinates(frame, marker)[:2] for marker in (p, q, r))
     separate = [
         joint

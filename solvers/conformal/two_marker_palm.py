@@ -33,42 +33,43 @@ class TwoMarkerPalm:
     second: int
     """Indices of the two markers among the palm's."""
     third_point: Floats
-    """(3,) m, from the midpoint of the two to the third point."""
+    """(3,) m, vector from the midpoint of the markers to the third point."""
     axes: Floats
-    """(3, 3) columns: from one to the other, perpendicular to that towards the third point, and their cross product."""
+    """(3, 3) unit columns: from the first marker to the second, perpendicular to it towards the third point, and their
+    cross product."""
 
 
-def two_marker_palm(positions: Floats, seen: Sequence[int], joints: Floats) -> TwoMarkerPalm | None:
+def two_marker_palm(positions: Floats, visible: Sequence[int], joints: Floats) -> TwoMarkerPalm | None:
     """Choose the two visible markers farthest apart, and the joint farthest from their line.
 
     Args:
         positions: (P, 3) m, the palm's markers in the wrist's frame.
-        seen: indices of the visible ones.
+        visible: indices of the visible ones.
         joints: (J, 3) m, the palm's joints in the wrist's frame.
 
     Returns:
-        None if fewer than two are seen, or they or the joints are closer together than MIN_DISTANCE_M.
+        The pair; None with fewer than two visible markers, or if markers or joints are too close, see MIN_DISTANCE_M.
     """
-    if len(seen) < 2:
+    if len(visible) < 2:
         return None
-    first, second = max(combinations(seen, 2), key=lambda pair: math.dist(positions[pair[0]], positions[pair[1]]))
+    first, second = max(combinations(visible, 2), key=lambda pair: math.dist(positions[pair[0]], positions[pair[1]]))
     line = positions[second] - positions[first]
     length = float(np.linalg.norm(line))
     if length < MIN_DISTANCE_M:
         return None
     line = line / length
     third_points = joints - (positions[first] + positions[second]) / 2
-    across = third_points - (third_points @ line)[:, None] * line
-    farthest = int(np.linalg.norm(across, axis=1).argmax())
-    radius = float(np.linalg.norm(across[farthest]))
+    perpendicular = third_points - (third_points @ line)[:, None] * line
+    farthest = int(np.linalg.norm(perpendicular, axis=1).argmax())
+    radius = float(np.linalg.norm(perpendicular[farthest]))
     if radius < MIN_DISTANCE_M:
         return None
-    axes = np.stack([line, across[farthest] / radius, np.cross(line, across[farthest] / radius)], axis=1)
+    axes = np.stack([line, perpendicular[farthest] / radius, np.cross(line, perpendicular[farthest] / radius)], axis=1)
     return TwoMarkerPalm(first, second, third_points[farthest], axes)
 
 
 def least_rotations(
-    pairs: list[TwoMarkerPalm], pair_index: Ints, lines: Floats, before: Floats, continues: Bools
+    pairs: list[TwoMarkerPalm], pair_index: Ints, lines: Floats, initial: Floats, continues: Bools
 ) -> Floats:
     """Rotate the palm as little as possible onto the lines of its pairs, frame by frame.
 
@@ -76,7 +77,7 @@ def least_rotations(
         pairs: the pairs of markers.
         pair_index: (N,) index of each frame's pair.
         lines: (N, 3) unit vectors from the pair's first marker to its second, in the world.
-        before: (N, 3, 3) the palm's rotation before the frame, where `continues` is False.
+        initial: (N, 3, 3) the palm's rotation before the frame, where `continues` is False.
         continues: (N,) whether the previous result is the palm's rotation before the frame.
 
     Returns:
@@ -85,13 +86,13 @@ def least_rotations(
     axes, third_points = np.stack([pair.axes for pair in pairs]), np.stack([pair.third_point for pair in pairs])
     # The third point of each pair in the axes of each pair.
     in_pair_axes = np.einsum("kij,li->klj", axes, third_points).tolist()
-    previous = np.einsum("nij,nj->ni", before, third_points[pair_index])
-    across = np.array(
+    previous = np.einsum("nij,nj->ni", initial, third_points[pair_index])
+    directions = np.array(
         _third_point_directions(
             lines.tolist(), pair_index.tolist(), previous.tolist(), continues.tolist(), in_pair_axes
         )
     )
-    world = np.stack([lines, across, np.cross(lines, across)], axis=2)
+    world = np.stack([lines, directions, np.cross(lines, directions)], axis=2)
     rotations: Floats = world @ np.swapaxes(axes[pair_index], 1, 2)
     return rotations
 
@@ -118,7 +119,7 @@ def _third_point_directions(
         u, v, w = p - projection * x, q - projection * y, r - projection * z
         length = math.sqrt(u * u + v * v + w * w)
         if length <= DIRECTION_TOLERANCE * abs(projection):
-            # On the line, where the whole circle is equally near: a fixed direction.
+            # A point on the line is equally near to the whole circle: use a fixed direction.
             u, v, w = _perpendicular(x, y, z)
             length = math.sqrt(u * u + v * v + w * w)
         u, v, w = u / length, v / length, w / length

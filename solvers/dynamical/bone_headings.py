@@ -20,7 +20,7 @@ from .limb_targets import TargetColumns
 from .limbs import LimbCoupling, LimbModel
 
 CONVERGED_STEP = 0.03
-"""rad: a smaller step converges, because the error that it leaves is about its square."""
+"""rad, step below which the solution has converged: the remaining error is about its square."""
 
 Axes = tuple[Point[N], Point[N], Point[N]]
 """x, y, z in the wrist's frame."""
@@ -76,16 +76,17 @@ def _joint_at(limb: LimbModel, first: int) -> DirectionJoint | None:
     before_flexions = count = 1 + twists
     while count < len(axes) and axes[count] == 0:
         count += 1
-    own = range(first, first + count)
+    joint_dofs = range(first, first + count)
     straight = all(
-        limb.dofs[dof].parent == dof - 1 and (dof == 0 or limb.dofs[dof].rest_rotation is None) for dof in own
+        limb.dofs[dof].parent == dof - 1 and (dof == 0 or limb.dofs[dof].rest_rotation is None) for dof in joint_dofs
     )
     sites = [
-        [site for site in limb.sites if site.dof == dof and site.rest_rotation is None] for dof in own[before_flexions:]
+        [site for site in limb.sites if site.dof == dof and site.rest_rotation is None]
+        for dof in joint_dofs[before_flexions:]
     ]
     if axes[0] != 2 or count == before_flexions or not straight or any(len(on_bone) != 1 for on_bone in sites):
         return None
-    signs = tuple(limb.dofs[dof].sign for dof in own)
+    signs = tuple(limb.dofs[dof].sign for dof in joint_dofs)
     return DirectionJoint(twists, signs, tuple(on_bone[0].target for on_bone in sites))
 
 
@@ -97,7 +98,7 @@ def _hinge_coupling(limb: LimbModel, joint: DirectionJoint) -> HingeCoupling | N
         return None
     coefficients = dict(zip(coupling.dofs, coupling.coefficients, strict=True))
     signed = [coefficients.get(dof, 0.0) * limb.dofs[dof].sign for dof in flexions]
-    return HingeCoupling(coupling, tuple(own - following for own, following in pairwise([*signed, 0.0])))
+    return HingeCoupling(coupling, tuple(sign - following for sign, following in pairwise([*signed, 0.0])))
 
 
 class FittedJoint(NamedTuple, Generic[N]):
@@ -126,8 +127,8 @@ def solve_headings(
 ) -> tuple[list[N], Any]:
     """Return the angles (n,) of a limb in rad, and whether they are a converged solution.
 
-    They are none if a bone lacks a rotation target, a position target has a weight, a limit is active, or the last step
-    was not small.
+    They are not a solution if a bone lacks a rotation target, a position target has a weight, a limit is active, or the
+    step is not small.
     """
     converged = _has_rotations_only(limb, frames)
     if not m.any(converged):
@@ -146,9 +147,9 @@ def solve_headings(
     steps = _limb_step(directions.joints, fitted, shifts)
     solved: list[Any] = []
     for step, angle, low, high in zip(steps, angles, limb.low, limb.high, strict=True):
-        after = angle + step
-        converged = converged & (abs(step) < CONVERGED_STEP) & (low <= after) & (after <= high)
-        solved.append(after)
+        new_angle = angle + step
+        converged = converged & (abs(step) < CONVERGED_STEP) & (low <= new_angle) & (new_angle <= high)
+        solved.append(new_angle)
     return solved, converged
 
 
@@ -173,14 +174,14 @@ def _fit_joint(
     total = sum(weights)
     mean_x: Any = [sum(weight * bone[0][i] for weight, bone in zip(weights, bones, strict=True)) for i in range(3)]
     angles, twist, axes = _fit_abduction_and_twist(m, joint.twists, axes, mean_x)
-    before: Any = 0.0
+    parent_heading: Any = 0.0
     error_y: Any = 0.0
     error_z: Any = 0.0
     valid: Any = True
     for weight, bone in zip(weights, bones, strict=True):
-        heading, (e_y, e_z), last_axes, near = _fit_heading(m, axes, bone)
-        angles.append(wrap_angle(heading - before))
-        before, valid = heading, valid & near
+        heading, (e_y, e_z), last_axes, is_near = _fit_heading(m, axes, bone)
+        angles.append(wrap_angle(heading - parent_heading))
+        parent_heading, valid = heading, valid & is_near
         error_y, error_z = error_y + weight * e_y, error_z + weight * e_z
     signed = [sign * angle for sign, angle in zip(joint.signs, angles, strict=True)]
     return FittedJoint(signed, twist, axes, last_axes, weights, total, (error_y / total, error_z / total), valid)
@@ -207,27 +208,27 @@ def _fit_heading(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any,
     off."""
     x, y, z = axes
     p, q, r = bone
-    along, across = _dot(y, q) + _dot(z, r), _dot(z, q) - _dot(y, r)
-    heading = m.atan2(across, along)
+    cos_sum, sin_sum = _dot(y, q) + _dot(z, r), _dot(z, q) - _dot(y, r)
+    heading = m.atan2(sin_sum, cos_sum)
     cos, sin = m.cos_sin(heading)
     side, top = _dot(x, q), _dot(x, r)
     errors = (sin * side + cos * top - _dot(z, p)) / 2, (sin * top - cos * side + _dot(y, p)) / 2
-    near = _dot(x, p) + cos * along + sin * across > 1
+    is_near = _dot(x, p) + cos * cos_sum + sin * sin_sum > 1
     y, z = _rotated_axes(y, z, cos, sin)
-    return heading, errors, (x, y, z), near
+    return heading, errors, (x, y, z), is_near
 
 
 def _limb_step(joints: tuple[DirectionJoint, ...], fitted: list[FittedJoint[Any]], shifts: list[Any]) -> list[Any]:
     """Return the step from the fitted angles. `shifts`: added by the coupling to the last joint's headings."""
     last = fitted[-1]
-    left: Any = 0.0, *last.mean_errors
+    remaining: Any = 0.0, *last.mean_errors
     steps: list[Any] = []
     if len(fitted) > 1:
         x, y, z = rotation = _last_bone_rotation(joints[0], fitted[0], last, child_twists=joints[1].twists)
         steps = _joint_step(joints[0], fitted[0], (0.0, y, z), [0.0] * (len(joints[0].targets) - 1) + [x])
         rotated = [_dot(rotation, column) for column in zip(*fitted[0].axes, strict=True)]
-        left = [error - _dot(rotated, axis) for error, axis in zip(left, last.axes, strict=True)]
-    return steps + _joint_step(joints[-1], last, left, shifts)
+        remaining = [error - _dot(rotated, axis) for error, axis in zip(remaining, last.axes, strict=True)]
+    return steps + _joint_step(joints[-1], last, remaining, shifts)
 
 
 def _joint_step(joint: DirectionJoint, fitted: FittedJoint[Any], rotation: Any, shifts: list[Any]) -> list[Any]:
@@ -237,7 +238,7 @@ def _joint_step(joint: DirectionJoint, fitted: FittedJoint[Any], rotation: Any, 
     abduction = z / cos
     headings = [x + sin * abduction + shift for shift in shifts]
     steps = [abduction, y] if joint.twists else [abduction]
-    steps += [heading - before for before, heading in pairwise([0.0, *headings])]
+    steps += [heading - parent_heading for parent_heading, heading in pairwise([0.0, *headings])]
     return [sign * step for sign, step in zip(joint.signs, steps, strict=True)]
 
 

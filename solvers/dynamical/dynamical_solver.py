@@ -23,9 +23,9 @@ from .settle_limb import MAX_STEP, SettlingMethod
 Floats = NDArray[np.float64]
 
 CLOCK_TOLERANCE_S = 0.1
-"""s by which a live device's clock may jump back before the frames count as a new motion."""
+"""s, maximum backward jump of a live device's clock; after a larger one, frames are a new motion."""
 FIRST_STEP_S = 1 / 60
-"""The time step assumed before a lone first frame."""
+"""s, time step assumed before a single first frame."""
 MODES = {
     "settle": "Every frame is solved by itself until it is at rest",
     "follow": "The previous pose follows its targets at the gain",
@@ -132,7 +132,7 @@ class Dynamical:
 
 
 def _is_later(state: State, targets: Targets) -> bool:
-    """Return whether the state is later than the first frame, so that no motion leads from it to the targets."""
+    """Return whether the state is later than the first frame, so that the frames are a new motion."""
     if not isinstance(state, DynamicalState) or state.time is None:
         return False
     return bool(state.time > targets.times[0] + CLOCK_TOLERANCE_S)

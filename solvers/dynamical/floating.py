@@ -36,7 +36,7 @@ class FrameGoals:
     angular_velocities: Floats
     """(T, 3) rad/s"""
 
-    def moved_back(self, seconds: float) -> "FrameGoals":
+    def at_earlier_time(self, seconds: float) -> "FrameGoals":
         """Return the targets `seconds` earlier, extrapolated back along their velocities."""
         if not (self.velocities.any() or self.angular_velocities.any()):
             return self
@@ -69,7 +69,7 @@ def follow_floating(
     start: tuple[Floats, Floats],
     method: tuple[FollowMethod, LimbWeights],
 ) -> tuple[Floats, Floats]:
-    """Return (F, 4, 4) roots and (F, D) angles, each frame from the one before.
+    """Return roots (F, 4, 4) and angles (F, D); each frame starts from the previous one.
 
     time_steps: (F,) s from the previous frame; start: root (4, 4) and angles (D,) before the first frame.
     """
@@ -81,7 +81,7 @@ def follow_floating(
         goals, substep = goals_of(targets, frame, weights.rotation), time_step / follow.substeps
         if substep > 0 and (goals.weights.any() or goals.rotation_weights.any()):
             for number in range(follow.substeps):
-                current = goals.moved_back(time_step - number * substep)
+                current = goals.at_earlier_time(time_step - number * substep)
                 solution = qp.solve(
                     step_program(pose_joints(hand, root, angles), angles[0], current, method, substep), working
                 )
@@ -109,11 +109,11 @@ def step_program(
     hessian = np.einsum("t,tik,til->kl", goals.weights, linear, linear)
     hessian += np.einsum("t,tik,til->kl", goals.rotation_weights, angular, angular)
     hessian += follow.damping * np.eye(ROOT_DOFS + hand.dofs)
-    right = np.einsum("t,tik,ti->k", goals.weights, linear, translation)
-    right += np.einsum("t,tik,ti->k", goals.rotation_weights, angular, rotation)
+    right_side = np.einsum("t,tik,ti->k", goals.weights, linear, translation)
+    right_side += np.einsum("t,tik,ti->k", goals.rotation_weights, angular, rotation)
     low, high = np.full(ROOT_DOFS + hand.dofs, -np.inf), np.full(ROOT_DOFS + hand.dofs, np.inf)
-    low[ROOT_DOFS:] = -np.asarray(limit.towards(ARRAY, angles - hand.limits[:, 0]))
-    high[ROOT_DOFS:] = limit.towards(ARRAY, hand.limits[:, 1] - angles)
+    low[ROOT_DOFS:] = -np.asarray(limit.max_step_towards(ARRAY, angles - hand.limits[:, 0]))
+    high[ROOT_DOFS:] = limit.max_step_towards(ARRAY, hand.limits[:, 1] - angles)
     rows = []
     for coupling in hand.couplings:
         row = np.concatenate([np.zeros(ROOT_DOFS), coupling.coefficients])
@@ -122,12 +122,12 @@ def step_program(
             violation = min(max(total, coupling.lower), coupling.upper) - total
             if violation or coupling.lower == coupling.upper:
                 hessian += weights.coupling**2 * np.outer(row, row)
-                right += weights.coupling**2 * fraction * violation * row
+                right_side += weights.coupling**2 * fraction * violation * row
         else:
             rows.append(row)
-            low = np.append(low, -limit.towards(SCALAR, total - coupling.lower))
-            high = np.append(high, limit.towards(SCALAR, coupling.upper - total))
-    return qp.QuadraticProgram(hessian, -right, low, high, np.reshape(rows, (-1, ROOT_DOFS + hand.dofs)))
+            low = np.append(low, -limit.max_step_towards(SCALAR, total - coupling.lower))
+            high = np.append(high, limit.max_step_towards(SCALAR, coupling.upper - total))
+    return qp.QuadraticProgram(hessian, -right_side, low, high, np.reshape(rows, (-1, ROOT_DOFS + hand.dofs)))
 
 
 def _columns(matrices: Floats) -> tuple[tuple[Floats, ...], ...]:

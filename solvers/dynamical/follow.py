@@ -24,7 +24,7 @@ from .limb_kinematics import SiteTarget, evaluate, normal_equations, rotation_er
 from .limb_step import StepLimit, add_couplings, solve_step, step_bounds
 from .limb_targets import observed_dofs, one_frame, site_targets
 from .limbs import LimbModel
-from .settle_limb import damped
+from .settle_limb import add_damping
 
 Floats = NDArray[np.float64]
 RANK_TOLERANCE = 1e-9
@@ -105,12 +105,12 @@ def _follow_limb(
     substep = time_step / method.substeps
     fraction, limit = method.share(substep), method.limit(substep)
     for number in range(method.substeps):
-        current = [moving.moved_back(time_step - number * substep, substep) for moving in targets]
+        current = [moving.at_earlier_time(time_step - number * substep, substep) for moving in targets]
         posed = evaluate(SCALAR, limb, angles, current)
         program = normal_equations(limb, posed, current, fraction)
         add_couplings(SCALAR, limb, angles, program, fraction)
         bounds = step_bounds(SCALAR, limb, angles, limit, observed)
-        step = solve_step(SCALAR, limb, damped(program, method.damping), bounds)
+        step = solve_step(SCALAR, limb, add_damping(program, method.damping), bounds)
         # Rounding must not carry a joint beyond its limit.
         angles = [
             min(max(angle + change, min(angle, low)), max(angle, high))
@@ -129,7 +129,7 @@ class MovingTarget:
     angular_velocity: Floats | None
     """(3,) rad/s"""
 
-    def moved_back(self, seconds: float, substep: float) -> SiteTarget[float]:
+    def at_earlier_time(self, seconds: float, substep: float) -> SiteTarget[float]:
         """Return the target `seconds` earlier, and its motion during `substep` seconds from there."""
         position, linear_motion, angular_motion = self.target.position, None, None
         rotation: Any = self.target.rotation
@@ -171,16 +171,16 @@ def _moving_targets(
 def palm_twist(palm: PalmTargets, targets: Targets, root: Floats, frame: int, rotation_weight: float) -> Floats:
     """Return (6,) m/s and rad/s of the wrist in the world, by least squares; 0 in directions that no target
     determines."""
-    matrix, right = np.zeros((6, 6)), np.zeros(6)
+    matrix, right_side = np.zeros((6, 6)), np.zeros(6)
     for jacobian, velocity, weight in _palm_velocities(palm, targets, root, frame, rotation_weight):
         matrix += weight * jacobian.T @ jacobian
-        right += weight * jacobian.T @ velocity
+        right_side += weight * jacobian.T @ velocity
     if not matrix.any():
-        return right
+        return right_side
     eigenvalues, axes = np.linalg.eigh(matrix)
     determined = eigenvalues > RANK_TOLERANCE * eigenvalues[-1]
     axes = axes[:, determined]
-    twist: Floats = axes @ ((axes.T @ right) / eigenvalues[determined])
+    twist: Floats = axes @ ((axes.T @ right_side) / eigenvalues[determined])
     return twist
 
 

@@ -119,8 +119,8 @@ def transformed(frame: Any, rotation: Columns | None, offset: Point[float]) -> A
     if rotation is None:
         return frame
     x, y, z, position = frame
-    after: Any = [tuple(a * x[i] + b * y[i] + c * z[i] for i in range(3)) for a, b, c in rotation]
-    return after[0], after[1], after[2], position
+    axes: Any = [tuple(a * x[i] + b * y[i] + c * z[i] for i in range(3)) for a, b, c in rotation]
+    return axes[0], axes[1], axes[2], position
 
 
 def _point_at(frame: Any, offset: Point[float]) -> Any:
@@ -141,16 +141,16 @@ def rotated(m: NumberFunctions[N], frame: Any, axis: int, sign: float, angle: N)
     (ax, ay, az), (bx, by, bz) = frame[(axis + 1) % 3], frame[(axis + 2) % 3]
     a = cos * ax + sin * bx, cos * ay + sin * by, cos * az + sin * bz
     b = cos * bx - sin * ax, cos * by - sin * ay, cos * bz - sin * az
-    after: Any = (about, a, b) if axis == 0 else (b, about, a) if axis == 1 else (a, b, about)
-    return (*after, frame[3]), about if sign > 0 else (-about[0], -about[1], -about[2])
+    axes: Any = (about, a, b) if axis == 0 else (b, about, a) if axis == 1 else (a, b, about)
+    return (*axes, frame[3]), about if sign > 0 else (-about[0], -about[1], -about[2])
 
 
 def rotation_error(m: NumberFunctions[N], target: Any, current: Any) -> tuple[Any, N]:
     """Return the axial vector of sk(R R̂ᵀ), which rotates R̂ (`current`) towards R (`target`), and the squared error.
 
     Both rotations are given by columns. Dynamical 3.1: the vector's length is the sine of the angle between them, and
-    it is the gradient of half the squared error, tr(I − R R̂ᵀ) / 2 = 1 − cos. Beyond a right angle the sine would
-    shrink again and vanish at half a turn; there the vector keeps length 1, and the squared error goes on growing.
+    it is the gradient of half the squared error, tr(I − R R̂ᵀ) / 2 = 1 − cos. For angles above π/2, where
+    the sine would decrease to 0 at π, the vector keeps length 1, and the squared error still increases.
     """
     x = y = z = cos = 0.0
     for (rx, ry, rz), (fx, fy, fz) in zip(target, current, strict=True):
@@ -171,18 +171,23 @@ def rotation_error(m: NumberFunctions[N], target: Any, current: Any) -> tuple[An
 
 
 def _far_rotation_error(m: NumberFunctions[N], target: Any, current: Any, cos: N, error: Any) -> Any:
-    """Return `rotation_error` beyond a right angle. At half a turn, the axis is the longest column of R R̂ᵀ + I."""
+    """Return `rotation_error` for angles above π/2. At π, the axis is the longest column of R R̂ᵀ + I."""
     sine = m.sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2])
-    best: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
+    longest_column: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
     maximum = 0.0 * cos
     for i in range(3):
         column = [sum(w[j] * f[i] for w, f in zip(target, current, strict=True)) + (i == j) for j in range(3)]
         length = m.sqrt(column[0] * column[0] + column[1] * column[1] + column[2] * column[2])
         longer: Any = length > maximum
-        best = [m.where(longer, c / m.where(length > 1e-9, length, 1.0), b) for c, b in zip(column, best, strict=True)]
+        longest_column = [
+            m.where(longer, c / m.where(length > 1e-9, length, 1.0), b)
+            for c, b in zip(column, longest_column, strict=True)
+        ]
         maximum = m.where(longer, length, maximum)
     determined: Any = sine > 1e-6
-    axis: Any = [m.where(determined, e / m.where(determined, sine, 1.0), b) for e, b in zip(error, best, strict=True)]
+    axis: Any = [
+        m.where(determined, e / m.where(determined, sine, 1.0), b) for e, b in zip(error, longest_column, strict=True)
+    ]
     return *axis, 2 + 2 * (m.atan2(sine, cos) - 1.5707963267948966)
 
 
@@ -197,7 +202,7 @@ def normal_equations(
     count = len(limb.dofs)
     axes = posed.axes
     square: Any = [[0.0] * (dof + 1) for dof in range(count)]
-    right: Any = [0.0] * count
+    right_side: Any = [0.0] * count
     weights: Any = [0.0] * count
     rotations: Any = [(0.0, 0.0, 0.0)] * count
     for target, position, position_error, angular_error in zip(
@@ -206,7 +211,7 @@ def normal_equations(
         moved_by = limb.sites[target.site].moved_by
         if position_error is not None and position is not None:
             change = _desired_change(position_error, target.linear_motion, fraction)
-            _add_position_target(posed, moved_by, (position, change, target.weight), (square, right))
+            _add_position_target(posed, moved_by, (position, change, target.weight), (square, right_side))
         if angular_error is not None:
             x, y, z = _desired_change(angular_error, target.angular_motion, fraction)
             weight = target.rotation_weight * limb.weights.rotation**2
@@ -218,7 +223,7 @@ def normal_equations(
         for dof in range(count):
             ax, ay, az = axes[dof]
             x, y, z = rotations[dof]
-            right[dof] = right[dof] + ax * x + ay * y + az * z
+            right_side[dof] = right_side[dof] + ax * x + ay * y + az * z
             # The rotation Jacobian does not depend on the site's position, so only the sum of the distal weights
             # counts.
             weight, row, ancestor = weights[dof], square[dof], dof
@@ -226,7 +231,7 @@ def normal_equations(
                 bx, by, bz = axes[ancestor]
                 row[ancestor] = row[ancestor] + weight * (ax * bx + ay * by + az * bz)
                 ancestor = limb.dofs[ancestor].parent
-    return square, right
+    return square, right_side
 
 
 def _desired_change(error: Any, motion: Any, fraction: float) -> Any:
@@ -239,7 +244,7 @@ def _desired_change(error: Any, motion: Any, fraction: float) -> Any:
 def _add_position_target(posed: LimbFrames[Any], moved_by: tuple[int, ...], target: Any, program: Any) -> None:
     """Add a position target to the normal equations, in place."""
     (px, py, pz), (x, y, z), weight = target
-    square, right = program
+    square, right_side = program
     columns: list[Any] = []
     for dof in moved_by:
         ax, ay, az = posed.axes[dof]
@@ -248,7 +253,7 @@ def _add_position_target(posed: LimbFrames[Any], moved_by: tuple[int, ...], targ
         column = ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
         columns.append(column)
         jx, jy, jz = weight * column[0], weight * column[1], weight * column[2]
-        right[dof] = right[dof] + jx * x + jy * y + jz * z
+        right_side[dof] = right_side[dof] + jx * x + jy * y + jz * z
         row = square[dof]
         for inner, (kx, ky, kz) in zip(moved_by, columns, strict=False):
             row[inner] = row[inner] + jx * kx + jy * ky + jz * kz

@@ -16,7 +16,7 @@ from .limbs import LimbCoupling, LimbModel
 
 Floats = NDArray[np.float64]
 FIXED = 2
-"""Mark of a variable whose bounds are equal; active bounds are marked by 1 and −1."""
+"""Marks a variable whose bounds are equal; 1 and −1 mark active upper and lower bounds."""
 ROUNDS = 8
 """Maximum number of rounds of block pivoting in plain floats; programs that need more go to qp.solve_all."""
 
@@ -36,9 +36,8 @@ class StepLimit:
         self.slope = slope
         """1/rad, k."""
 
-    def towards(self, m: NumberFunctions[N], distance: N) -> Any:
-        """Return rad that a step may go towards a limit `distance` rad ahead; negative, back inside, beyond the
-        limit."""
+    def max_step_towards(self, m: NumberFunctions[N], distance: N) -> Any:
+        """Return the maximum step, rad, towards a limit `distance` rad ahead; negative if the limit is exceeded."""
         # The hyperbolic tangent is odd, so this holds for negative distances, too.
         if m is SCALAR:
             step = self.max_step * math.tanh(self.slope * distance)
@@ -48,7 +47,7 @@ class StepLimit:
 
 
 def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> Any:
-    """Return m², the cost of violated couplings; a hard one costs 1 m² per rad²."""
+    """Return the cost of violated couplings, m²; a hard one costs 1 m² per rad²."""
     cost: Any = 0.0 * angles[0]
     for coupling in limb.couplings:
         error = coupling_error(m, coupling, angles)
@@ -58,7 +57,7 @@ def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> An
 
 def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], program: Any, fraction: float) -> None:
     """Add the soft couplings, corrected by `fraction` of their violation, to the normal equations, in place."""
-    square, right = program
+    square, right_side = program
     weight = limb.weights.coupling**2
     for coupling in limb.couplings:
         if not coupling.soft:
@@ -67,14 +66,14 @@ def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], progr
         active: Any = weight if coupling.lower == coupling.upper else m.where(abs(error) > 0, weight, 0.0)
         terms = list(zip(coupling.dofs, coupling.coefficients, strict=True))
         for k, (dof, coefficient) in enumerate(terms):
-            right[dof] = right[dof] + active * fraction * coefficient * error
-            for other, other_coefficient in terms[: k + 1]:
-                low, high = (other, dof) if other < dof else (dof, other)
+            right_side[dof] = right_side[dof] + active * fraction * coefficient * error
+            for earlier_dof, other_coefficient in terms[: k + 1]:
+                low, high = (earlier_dof, dof) if earlier_dof < dof else (dof, earlier_dof)
                 square[high][low] = square[high][low] + active * coefficient * other_coefficient
 
 
 def coupling_error(m: NumberFunctions[N], coupling: LimbCoupling, angles: list[N]) -> N:
-    """Return rad by which a coupling's sum must change to be within its bounds, 0 inside."""
+    """Return the change of a coupling's sum, rad, that brings it within its bounds; 0 inside."""
     total, low, high = _weighted_sum(coupling, angles), coupling.lower, coupling.upper
     if low == high:
         error: N = low - total
@@ -92,18 +91,18 @@ def step_bounds(
     """Return the lower and upper bounds (n + p,) of the step: of each degree of freedom, then of each hard coupling's
     sum.
 
-    Degrees of freedom that no target determines (`observed` (n,) is false) stay.
+    Degrees of freedom where `observed` (n,) is false, which no target determines, do not move.
     """
-    upper: Any = [limit.towards(m, high - angle) for high, angle in zip(limb.high, angles, strict=True)]
-    lower: Any = [-limit.towards(m, angle - low) for low, angle in zip(limb.low, angles, strict=True)]
+    upper: Any = [limit.max_step_towards(m, high - angle) for high, angle in zip(limb.high, angles, strict=True)]
+    lower: Any = [-limit.max_step_towards(m, angle - low) for low, angle in zip(limb.low, angles, strict=True)]
     if not (m is SCALAR and all(observed)):
         upper = [m.where(seen, bound, 0.0) for seen, bound in zip(observed, upper, strict=True)]
         lower = [m.where(seen, bound, 0.0) for seen, bound in zip(observed, lower, strict=True)]
     for coupling in limb.hard_couplings:
         total = _weighted_sum(coupling, angles)
         # Dynamical 3.2.2: bounded like joint limits.
-        lower.append(-limit.towards(m, total - coupling.lower))
-        upper.append(limit.towards(m, coupling.upper - total))
+        lower.append(-limit.max_step_towards(m, total - coupling.lower))
+        upper.append(limit.max_step_towards(m, coupling.upper - total))
     return lower, upper
 
 
@@ -116,37 +115,37 @@ def solve_step(
     """
     if m is not SCALAR:
         return _solve_frames(limb, cast(Any, program), cast(Any, bounds))
-    square, right, low, high = cast(Any, (*program, *bounds))
-    step = None if limb.hard_couplings else solve_box_qp(square, right, low, high)
+    square, right_side, low, high = cast(Any, (*program, *bounds))
+    step = None if limb.hard_couplings else solve_box_qp(square, right_side, low, high)
     if step is None:
         squares = [[np.array([value]) for value in row] for row in square]
-        rights, lows, highs = ([np.array([value]) for value in values] for values in (right, low, high))
+        rights, lows, highs = ([np.array([value]) for value in values] for values in (right_side, low, high))
         step = [float(value[0]) for value in _solve_frames(limb, (squares, rights), (lows, highs))]
     return step
 
 
 def solve_box_qp(
-    square: list[list[float]], right: list[float], low: list[float], high: list[float]
+    square: list[list[float]], right_side: list[float], low: list[float], high: list[float]
 ) -> list[float] | None:
     """Minimise ½ xᵀHx − gᵀx with low ≤ x ≤ high by block pivoting, as in qp/; None if that does not finish.
 
-    square: the lower half of H; right: g.
+    square: the lower half of H; right_side: g.
     """
-    count = len(right)
+    count = len(right_side)
     active = [FIXED if low[i] >= high[i] else 0 for i in range(count)]
     x = [low[i] if active[i] else 0.0 for i in range(count)]
     for _ in range(ROUNDS):
         free = [i for i in range(count) if not active[i]]
-        _solve_free(square, right, x, active, free)
+        _solve_free(square, right_side, x, active, free)
         ended = True
         for i in free:
             if x[i] > high[i]:
                 active[i], x[i], ended = 1, high[i], False
             elif x[i] < low[i]:
                 active[i], x[i], ended = -1, low[i], False
-        # A variable that this round has fixed is checked in the next one.
+        # A variable fixed in this round is checked in the next one.
         checked = [i for i in range(count) if i not in free and active[i] != FIXED] if len(free) < count else []
-        released = [i for i in checked if active[i] * _negative_gradient(square, right, x, i) < 0]
+        released = [i for i in checked if active[i] * _negative_gradient(square, right_side, x, i) < 0]
         for i in released:
             active[i] = 0
         if ended and not released:
@@ -154,9 +153,9 @@ def solve_box_qp(
     return None
 
 
-def _negative_gradient(square: list[list[float]], right: list[float], x: list[float], i: int) -> float:
+def _negative_gradient(square: list[list[float]], right_side: list[float], x: list[float], i: int) -> float:
     """Return (g − Hx)_i: positive where increasing x_i lowers the cost."""
-    result = right[i]
+    result = right_side[i]
     row = square[i]
     for j, value in enumerate(x):
         result -= (row[j] if j <= i else square[j][i]) * value
@@ -164,7 +163,7 @@ def _negative_gradient(square: list[list[float]], right: list[float], x: list[fl
 
 
 def _solve_free(
-    square: list[list[float]], right: list[float], x: list[float], active: list[int], free: list[int]
+    square: list[list[float]], right_side: list[float], x: list[float], active: list[int], free: list[int]
 ) -> None:
     """Set the free variables of x, in place, to where their gradient is zero, by LDLᵀ."""
     lower: list[list[float]] = []
@@ -173,7 +172,7 @@ def _solve_free(
     fixed = [j for j in range(len(x)) if active[j] and x[j]] if len(free) < len(x) else []
     for i in free:
         line = square[i]
-        value = right[i]
+        value = right_side[i]
         for j in fixed:
             value -= (line[j] if j <= i else square[j][i]) * x[j]
         row: list[float] = []
@@ -202,11 +201,11 @@ def _solve_frames(
 ) -> Any:
     """Return a limb's steps in F frames, every number an array (F,), by qp/quadratic_program.py, which always
     terminates."""
-    square, right = program
-    count, n = len(bounds[0][0]), len(right)
+    square, right_side = program
+    count, n = len(bounds[0][0]), len(right_side)
     hessian, gradient, rows = np.empty((count, n, n)), np.empty((count, n)), np.zeros((len(limb.hard_couplings), n))
     for i in range(n):
-        gradient[:, i] = -right[i]
+        gradient[:, i] = -right_side[i]
         for j in range(i + 1):
             hessian[:, i, j] = hessian[:, j, i] = square[i][j]
     for k, coupling in enumerate(limb.hard_couplings):

@@ -82,8 +82,8 @@ def site_targets(m: NumberFunctions[N], limb: LimbModel, frames: TargetColumns) 
 def _with_end_weight(m: NumberFunctions[N], targets: list[SiteTarget[N]], end: float) -> list[SiteTarget[N]]:
     """Multiply the weight of the outermost position target by `end` where there are others; sites are outermost first.
 
-    Model bones and marker offsets never match the performer's exactly. Plain least squares spread the residual along
-    the finger and straighten it; if the fingertip is met closely, the other joints bend as the performer's do.
+    Model bones and marker offsets never match the performer's exactly. Plain least squares distribute the residual
+    over the finger and straighten it. If the fingertip is met closely, the other joints bend as the performer's do.
     """
     inner: Any = sum(target.weight for target in targets)
     weighted, outer = [], cast(Any, 0.0)

@@ -84,7 +84,7 @@ class LimbWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LimbModel:
-    """Joints of a hand that neither move a target of another limb nor are coupled to one."""
+    """Joints of a hand that neither move targets of other limbs nor are coupled to other limbs."""
 
     hand_dofs: list[int]
     """(n,) indices into the hand's degrees of freedom, those nearer the wrist first."""
@@ -105,10 +105,10 @@ class LimbModel:
 def split_into_limbs(hand: HandModel, sites: list[int], weights: LimbWeights) -> tuple[LimbModel, ...]:
     """Split a hand into limbs. sites: (T,) indices of the hand's sites that have targets."""
     linked = _linked_dofs(hand)
-    limbs, left = [], list(range(hand.dofs))
-    while left:
-        hand_dofs = [dof for dof in left if linked[left[0], dof]]
-        left = [dof for dof in left if dof not in hand_dofs]
+    limbs, remaining = [], list(range(hand.dofs))
+    while remaining:
+        hand_dofs = [dof for dof in remaining if linked[remaining[0], dof]]
+        remaining = [dof for dof in remaining if dof not in hand_dofs]
         limbs.append(_limb(hand, hand_dofs, sites, weights))
     return tuple(limbs)
 
@@ -165,7 +165,7 @@ def _limb(hand: HandModel, hand_dofs: list[int], sites: list[int], weights: Limb
         for coupling in hand.couplings
         if set(np.flatnonzero(coupling.coefficients)) & set(hand_dofs)
     )
-    moved = [any(dof in site.moved_by for site in limb_sites) for dof in range(len(dofs))]
+    moves_site = [any(dof in site.moved_by for site in limb_sites) for dof in range(len(dofs))]
     low, high = hand.limits[hand_dofs].T.tolist()
     return LimbModel(
         hand_dofs=hand_dofs,
@@ -176,21 +176,21 @@ def _limb(hand: HandModel, hand_dofs: list[int], sites: list[int], weights: Limb
         high=tuple(high),
         weights=weights,
         hard_couplings=tuple(coupling for coupling in couplings if not coupling.soft),
-        observable=tuple(known_through_couplings(couplings, moved)),
+        observable=tuple(known_through_couplings(couplings, moves_site)),
     )
 
 
-def known_through_couplings(couplings: tuple[LimbCoupling, ...], known: list[Any]) -> list[Any]:
-    """Return (n,) which degrees of freedom are known once couplings carry knowledge from one to another."""
-    known = list(known)
+def known_through_couplings(couplings: tuple[LimbCoupling, ...], is_known: list[Any]) -> list[Any]:
+    """Return (n,) which degrees of freedom are known directly or through couplings."""
+    is_known = list(is_known)
     for _ in couplings:
         for coupling in couplings:
             any_known: Any = False
             for dof in coupling.dofs:
-                any_known = any_known | known[dof]
+                any_known = any_known | is_known[dof]
             for dof in coupling.dofs:
-                known[dof] = known[dof] | any_known
-    return known
+                is_known[dof] = is_known[dof] | any_known
+    return is_known
 
 
 def _parent(hand: HandModel, hand_dof: int, index: dict[int, int]) -> tuple[int, Floats]:
@@ -206,9 +206,9 @@ def _last_dof_moving(hand: HandModel, joint: int, index: dict[int, int]) -> tupl
     """Return the last degree of freedom that moves a joint, −1 if none, and the constant transform (4, 4) from it."""
     transform = np.eye(4)
     while joint >= 0:
-        own = [dof for dof in np.flatnonzero(hand.axis_joint == joint) if dof in index]
-        if own:
-            return index[int(own[-1])], transform
+        joint_dofs = [dof for dof in np.flatnonzero(hand.axis_joint == joint) if dof in index]
+        if joint_dofs:
+            return index[int(joint_dofs[-1])], transform
         transform = hand.rest[joint] @ transform
         joint = hand.parents[joint]
     return -1, transform

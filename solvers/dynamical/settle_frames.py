@@ -82,14 +82,14 @@ def _settle_chunk(plan: DynamicalPlan, targets: Targets, roots: Floats, angles: 
         limb_targets = [] if np.all(converged) else site_targets(ARRAY, limb, frames)
         if not limb_targets:
             continue
-        left = np.flatnonzero(~converged) if np.any(converged) else slice(None)
-        limb_targets = select_frames(left, limb_targets)
+        unconverged = np.flatnonzero(~converged) if np.any(converged) else slice(None)
+        limb_targets = select_frames(unconverged, limb_targets)
         observed = observed_dofs(ARRAY, limb, limb_targets)
-        limb_angles = planar[left][:, limb.hand_dofs].T.copy()
+        limb_angles = planar[unconverged][:, limb.hand_dofs].T.copy()
         if not np.all(np.isfinite(limb_angles)):
             neutral = [float(plan.planar.hand.neutral[dof]) for dof in limb.hand_dofs]
             pairs = zip(limb_angles, angles_from_rotations(ARRAY, limb, limb_targets, neutral), strict=True)
             limb_angles = np.stack([np.where(np.isfinite(angle), angle, rotated) for angle, rotated in pairs])
         settle_many(limb, limb_angles, limb_targets, observed, method)
         for dof, angle, seen in zip(limb.hand_dofs, limb_angles, observed, strict=True):
-            angles[left, dof] = np.where(seen, angle, np.nan)
+            angles[unconverged, dof] = np.where(seen, angle, np.nan)

@@ -30,15 +30,15 @@ Floats = NDArray[np.float64]
 MIN_STEP = 1e-7
 """rad, minimum step; smaller ones are not taken, because they may be rounding errors."""
 MIN_STEP_HARD = 1e-13
-"""rad, the same for limbs with hard couplings, where even tiny violations are corrected."""
+"""rad, minimum step for limbs with hard couplings, where even tiny violations are corrected."""
 MAX_STEP = 1.0
-"""rad that a joint may move in one step; also the assumed size of the step before the first."""
+"""rad, maximum movement of a joint in a step; also the assumed size of the step before the first one."""
 DAMPING_UP, DAMPING_DOWN = 30.0, 0.03
 """Factors on the damping after a rejected step and after an accepted one."""
 MIN_GAIN_RATIO = 0.1
 """Minimum ratio of actual to predicted cost reduction, so that two poses of equal cost do not alternate."""
 MIN_PIVOT = 1e-7
-"""m²: a matrix with smaller pivots does not count as positive definite."""
+"""m², minimum pivot of a positive definite matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class SettlingMethod:
     """m², λ"""
     limit: StepLimit
     converged_step: float = 1e-3
-    """rad: a step this small ends the iteration. Steps shrink by a constant factor or faster, so the iteration also
-    ends where the next step, shrunk like the last, would be this small."""
+    """rad, size of a step that ends the iteration. As steps shrink by a constant factor or faster, the iteration also
+    ends if the next step, extrapolated from the last two, would be this small."""
 
 
 def settle_one(
@@ -73,7 +73,7 @@ def settle_one(
         if program is None or number == 1:
             program = _program(SCALAR, limb, posed, targets, second_order=number > 0)
         bounds = step_bounds(SCALAR, limb, posed.angles, method.limit, observed)
-        step = solve_step(SCALAR, limb, damped(program, damping), bounds)
+        step = solve_step(SCALAR, limb, add_damping(program, damping), bounds)
         size = max(map(abs, step))
         if size < _min_step(limb):
             break
@@ -105,7 +105,7 @@ def settle_many(
         posed = evaluate(ARRAY, limb, list(angles[:, active]), own_targets)
         program = _program(ARRAY, limb, posed, own_targets, second_order=number > 0)
         bounds = step_bounds(ARRAY, limb, posed.angles, method.limit, select_nested(active, tuple(observed)))
-        step: Any = solve_step(ARRAY, limb, damped(program, damping), bounds)
+        step: Any = solve_step(ARRAY, limb, add_damping(program, damping), bounds)
         trial_angles = [angle + change for angle, change in zip(posed.angles, step, strict=True)]
         trial = evaluate(ARRAY, limb, trial_angles, own_targets)
         gain = _cost(ARRAY, limb, posed) - _cost(ARRAY, limb, trial)
@@ -135,25 +135,25 @@ def _cost(m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N]) -> Any:
     return posed.cost + coupling_cost(m, limb, posed.angles)
 
 
-def damped(program: Any, damping: Any) -> Any:
+def add_damping(program: Any, damping: Any) -> Any:
     """Return the program with λ added to its diagonal."""
     return [[*row[:-1], row[-1] + damping] for row in program[0]], program[1]
 
 
 def _predicted_gain(program: tuple[Any, Any], step: list[N]) -> Any:
     """Return m², a lower bound of the cost reduction that the quadratic model predicts for a step."""
-    return sum(right * change for right, change in zip(program[1], step, strict=True))
+    return sum(gradient * change for gradient, change in zip(program[1], step, strict=True))
 
 
 def _program(
     m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], *, second_order: bool
 ) -> tuple[Any, Any]:
     """Return the matrix and the right side of a step, from the second step on with second-order terms."""
-    square, right = normal_equations(limb, posed, targets, 1.0)
+    square, right_side = normal_equations(limb, posed, targets, 1.0)
     if second_order:
         square = _with_second_order(m, limb, posed, targets, square)
-    add_couplings(m, limb, posed.angles, (square, right), 1.0)
-    return square, right
+    add_couplings(m, limb, posed.angles, (square, right_side), 1.0)
+    return square, right_side
 
 
 def _with_second_order(
@@ -179,5 +179,5 @@ def _with_second_order(
     bounded: Square[Any] = [list(row) for row in square]
     for i, total in enumerate(sums):
         bounded[i][i] = bounded[i][i] + total
-    both = zip(hessian, bounded, strict=True)
-    return [[m.where(definite, a, b) for a, b in zip(*rows, strict=True)] for rows in both]
+    row_pairs = zip(hessian, bounded, strict=True)
+    return [[m.where(definite, a, b) for a, b in zip(*rows, strict=True)] for rows in row_pairs]

@@ -1,7 +1,7 @@
 """The start pose of a frame that is solved on its own: from its targets alone, so that no frame depends on another.
 
 Position targets give angles as in the planar solvers: the digit's plane and, in it, the coupled bend in closed form.
-Rotation targets give a joint's angles by its rotation relative to its parent. Angles that neither gives start neutral.
+Rotation targets give a joint's angles by its rotation relative to its parent. All other angles start neutral.
 """
 
 from typing import Any

@@ -32,13 +32,12 @@ START_DAMPING = 1e-4
 MIN_DAMPING, MAX_DAMPING = 1e-12, 1e8
 """Bounds of λ."""
 NEGLIGIBLE_DAMPING = 1e-10
-"""λ above which a short step does not end the iteration, since it may be due to the damping."""
+"""λ above which a short step does not end the iteration, since damping may have caused it."""
 DAMPING_DOWN, DAMPING_UP = 0.1, 10.0
 """Factors on λ after an accepted step and after a rejected one."""
 
 COST_ROUNDING = 1.0 + 1e-13
-"""Ratio below which costs are equal up to rounding: near the solution, steps improve a pose without lowering the
-cost."""
+"""Ratio below which costs are equal up to rounding. Near the solution, steps still improve a pose of equal cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def solve_parts(
 
     start_posture_weight: m, of the first steps.
     """
-    best, current, trial = start.copy(), start.copy(), start.copy()
+    best_poses, current, trial = start.copy(), start.copy(), start.copy()
     count, parts = len(start.angles), len(problem.parts.dofs)
     posture, always = problem.weights.posture, method.name != LEVENBERG_MARQUARDT
     active = _all_rows(problem, current, 1.0 if always else max(start_posture_weight / posture, 1.0))
@@ -99,15 +98,15 @@ def solve_parts(
         weight, final = posture * active.posture_factor, active.posture_factor == 1
         step = _step(problem, method, active, current, weight)
         _move(problem, active, current, trial, step)
-        after = problem.rows(active.frames, active.parts, trial)
-        nearer = after.cost(weight) <= COST_ROUNDING * active.residuals.cost(weight)
+        trial_residuals = problem.rows(active.frames, active.parts, trial)
+        nearer = trial_residuals.cost(weight) <= COST_ROUNDING * active.residuals.cost(weight)
         accepted = nearer | always
-        active.residuals = active.residuals.where(accepted, after)
+        active.residuals = active.residuals.where(accepted, trial_residuals)
         _copy_rows(problem, active, accepted, trial, current)
         cost = active.residuals.cost(posture)
         better = (cost <= COST_ROUNDING * best_cost[active.rows]) | ~final
         best_cost[active.rows[better]] = cost[better]
-        _copy_rows(problem, active, better, current, best)
+        _copy_rows(problem, active, better, current, best_poses)
         size = np.abs(step).max(-1)
         small = size < method.tolerance
         converged = small & final & ((active.damping <= NEGLIGIBLE_DAMPING) | always)
@@ -116,7 +115,7 @@ def solve_parts(
         lower = np.maximum(active.posture_factor / POSTURE_DECAY, 1.0)
         active.posture_factor = np.where(nearer & (size < POSTURE_DECAY_STEP), lower, active.posture_factor)
         active.keep(~converged & (active.damping < MAX_DAMPING))
-    return best, best_cost.reshape(count, parts)
+    return best_poses, best_cost.reshape(count, parts)
 
 
 def _all_rows(problem: PartsProblem, start: RelativePoses, posture_factor: float) -> _ActiveRows:

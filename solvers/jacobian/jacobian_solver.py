@@ -126,12 +126,12 @@ class Jacobian:
     def _solve(self, hand: HandModel, sites: TargetedSites, targets: RelativeTargets) -> RelativePoses:
         """Return the poses of frames with the same targeted sites."""
         poses = RelativePoses.neutral(hand, len(targets.positions))
-        whole = self.floating or self.parts == "whole"
-        for stage, parts in enumerate(split(hand, sites, "digits" if whole else self.parts)):
-            moved = move_with_upper_targets(hand, sites, parts, targets, poses) if stage else targets
-            problem = PartsProblem(hand, parts, moved, self.weights, floating=False)
+        is_whole = self.floating or self.parts == "whole"
+        for stage, parts in enumerate(split(hand, sites, "digits" if is_whole else self.parts)):
+            part_targets = move_with_upper_targets(hand, sites, parts, targets, poses) if stage else targets
+            problem = PartsProblem(hand, parts, part_targets, self.weights, floating=False)
             poses = self._solve_with_restart(problem, poses, identical=stage == 0)
-        if whole:
+        if is_whole:
             (parts,) = split(hand, sites, "whole")
             problem = PartsProblem(hand, parts, targets, self.weights, self.floating)
             # The digits have converged already, so a large posture weight is of no use unless the wrist moves.
@@ -151,9 +151,9 @@ class Jacobian:
         frames = np.flatnonzero(np.any(stuck, axis=1))
         if not len(frames):
             return solved
-        again = replace(problem, targets=problem.targets.select(frames))
-        start = nearest_poses(again, poses.select(frames), POSTURE_WEIGHTS[1], identical=identical)
-        solved_again, new_cost = solve_parts(again, self.step_method, start)
+        restarted = replace(problem, targets=problem.targets.select(frames))
+        start = nearest_poses(restarted, poses.select(frames), POSTURE_WEIGHTS[1], identical=identical)
+        solved_again, new_cost = solve_parts(restarted, self.step_method, start)
         for part, dofs in enumerate(problem.parts.dofs):
             better = new_cost[:, part] < cost[frames, part]
             solved.angles[np.ix_(frames[better], dofs)] = solved_again.angles[np.ix_(better, dofs)]

@@ -1,4 +1,4 @@
-"""Splits a hand into parts; independent parts are solved side by side as rows of one batch.
+"""Split a hand into parts; independent parts are solved as rows of one batch.
 
 With the palm fixed, the digits are independent, so five problems of five or six angles replace one of 26. The other
 ways to split are the whole hand as one part, and the pairs of Dynamical, figure 6.
@@ -58,22 +58,22 @@ def constrained_dofs(hand: HandModel, sites: TargetedSites) -> Bools:
     moves = hand_topology(hand).affected_by
     for row, site, position, rotation in zip(result, sites.sites, sites.positions, sites.rotations, strict=True):
         joint = hand.sites[site].joint
-        own = rotation or any(hand.sites[site].offset)
+        includes_own_dofs = rotation or any(hand.sites[site].offset)
         if position or rotation:
-            row[:] = moves[joint] if own else moves[joint] & (hand.axis_joint != joint)
+            row[:] = moves[joint] if includes_own_dofs else moves[joint] & (hand.axis_joint != joint)
     return result
 
 
-def known_through_couplings(hand: HandModel, known: Bools) -> Bools:
-    """Return (F, D) which angles are known once couplings carry knowledge from one to another. known: (F, D)."""
+def known_through_couplings(hand: HandModel, is_known: Bools) -> Bools:
+    """Return (F, D) which angles are known directly or through couplings. is_known: (F, D), directly."""
     for _ in hand.couplings:
-        before = known
+        previous = is_known
         for row in hand.couplings:
             coupled = row.coefficients != 0
-            known = known | (np.any(known & coupled, axis=-1, keepdims=True) & coupled)
-        if np.array_equal(known, before):
+            is_known = is_known | (np.any(is_known & coupled, axis=-1, keepdims=True) & coupled)
+        if np.array_equal(is_known, previous):
             break
-    return known
+    return is_known
 
 
 @lru_cache(maxsize=64)
@@ -104,13 +104,13 @@ def _pairs(hand: HandModel, sites: TargetedSites, constrained: Bools) -> tuple[H
     A hard coupling merges the parts that it links. A soft coupling belongs to the last of the parts that it links, and
     adds the linked degrees of freedom that are in no part.
     """
-    own = constrained.copy()
+    pair_dofs = constrained.copy()
     for upper in constrained[np.array(sites.rotations, bool)]:
         below = np.all(constrained | ~upper, axis=1) & np.any(constrained != upper, axis=1)
-        own[below] &= ~upper
-    members = _merged(_dof_sets(own) + _coupled_dofs(hand, with_soft=False))
-    members = [part for part in members if np.any(own[:, sorted(part)])]
-    stage = _stages(members, own, constrained)
+        pair_dofs[below] &= ~upper
+    members = _merged(_dof_sets(pair_dofs) + _coupled_dofs(hand, with_soft=False))
+    members = [part for part in members if np.any(pair_dofs[:, sorted(part)])]
+    stage = _stages(members, pair_dofs, constrained)
     couplings: list[list[int]] = [[] for _ in members]
     for number, row in enumerate(hand.couplings):
         coupled = frozenset(np.flatnonzero(row.coefficients).tolist())
@@ -119,21 +119,21 @@ def _pairs(hand: HandModel, sites: TargetedSites, constrained: Bools) -> tuple[H
             last = max(linked, key=lambda part: stage[part])
             couplings[last].append(number)
             members[last] |= coupled - frozenset().union(*members)
-    targets = [np.flatnonzero(np.any(own[:, sorted(part)], axis=1)).tolist() for part in members]
+    targets = [np.flatnonzero(np.any(pair_dofs[:, sorted(part)], axis=1)).tolist() for part in members]
     result = []
     for k in range(max(stage, default=-1) + 1):
-        chosen = [part for part in range(len(members)) if stage[part] == k]
-        own_members, own_targets = [members[part] for part in chosen], [targets[part] for part in chosen]
-        result.append(_parts(hand, sites, own_members, own_targets, [couplings[part] for part in chosen]))
+        stage_parts = [part for part in range(len(members)) if stage[part] == k]
+        stage_members, stage_targets = [members[part] for part in stage_parts], [targets[part] for part in stage_parts]
+        result.append(_parts(hand, sites, stage_members, stage_targets, [couplings[part] for part in stage_parts]))
     return tuple(result)
 
 
-def _stages(members: list[DofSet], own: Bools, constrained: Bools) -> list[int]:
+def _stages(members: list[DofSet], pair_dofs: Bools, constrained: Bools) -> list[int]:
     """Return the stage at which each part is solved: after those that move its targets.
 
     Cycles end at the last stage.
     """
-    own_targets = np.array([np.any(own[:, sorted(part)], axis=1) for part in members])
+    own_targets = np.array([np.any(pair_dofs[:, sorted(part)], axis=1) for part in members])
     moved_targets = np.array([np.any(constrained[:, sorted(part)], axis=1) for part in members])
     stage = [0] * len(members)
     for _ in members:
@@ -166,14 +166,16 @@ def _parts(
     hand: HandModel, sites: TargetedSites, members: list[DofSet], targets: list[list[int]], couplings: list[list[int]]
 ) -> HandParts:
     dofs = _padded([sorted(part) for part in members], hand.dofs)
-    chosen = _padded(targets, len(sites.sites))
+    part_targets = _padded(targets, len(sites.sites))
     moves = np.zeros((len(sites.sites) + 1, hand.dofs + 1), bool)
     moves[:-1, :-1] = hand_topology(hand).affected_by[[hand.sites[site].joint for site in sites.sites]]
     soft, hard = (
         _padded([[n for n in rows if hand.couplings[n].soft == kind] for rows in couplings], len(hand.couplings))
         for kind in (True, False)
     )
-    return HandParts(np.array(sites.sites, int), dofs, chosen, moves[chosen[:, :, None], dofs[:, None, :]], soft, hard)
+    return HandParts(
+        np.array(sites.sites, int), dofs, part_targets, moves[part_targets[:, :, None], dofs[:, None, :]], soft, hard
+    )
 
 
 def _padded(lists: list[list[int]], fill: int) -> Ints:

@@ -86,7 +86,7 @@ class RelativePoses:
         return cls(np.tile(np.eye(4), (count, 1, 1)), np.tile(np.append(hand.neutral, 0.0), (count, 1)))
 
     def select(self, frames: Ints) -> "RelativePoses":
-        """Some of the poses."""
+        """Return some of the poses."""
         return RelativePoses(self.root[frames], self.angles[frames])
 
     def copy(self) -> "RelativePoses":

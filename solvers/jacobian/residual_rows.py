@@ -31,16 +31,16 @@ Ints = NDArray[np.int64]
 ROOT_WEIGHT = 1e-3
 """Weight that keeps a floating wrist at its start, relative to a target's: for directions that no target determines."""
 ROOT_ROTATION_ARM = 0.1
-"""m that one radian of the wrist's rotation counts as."""
+"""m, position error that one radian of the wrist's rotation counts as."""
 MIN_RANGE = 1e-3
 """rad, lower bound of the joint ranges that the posture is scaled by."""
 TWIST_POSTURE_FACTOR = 10.0
-"""Factor on a twist's distance from the posture: twist is passive, no muscle does it alone."""
+"""Factor on a twist's distance from the posture, since no muscle drives a twist alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class AngleWeights:
-    """Weights: m of position error that one radian counts as."""
+    """Weights: position error in m that one radian counts as."""
 
     rotation: float
     coupling: float
@@ -61,9 +61,9 @@ class ResidualRows:
     posture_errors: Floats
     """(N, n) scaled distance from the posture, in m for a posture weight of 1."""
 
-    def where(self, better: NDArray[np.bool_], other: "ResidualRows") -> "ResidualRows":
-        """Return the other's rows where `better` (N,) is true."""
-        pairs = zip(self.arrays, other.arrays, strict=True)
+    def where(self, better: NDArray[np.bool_], candidate: "ResidualRows") -> "ResidualRows":
+        """Return these rows, replaced by the candidate's where `better` (N,) is true."""
+        pairs = zip(self.arrays, candidate.arrays, strict=True)
         return ResidualRows(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
 
     def select(self, which: Ints) -> "ResidualRows":
@@ -72,7 +72,7 @@ class ResidualRows:
 
     @property
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """All arrays, in the order of the fields."""
+        """The arrays, in the order of the fields."""
         return self.errors, self.jacobian_t, self.second_order, self.posture_errors
 
     def cost(self, posture: Floats | float) -> Floats:

@@ -1,7 +1,7 @@
 """Start poses of the Jacobian methods: each part at the one of many sampled poses that is nearest to its targets.
 
-Starting at the frame before would keep that frame's errors, and a take could not be solved in pieces. So every frame
-starts from its own targets, at the best of a few hundred poses spread evenly over the joints' ranges. From so near, the
+Starting from the previous frame would keep its errors, and a take could not be solved in pieces. Therefore every frame
+starts from its own targets, at the best of a few hundred poses spread evenly over the joints' ranges. From there, the
 iteration avoids most local minima and needs few steps.
 """
 
@@ -56,22 +56,24 @@ def nearest_poses(
     first = slice(0, 1) if identical else slice(None)
     posed = jacobians.pose_joints(problem.hand, poses.root[first], poses.angles[first, :-1])
     rotations, positions = posed.rotations[:, table.base_joints], posed.positions[:, table.base_joints]
-    chosen = problem.parts.targets
-    weights = targets.position_scales[:, chosen] ** 2
-    local = (rotations.swapaxes(-1, -2) @ (targets.positions[:, chosen] - positions)[..., None])[..., 0]
+    part_targets = problem.parts.targets
+    weights = targets.position_scales[:, part_targets] ** 2
+    local = (rotations.swapaxes(-1, -2) @ (targets.positions[:, part_targets] - positions)[..., None])[..., 0]
     cost = np.einsum("fgt,gkt->gfk", weights, (table.positions**2).sum(-1))
     cost -= 2 * _inner_products(weights[..., None] * local, table.positions)
     if targets.rotations is not None:
-        relative = rotations.swapaxes(-1, -2) @ targets.rotations[:, chosen]
-        relative = (problem.weights.rotation**2 * targets.rotation_scales[:, chosen] ** 2)[..., None, None] * relative
+        relative = rotations.swapaxes(-1, -2) @ targets.rotations[:, part_targets]
+        relative = (problem.weights.rotation**2 * targets.rotation_scales[:, part_targets] ** 2)[
+            ..., None, None
+        ] * relative
         # |log R R̂ᵀ|² is about 3 − tr R R̂ᵀ, whose constant does not matter.
         cost -= _inner_products(relative, table.rotations)
     deviation = (table.angles[:, problem.parts.dofs] - problem.neutral) * problem.scales
     cost += posture_weight**2 * (deviation**2).sum(-1).T[:, None]
-    best = cost.argmin(-1).T
+    nearest = cost.argmin(-1).T
     result = poses.copy()
     for part, dofs in enumerate(problem.parts.dofs):
-        result.angles[:, dofs] = table.angles[best[:, part]][:, dofs]
+        result.angles[:, dofs] = table.angles[nearest[:, part]][:, dofs]
     return result
 
 
@@ -88,9 +90,9 @@ def _sampled_poses(hand: HandModel, parts: HandParts) -> _SampledPoses:
     joints = np.array([*(hand.sites[site].joint for site in parts.sites), 0])[parts.targets]
     base_joints = joints.copy()
     for part, dofs in enumerate(parts.dofs):
-        own = dofs[dofs < hand.dofs]
+        part_dofs = dofs[dofs < hand.dofs]
         for t in range(joints.shape[1]):
-            while affected_by[base_joints[part, t]][own].any() and hand.parents[base_joints[part, t]] >= 0:
+            while affected_by[base_joints[part, t]][part_dofs].any() and hand.parents[base_joints[part, t]] >= 0:
                 base_joints[part, t] = hand.parents[base_joints[part, t]]
     angles = sample_poses(hand, parts)
     posed = jacobians.pose_joints(hand, np.tile(np.eye(4), (len(angles), 1, 1)), angles[:, :-1])
@@ -119,8 +121,8 @@ def sample_poses(hand: HandModel, parts: HandParts) -> Floats:
     low, high = hand.limits.T
     angles = np.tile(np.append(hand.neutral, 0.0), (POSE_COUNT, 1))
     for dofs in parts.dofs:
-        own = dofs < hand.dofs
-        angles[1:, dofs[own]] = low[dofs[own]] + fractions[:, own] * (high - low)[dofs[own]]
+        is_dof = dofs < hand.dofs
+        angles[1:, dofs[is_dof]] = low[dofs[is_dof]] + fractions[:, is_dof] * (high - low)[dofs[is_dof]]
     rows, lower, upper = (array[:-1] for array in padded_couplings(hand))
     rows = rows[:, :-1]
     soft = np.array([row.soft for row in hand.couplings], bool)

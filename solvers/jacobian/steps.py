@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 RANK_TOLERANCE = 1e-9
-"""Singular values below this part of the largest count as zero."""
+"""Fraction of the largest singular value below which singular values count as zero."""
 FILTER_RANGE = 10.0
-"""Filtered: singular values below this many times the damping are damped."""
+"""Ratio to the damping below which singular values are damped by the filtered method."""
 MAX_STEP = 0.5
 """rad, the longest step of the classic methods: the linearisation (3.3) holds for small steps only."""
 MAX_LOCKING_ROUNDS = 3
@@ -68,8 +68,8 @@ def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) 
     square = rows.jacobian_t @ rows.jacobian_t.swapaxes(-1, -2) + weights[..., None] * identity
     which = np.flatnonzero(newton.any(-1))
     if len(which):
-        both = newton[which, :, None] & newton[which, None]
-        full = square[which] - np.where(both, rows.second_order[which], 0.0)
+        is_newton_pair = newton[which, :, None] & newton[which, None]
+        full = square[which] - np.where(is_newton_pair, rows.second_order[which], 0.0)
         lowest, min_weight = np.linalg.eigvalsh(full)[:, 0], weights[which].min(-1)
         square[which] = full + np.where(lowest < min_weight / 2, min_weight - lowest, 0.0)[:, None, None] * identity
     gradient = posture[:, None] ** 2 * scales * rows.posture_errors - (rows.jacobian_t @ rows.errors[..., None])[..., 0]

@@ -25,8 +25,8 @@ def move_with_upper_targets(
     constrained = constrained_dofs(hand, sites)
     positions, rotations = targets.positions.copy(), targets.rotations.copy()
     for target in np.unique(parts.targets[parts.targets < len(sites.sites)]):
-        own = constrained[target]
-        is_above = np.all(constrained <= own, axis=1) & np.any(constrained != own, axis=1)
+        target_dofs = constrained[target]
+        is_above = np.all(constrained <= target_dofs, axis=1) & np.any(constrained != target_dofs, axis=1)
         above = np.flatnonzero(is_above & sites.rotations).tolist()
         if not above:
             continue

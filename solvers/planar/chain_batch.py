@@ -22,7 +22,7 @@ Rows = NDArray[np.intp]
 
 
 class MissedGoals(NamedTuple):
-    """The frames in which a digit has not reached its goal, one or more."""
+    """The frames, at least one, in which a digit has not reached its goal."""
 
     dofs: tuple[DigitDof, ...]
     """The degrees of freedom that move its end."""
@@ -33,76 +33,78 @@ class MissedGoals(NamedTuple):
 
 
 def bend_digits(bends: Sequence[PlanarBend], goals: Sequence[BendGoal[Floats]]) -> list[BendResult[Floats]]:
-    """Bend several digits, each in its own frames, like the `bend_frames` of each."""
+    """Bend several digits, each in its own frames; the results equal those of `bend_frames`."""
     results: dict[int, BendResult[Floats]] = {}
-    for alike in _alike([_kind(bend) for bend in bends]):
-        chains = [bend for bend in (bends[digit] for digit in alike) if isinstance(bend, PlanarFabrik)]
+    for group in _group_by_kind([_batch_kind(bend) for bend in bends]):
+        chains = [bend for bend in (bends[digit] for digit in group) if isinstance(bend, PlanarFabrik)]
         if chains:
-            results.update(zip(alike, _bend_chains(chains, [goals[digit] for digit in alike]), strict=True))
+            results.update(zip(group, _bend_chains(chains, [goals[digit] for digit in group]), strict=True))
         else:
-            results.update({digit: bends[digit].bend_frames(*goals[digit][:2], goals[digit].hints) for digit in alike})
+            results.update({digit: bends[digit].bend_frames(*goals[digit][:2], goals[digit].hints) for digit in group})
     return [results[digit] for digit in range(len(bends))]
 
 
-def _kind(bend: PlanarBend) -> Hashable:
-    """Bends of one kind differ only in the numbers of their chains."""
+def _batch_kind(bend: PlanarBend) -> Hashable:
+    """Return the kind of a bend; bends of one kind can share a batch, as only lengths and limits differ."""
     return (bend.bones.count, bend.stopping, bend.nearest) if isinstance(bend, PlanarFabrik) else None
 
 
 def _bend_chains(bends: Sequence[PlanarFabrik], goals: Sequence[BendGoal[Floats]]) -> list[BendResult[Floats]]:
     """Bend digits of one kind."""
     results = [bend.closed_form(ARRAY, goal[:2], goal.hints) for bend, goal in zip(bends, goals, strict=True)]
-    rows = [np.flatnonzero(bend.misses(each)) for bend, each in zip(bends, results, strict=True)]
-    missed = [digit for digit in range(len(bends)) if len(rows[digit])]
-    found = _in_batch(
-        [bends[digit].bones for digit in missed],
-        [tuple(number[rows[digit]] for number in (*goals[digit][:2], *results[digit][:3])) for digit in missed],
+    rows = [np.flatnonzero(bend.misses(result)) for bend, result in zip(bends, results, strict=True)]
+    missed_digits = [digit for digit in range(len(bends)) if len(rows[digit])]
+    improved_results = _in_batch(
+        [bends[digit].bones for digit in missed_digits],
+        [tuple(number[rows[digit]] for number in (*goals[digit][:2], *results[digit][:3])) for digit in missed_digits],
         lambda bones, u, v, *flexions: bends[0].search(ARRAY, bones, (u, v), flexions),
     )
-    for digit, improved in zip(missed, found, strict=True):
+    for digit, improved in zip(missed_digits, improved_results, strict=True):
         for number, new in zip(results[digit], improved, strict=True):
             number[rows[digit]] = new
-    return [bend.of_digit(each) for bend, each in zip(bends, results, strict=True)]
+    return [bend.of_digit(result) for bend, result in zip(bends, results, strict=True)]
 
 
 def descend(missed: Sequence[MissedGoals], angles: Floats, sweeps: int) -> None:
     """Improve the angles (F, D) rad of digits that have missed their goals by cyclic coordinate descent."""
-    for alike in _alike([tuple(joint.movement for joint in each.dofs) for each in missed]):
-        digits = [missed[digit] for digit in alike]
-        columns = [[joint.dof for joint in each.dofs] for each in digits]
-        given = [
-            (*each.goal, *(angles[each.rows, dof] for dof in dofs)) for each, dofs in zip(digits, columns, strict=True)
+    for group in _group_by_kind([tuple(joint.movement for joint in digit.dofs) for digit in missed]):
+        digits = [missed[digit] for digit in group]
+        columns = [[joint.dof for joint in digit.dofs] for digit in digits]
+        inputs = [
+            (*digit.goal, *(angles[digit.rows, dof] for dof in dofs))
+            for digit, dofs in zip(digits, columns, strict=True)
         ]
-        found = _in_batch(
-            [each.dofs for each in digits],
-            given,
+        improved_results = _in_batch(
+            [digit.dofs for digit in digits],
+            inputs,
             lambda dofs, x, y, z, *current: coordinate_descent(ARRAY, dofs, current, (x, y, z), sweeps),
         )
-        for each, dofs, improved in zip(digits, columns, found, strict=True):
+        for digit, dofs, improved in zip(digits, columns, improved_results, strict=True):
             for dof, new in zip(dofs, improved, strict=True):
-                angles[each.rows, dof] = new
+                angles[digit.rows, dof] = new
 
 
-def _alike(kinds: Sequence[Hashable]) -> Iterator[list[int]]:
-    """Yield the indices of each kind."""
+def _group_by_kind(kinds: Sequence[Hashable]) -> Iterator[list[int]]:
+    """Yield the indices of the items of each kind."""
     for kind in dict.fromkeys(kinds):
-        yield [index for index, each in enumerate(kinds) if each == kind]
+        yield [index for index, candidate in enumerate(kinds) if candidate == kind]
 
 
 def _in_batch(
-    digits: Sequence[Any], given: Sequence[tuple[Floats, ...]], compute: Callable[..., tuple[Floats, ...]]
+    digits: Sequence[Any], inputs: Sequence[tuple[Floats, ...]], compute: Callable[..., tuple[Floats, ...]]
 ) -> list[tuple[Floats, ...]]:
-    """Compute from a digit's numbers, and given ones (N,) in N rows, for all digits at once: compute(digit, *given).
+    """Return `compute(digit, *inputs)` for all digits, computed as one batch.
 
-    A number in which digits differ becomes an array with each row's own.
+    digits: nested tuples of numbers; a number that differs between digits becomes an array with one entry for each row.
+    inputs: for each digit, arrays (N,).
     """
-    counts = [len(each[0]) for each in given]
+    counts = [len(columns[0]) for columns in inputs]
     if not counts:
         return []
 
     def in_rows(*numbers: Any) -> Any:
         return numbers[0] if all(number == numbers[0] for number in numbers) else np.repeat(numbers, counts)
 
-    found = compute(map_numbers(in_rows, *digits), *map(np.concatenate, zip(*given, strict=True)))
+    results = compute(map_numbers(in_rows, *digits), *map(np.concatenate, zip(*inputs, strict=True)))
     bounds = np.cumsum(counts)[:-1]
-    return list(zip(*(np.split(number, bounds) for number in found), strict=True))
+    return list(zip(*(np.split(number, bounds) for number in results), strict=True))

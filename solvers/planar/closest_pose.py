@@ -15,7 +15,7 @@ from ...hand.scalar_math import N, NumberFunctions, Point, wrap_angle
 class DigitDof:
     """One degree of freedom of a digit, in its own frame.
 
-    Where several digits are solved as one, a number in which they differ is an array (N,) with each row's own.
+    In a batch of several digits, a number that differs between them is an array (N,) with one entry for each row.
     """
 
     dof: int
@@ -29,9 +29,9 @@ class DigitDof:
 
 
 CENTRING = 1e-6
-"""Fraction of its distance from the middle of its range by which each angle moves back. Coordinate descent can stall at
-saddles, where no angle helps alone but two together would. This small step leaves them; rounding alone would do so at
-once in one frame and never in another."""
+"""Fraction by which each angle moves towards the middle of its range after a step. Coordinate descent stalls at
+saddles, where two angles would have to change together. This small step leaves saddles reproducibly; rounding would do
+so only in some frames."""
 
 
 def coordinate_descent(
@@ -53,8 +53,8 @@ def coordinate_descent(
         for k in reversed(range(len(dofs))):
             joint = dofs[k]
             end = _add_offset(end, joint)
-            best = m.clip(_best_angle(m, joint, end, goals[k], current[k]), joint.low, joint.high)
-            current[k] = best + CENTRING * ((joint.low + joint.high) / 2 - best)
+            optimum = m.clip(_best_angle(m, joint, end, goals[k], current[k]), joint.low, joint.high)
+            current[k] = optimum + CENTRING * ((joint.low + joint.high) / 2 - optimum)
             rotations[k] = m.cos_sin(current[k])
             end = _rotate(joint.movement, rotations[k], end)
     return tuple(current)
@@ -92,5 +92,5 @@ def _best_angle(m: NumberFunctions[N], joint: DigitDof, end: Point[N], goal: Poi
     dot_product = end[a] * goal[a] + end[b] * goal[b]
     middle = (joint.low + joint.high) / 2
     angle = middle + wrap_angle(m.atan2(cross_product, dot_product) - middle)
-    # On the axis itself every angle is as good.
+    # On the axis itself all angles are equivalent.
     return m.where(abs(cross_product) + abs(dot_product) > 1e-12, angle, otherwise)

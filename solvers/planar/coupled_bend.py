@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoupledBend:
-    """Brings one marker of a digit to its goal, as far as the limits allow without moving the other joints."""
+    """Bends a digit to bring one marker to its goal. A joint at a limit is not compensated by other joints."""
 
     chain: Chain
     bones: ChainLengths
@@ -40,7 +40,7 @@ class CoupledBend:
         return bend_coupled(m, self.bones, goal, cast(Any, self.bones.coupling_offset), cast(Any, self.far))
 
     def of_digit(self, bent: BendResult[N]) -> BendResult[N]:
-        """Return a bend of `bones` as one of the digit."""
+        """Convert a bend of `bones` to flexions of the digit."""
         shift = self.bones.shift
         return bent[0] + shift[0], bent[1] + shift[1], bent[2] + shift[2], bent[3]
 
@@ -53,16 +53,19 @@ class CoupledBend:
             return bend_coupled(m, free, pick(goal), measured, farthest_reach(m, free, measured))
 
         def with_likely_offset(pick: Pick) -> BendResult[N]:
-            own = pick(goal)
-            coupling_offset = likely_coupling_offset(m, self.chain, self.bones, own, [pick(hint) for hint in hints])
+            row_goal = pick(goal)
+            coupling_offset = likely_coupling_offset(
+                m, self.chain, self.bones, row_goal, [pick(hint) for hint in hints]
+            )
             has_default_offset, adjusted = (
                 coupling_offset == self.bones.coupling_offset,
                 farthest_reach(m, self.bones, coupling_offset),
             )
             far = (
-                m.where(has_default_offset, default, found) for default, found in zip(self.far, adjusted, strict=True)
+                m.where(has_default_offset, default, row_reach)
+                for default, row_reach in zip(self.far, adjusted, strict=True)
             )
-            return bend_coupled(m, self.bones, own, coupling_offset, FarthestReach(*far))
+            return bend_coupled(m, self.bones, row_goal, coupling_offset, FarthestReach(*far))
 
         result: BendResult[N] = m.compute_either(determined, with_measured_bend, with_likely_offset)
         return result
@@ -70,8 +73,7 @@ class CoupledBend:
     def improve(
         self, _m: NumberFunctions[N], _bones: ChainLengths, _goal: tuple[N, N], bent: BendResult[N]
     ) -> BendResult[N]:
-        """Improve bends of `bones`, or of similar chains, whose limits keep the ends from their goals; here, do
-        nothing."""
+        """Improve bends whose limits keep the end from its goal. Subclasses may override it; here it does nothing."""
         return bent
 
 

@@ -17,7 +17,7 @@ SIDEWAYS_ITERATIONS = 4
 END_TOLERANCE_M = 1e-4
 """m, distance from its target at which a digit's end has reached it."""
 PLANE_TOLERANCE_M = 1e-5
-"""m: a digit bends sideways if its goal is farther from its plane."""
+"""m, distance of a goal from the digit's plane above which the digit bends sideways."""
 
 
 class DigitMarkers(NamedTuple, Generic[N]):
@@ -42,7 +42,7 @@ class BendGoal(NamedTuple, Generic[N]):
     u: N
     v: N
     out_of_plane: N
-    """m, the end's target position: along the straight digit, towards the palm, and along the plane's normal."""
+    """m, the end's goal: u along the straight digit, v towards the palm, and the distance along the plane's normal."""
     hints: list[MarkerHint[N]]
 
 
@@ -121,9 +121,9 @@ def find_plane(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers
 def digit_angles(
     m: NumberFunctions[N], in_plane: DigitInPlane[N], result: BendResult[N], bend: Bend[N]
 ) -> tuple[list[N], Any]:
-    """Return the angles of marked.dofs, rad, of a bent digit, and in which frames limits keep its end from its goal.
+    """Return the angles of marked.dofs in rad, and in which frames limits keep the end from its goal.
 
-    result: flexions in its plane, towards in_plane.bend_goal; bend: bends it again if its second joint moves sideways.
+    result: flexions in the plane, for in_plane.bend_goal. bend: used again if the second joint moves sideways.
     """
     marked, end, lateral, (x, y, z), abduction, twist, bend_goal = in_plane
     (first, middle, last, error), out_of_plane = result, bend_goal.out_of_plane
@@ -204,13 +204,13 @@ def _bend_sideways(
     flexed: BendResult[N] = first, first, first, first
     for _ in range(SIDEWAYS_ITERATIONS):
         cos, sin = m.cos_sin(first)
-        along = bend_goal.u * cos + bend_goal.v * sin - marked.first_length
-        along = m.where(along > 1e-3, along, 1e-3)
-        side = m.clip(m.atan2(-bend_goal.out_of_plane, along), *marked.side_limits)
+        distance = bend_goal.u * cos + bend_goal.v * sin - marked.first_length
+        distance = m.where(distance > 1e-3, distance, 1e-3)
+        side = m.clip(m.atan2(-bend_goal.out_of_plane, distance), *marked.side_limits)
         ca, sa = m.cos_sin(side)
         extension, remaining = (
-            along * ca - bend_goal.out_of_plane * sa - along,
-            along * sa + bend_goal.out_of_plane * ca,
+            distance * ca - bend_goal.out_of_plane * sa - distance,
+            distance * sa + bend_goal.out_of_plane * ca,
         )
         flexed = bend_end(bend_goal.u + extension * cos, bend_goal.v + extension * sin, bend_goal.hints)
         first = flexed[0]

@@ -16,7 +16,7 @@ from .planar_reach import bend_coupled, farthest_reach
 Floats = NDArray[np.float64]
 
 SAMPLED_OFFSETS: Floats = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
-"""(K,) rad, sampled offsets relative to the chain's own."""
+"""(K,) rad, sampled coupling offsets, relative to the chain's own offset."""
 OFFSET_PENALTY_M = 0.06
 """m, the marker error that an offset of one radian costs. A fingertip can often be reached by two poses that fit
 an inner marker equally well: with a low penalty noise would choose between them, differently in each frame."""
@@ -25,9 +25,9 @@ an inner marker equally well: with a low penalty noise would choose between them
 def estimated_coupling_offset(
     m: NumberFunctions[N], chain: Chain, bones: ChainLengths, goal: tuple[N, N], hints: list[MarkerHint[N]]
 ) -> tuple[N, N, Any]:
-    """Return the last joint's coupling offset and bend, rad, and whether the bend is the one to use.
+    """Return the last joint's coupling offset and bend, rad, and whether to use the bend instead of the offset.
 
-    The offset is the one that brings the markers nearest to the hints, the chain's own if there are none.
+    The offset brings the markers nearest to the hints; without hints it is the chain's own.
     """
     last, determined = bend_from_markers(m, chain, goal, hints)
     return likely_coupling_offset(m, chain, bones, goal, hints, where=determined == 0), last, determined
@@ -44,7 +44,7 @@ def likely_coupling_offset(
 ) -> N:
     """Return the coupling_offset, rad, that brings the markers nearest to the hints; without hints the chain's own.
 
-    where: the chain's own is returned in other frames as well.
+    where: frames to search; the chain's own offset is returned in all others.
     """
     searched: Any = (sum(hint.weight for hint in hints) > 0) & where
 
@@ -58,7 +58,8 @@ def likely_coupling_offset(
 def bend_from_markers(
     m: NumberFunctions[N], chain: Chain, goal: tuple[N, N], hints: list[MarkerHint[N]]
 ) -> tuple[N, Any]:
-    """Return the last joint's bend, rad, from markers at the first two bones' ends and the goal; whether both are seen.
+    """Return the last joint's bend, rad, from markers at the ends of the first two bones and the goal, and whether both
+    markers are seen.
 
     The bend is used rather than the offset: if the bones differ from the performer's, the middle joint compensates, and
     a last joint coupled to it would be off by as much or more.
@@ -98,15 +99,15 @@ def _search_coupling_offset(
         at_u, at_v = marker_position(ARRAY, chain, hint.marker, flexions)
         squared_error = (at_u - column(hint.u)) ** 2 + (at_v - column(hint.v)) ** 2
         costs = costs + np.where(column(hint.weight) > 0, squared_error, 0.0)
-    best = bones.coupling_offset + _minimise_parabola(SAMPLED_OFFSETS, costs)
-    return best if np.ndim(goal[0]) else float(best)
+    offset = bones.coupling_offset + _minimise_parabola(SAMPLED_OFFSETS, costs)
+    return offset if np.ndim(goal[0]) else float(offset)
 
 
 def _minimise_parabola(xs: Floats, costs: Floats) -> Floats:
     """Minimise the parabola through the lowest of costs (..., K) and its neighbours; xs (K,) are equally spaced."""
     k = np.clip(costs.argmin(-1), 1, len(xs) - 2)[..., None]
-    before, at, after = (np.take_along_axis(costs, k + step, -1)[..., 0] for step in (-1, 0, 1))
-    curve = np.maximum(before - 2 * at + after, 1e-18)
-    shift = np.clip((before - after) / (2 * curve), -1.0, 1.0)
+    left_cost, middle_cost, right_cost = (np.take_along_axis(costs, k + step, -1)[..., 0] for step in (-1, 0, 1))
+    curve = np.maximum(left_cost - 2 * middle_cost + right_cost, 1e-18)
+    shift = np.clip((left_cost - right_cost) / (2 * curve), -1.0, 1.0)
     lowest: Floats = xs[k[..., 0]] + shift * (xs[1] - xs[0])
     return lowest

@@ -1,7 +1,7 @@
-"""The tracker as published: a digit's iterations start from its pose in the frame before. FABRIK-CGA section 3.4.
+"""The published tracker: a digit's iterations start from its pose in the previous frame. FABRIK-CGA section 3.4.
 
 (3.9) rotates the joints of the frame before into the digit's plane of this frame, which keeps their flexions. So each
-frame depends on the previous one, and degrees of freedom that its targets leave open change as little as possible.
+frame depends on the previous one, and degrees of freedom that the targets leave open change as little as possible.
 """
 
 import math
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RESTART_FLEXION = math.radians(15)
-"""rad, flexion of each joint in the pose from which iterations restart if they stall, as at a straight digit."""
+"""rad, flexion of each joint in the pose for restarting iterations that stall, as at a straight digit."""
 
 
 class IteratedBend(Protocol):
@@ -98,13 +98,13 @@ def bend_from(bend: IteratedBend, goal: tuple[float, float], start: Flexions[flo
     Returns the bend that is nearest to its goal, m in the plane, and the number of iterations.
     """
     shift = bend.bones.shift
-    best, passes = bend.iterate(goal, _within_limits(bend.bones, start))
-    if best[3] > bend.stopping.tolerance:
+    best_pose, passes = bend.iterate(goal, _within_limits(bend.bones, start))
+    if best_pose[3] > bend.stopping.tolerance:
         retried, more = bend.iterate(
             goal, _within_limits(bend.bones, (RESTART_FLEXION, RESTART_FLEXION, RESTART_FLEXION))
         )
-        best, passes = min(best, retried, key=lambda pose: pose[3]), passes + more
-    return (best[0] + shift[0], best[1] + shift[1], best[2] + shift[2], best[3]), passes
+        best_pose, passes = min(best_pose, retried, key=lambda pose: pose[3]), passes + more
+    return (best_pose[0] + shift[0], best_pose[1] + shift[1], best_pose[2] + shift[2], best_pose[3]), passes
 
 
 def _within_limits(bones: ChainLengths, flexions: Flexions[float]) -> Flexions[float]:

@@ -31,7 +31,7 @@ class PalmMarkers:
     rest_points: list[Point[float]]
     """The rest positions as floats."""
     determines_rotation: bool
-    """Whether all of them together determine the palm's rotation."""
+    """Whether all targets together determine the palm's rotation."""
 
     def roots(self, targets: Targets, last: Floats) -> Floats:
         """Fit the palm to its markers.
@@ -60,20 +60,20 @@ class PalmMarkers:
             for_each_chunk(len(targets), fit)
             return roots
         positions = np.where(weights[..., None] > 0, targets.positions[:, self.columns], 0.0)
-        known = spans_a_plane(self.rest_positions, weights)
+        is_determined = spans_a_plane(self.rest_positions, weights)
         roots = np.broadcast_to(last, (len(targets), 4, 4)).copy()
-        if known.any():
-            roots[known] = fit_roots(self, positions[known], weights[known])
-        roots = hold_last(roots, known, last)
-        return follow_markers(roots, known, self.rest_positions, positions, weights)
+        if is_determined.any():
+            roots[is_determined] = fit_roots(self, positions[is_determined], weights[is_determined])
+        roots = hold_last(roots, is_determined, last)
+        return follow_markers(roots, is_determined, self.rest_positions, positions, weights)
 
 
 def palm_markers(hand: HandModel, sites: list[int]) -> PalmMarkers:
     """Find the sites that are fixed to the palm."""
     spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
     columns = [column for column, spot in enumerate(spots) if on_palm(spot)]
-    rest = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
-    positions = kinematics.site_positions(hand, kinematics.joint_frames(hand, rest))[0]
+    rest_pose = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    positions = kinematics.site_positions(hand, kinematics.joint_frames(hand, rest_pose))[0]
     rest_positions = positions[[sites[column] for column in columns]]
     determines_rotation = bool(spans_a_plane(rest_positions, np.ones((1, len(columns))))[0])
     return PalmMarkers(
@@ -209,23 +209,23 @@ def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
     seen = (weights > 0).astype(float)
     if not seen.shape[1]:
         return np.zeros(len(weights), bool)
-    # Few patterns of visible markers occur, and each is computed once.
+    # Compute each pattern of visible markers once, since few occur.
     _, first, which = np.unique(seen @ 2.0 ** np.arange(seen.shape[1]), return_index=True, return_inverse=True)
     patterns = seen[first]
     count = np.maximum(patterns.sum(-1), 1.0)[:, None]
     mid = patterns @ points / count
     centred = (points[None] - mid[:, None]) * patterns[..., None]
     spread = np.linalg.eigvalsh(np.swapaxes(centred, -1, -2) @ centred)
-    wide: NDArray[np.bool_] = (patterns.sum(-1) >= 3) & (spread[:, 1] > 0.005**2)
-    return wide[which.reshape(-1)]
+    is_wide: NDArray[np.bool_] = (patterns.sum(-1) >= 3) & (spread[:, 1] > 0.005**2)
+    return is_wide[which.reshape(-1)]
 
 
 def follow_markers(
-    roots: Floats, known: NDArray[np.bool_], rest_positions: Floats, positions: Floats, weights: Floats
+    roots: Floats, is_determined: NDArray[np.bool_], rest_positions: Floats, positions: Floats, weights: Floats
 ) -> Floats:
-    """Move the last rotation to the markers in frames with one or two palm markers, or with markers in a line."""
+    """Translate the last root to the markers in frames whose markers do not determine the rotation."""
     total = weights.sum(-1)
-    partial = ~known & (total > 0)
+    partial = ~is_determined & (total > 0)
     if not partial.any():
         return roots
     normalised = weights[partial] / total[partial, None]
@@ -233,4 +233,4 @@ def follow_markers(
     followed = roots.copy()
     followed[partial, :3, 3] = (normalised[..., None] * (positions[partial] - offsets)).sum(1)
     # Frames without palm markers keep the root of the frame before, including these.
-    return hold_last(followed, known | partial, roots[0])
+    return hold_last(followed, is_determined | partial, roots[0])

@@ -19,30 +19,30 @@ from .planar_fabrik import Stopping, bone_ends
 from .planar_reach import LIMIT_TOLERANCE_RAD, bend_coupled, exact_farthest_reach, farthest_reach
 
 START_BENDS = tuple(math.radians(degrees) for degrees in (2, 4, 8, 16, 32, 64))
-"""rad beyond the straight digit, the middle joint's flexion in the starting poses, of which the nearest is taken.
+"""rad, middle joint's flexion relative to the straight digit in the starting poses; the nearest to the goal is used.
 
-Near a straight digit, sweeps gain so little that they would not reach the goal from a single pose for all."""
+Near a straight digit, sweeps converge too slowly for a single starting pose."""
 MIN_BATCH_ROWS = 16
 """Minimum number of frames of a batch; fewer are swept one by one in plain floats, which is faster."""
 SWEEPS_PER_BATCH = 8
 """Number of sweeps after which finished frames are removed from a batch."""
 UNDETERMINED_M2 = 1e-14
-"""m², minimum product of lever and goal; below it, all angles are equally good, and the joint stays."""
+"""m², product of lever and goal distance below which all angles are equivalent, and the joint stays."""
 
 
 class AngleCoupling(NamedTuple):
-    """The last joint's flexion is ratio · (the middle one's) + coupling_offset; numbers or arrays (N,)."""
+    """The coupling: last flexion = ratio · middle flexion + coupling_offset. Numbers or arrays (N,)."""
 
     ratio: Any
     coupling_offset: Any
     straight: Any
     """rad, the middle joint's flexion at which the end is farthest away."""
     square: Any
-    """m², the squared distance there."""
+    """m², squared distance of the end from the base at `straight`."""
 
 
 class Swept(NamedTuple, Generic[N]):
-    """A pose that sweeps found."""
+    """A pose after sweeps."""
 
     first: N
     middle: N
@@ -56,7 +56,7 @@ class Swept(NamedTuple, Generic[N]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarCcd(CoupledBend):
-    """Brings one marker of a digit to its goal, or as near as sweeps within limits get."""
+    """Bends a digit by coordinate descent to bring one marker as near to its goal as possible within limits."""
 
     stopping: Stopping
 
@@ -71,7 +71,7 @@ class PlanarCcd(CoupledBend):
         return first + shift[0], middle + shift[1], last + shift[2], error
 
     def _coupling(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> AngleCoupling:
-        """Return the chain's own coupling, or that of the last joint by inner markers."""
+        """Return the chain's own coupling, or the one estimated from inner markers."""
         bones = self.bones
         if not hints or bones.count < 3:
             return self.own_coupling()
@@ -88,27 +88,31 @@ class PlanarCcd(CoupledBend):
     def descend(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: AngleCoupling) -> Swept[N]:
         """Return the nearest pose that sweeps find from the starting poses; the last joint keeps its coupling.
 
-        If a limit then keeps the end from its goal, the three joints rotate independently, starting there and at a
-        half-closed digit, since sweeps stall at a straight one.
+        If a limit then keeps the end from its goal, the three joints rotate independently, starting from that pose and
+        from a half-closed digit, because sweeps stall at a straight digit.
         """
         zero, stopping = 0.0 * goal[0], self.stopping
-        # A straight digit that points at a goal out of reach is the nearest pose, but descent is too slow there.
-        bent: Any = m.where(goal[0] * goal[0] + goal[1] * goal[1] >= coupling.square, zero, zero + 1.0)
-        start, *alternatives = (self._start(m, goal, coupling, coupling.straight + bend * bent) for bend in START_BENDS)
+        # For a goal out of reach, the straight digit is the nearest pose; descent would converge to it too slowly.
+        is_within_reach: Any = m.where(goal[0] * goal[0] + goal[1] * goal[1] >= coupling.square, zero, zero + 1.0)
+        start, *alternatives = (
+            self._start(m, goal, coupling, coupling.straight + bend * is_within_reach) for bend in START_BENDS
+        )
         for alternative in alternatives:
             start = _nearer(m, start, alternative, 0.0)
-        best = self._sweeps(m, goal, start, coupling)
+        best_sweep = self._sweeps(m, goal, start, coupling)
         (low, high), (_, closed) = self.bones.limits[:2]
-        stopped: Any = (best.first <= low) | (best.first >= high) | (best.middle >= closed)
-        missed: Any = stopped & (best.error > stopping.tolerance)
+        is_at_limit: Any = (best_sweep.first <= low) | (best_sweep.first >= high) | (best_sweep.middle >= closed)
+        has_missed: Any = is_at_limit & (best_sweep.error > stopping.tolerance)
 
         def rotate_alone(pick: Pick) -> Swept[N]:
-            at, own = (pick(goal[0]), pick(goal[1])), AngleCoupling(*map(pick, coupling))
-            half = self._start(m, at, own, (own.straight + pick(zero) + closed) / 2)
-            from_best, from_half = (self._sweeps(m, at, initial, None) for initial in (Swept(*map(pick, best)), half))
+            row_goal, row_coupling = (pick(goal[0]), pick(goal[1])), AngleCoupling(*map(pick, coupling))
+            half = self._start(m, row_goal, row_coupling, (row_coupling.straight + pick(zero) + closed) / 2)
+            from_best, from_half = (
+                self._sweeps(m, row_goal, initial, None) for initial in (Swept(*map(pick, best_sweep)), half)
+            )
             return _nearer(m, from_best, from_half, stopping.tolerance)
 
-        return Swept(*m.recompute_where(missed, best, rotate_alone))
+        return Swept(*m.recompute_where(has_missed, best_sweep, rotate_alone))
 
     def _start(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: AngleCoupling, bend: N) -> Swept[N]:
         """Return the pose whose middle joint is bent by `bend`, rad, and whose first one points the end at the goal."""
@@ -119,63 +123,68 @@ class PlanarCcd(CoupledBend):
         return Swept(*aimed, end_error(m, bones, aimed, goal), zero)
 
     def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
-        """See following.IteratedBend: sweeps from a pose, in which all joints rotate alone, and their number."""
-        found = self._sweeps(SCALAR, goal, Swept(*start, end_error(SCALAR, self.bones, start, goal), 0.0), None)
-        return found[:4], int(found.sweeps)
+        """See following.IteratedBend. All joints rotate independently; also returns the number of sweeps."""
+        swept = self._sweeps(SCALAR, goal, Swept(*start, end_error(SCALAR, self.bones, start, goal), 0.0), None)
+        return swept[:4], int(swept.sweeps)
 
     def _sweeps(
-        self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: AngleCoupling | None
+        self, m: NumberFunctions[N], goal: tuple[N, N], best_sweep: Swept[N], coupling: AngleCoupling | None
     ) -> Swept[N]:
-        """Sweep from `best` until each frame is at its goal or has stalled; no frame ends farther from its goal."""
-        if m is not SCALAR and np.size(best.error) < MIN_BATCH_ROWS:
-            return self._sweep_rows(goal, best, coupling)
-        active: Any = best.error > self.stopping.tolerance
-        for done in range(0, self.stopping.passes, SWEEPS_PER_BATCH):
+        """Sweep each frame until it is at its goal or stalls. No frame ends farther from its goal than it started."""
+        if m is not SCALAR and np.size(best_sweep.error) < MIN_BATCH_ROWS:
+            return self._sweep_rows(goal, best_sweep, coupling)
+        active: Any = best_sweep.error > self.stopping.tolerance
+        for sweep_count in range(0, self.stopping.passes, SWEEPS_PER_BATCH):
             if not m.any(active):
                 break
-            count: int = min(SWEEPS_PER_BATCH, self.stopping.passes - done)
+            count: int = min(SWEEPS_PER_BATCH, self.stopping.passes - sweep_count)
 
-            def some_sweeps(pick: Pick, start: Any = best, times: int = count) -> Any:
-                own = None if coupling is None else AngleCoupling(*map(pick, coupling))
-                return self._some_sweeps(m, (pick(goal[0]), pick(goal[1])), Swept(*map(pick, start)), own, times)
+            def some_sweeps(pick: Pick, start: Any = best_sweep, times: int = count) -> Any:
+                row_coupling = None if coupling is None else AngleCoupling(*map(pick, coupling))
+                return self._some_sweeps(
+                    m, (pick(goal[0]), pick(goal[1])), Swept(*map(pick, start)), row_coupling, times
+                )
 
-            swept: Any = m.recompute_where(active, (*best, 0.0 * best.error), some_sweeps)
-            best, active = Swept(*swept[:5]), swept[5] > 0
-        return best
+            swept: Any = m.recompute_where(active, (*best_sweep, 0.0 * best_sweep.error), some_sweeps)
+            best_sweep, active = Swept(*swept[:5]), swept[5] > 0
+        return best_sweep
 
-    def _sweep_rows(self, goal: tuple[Any, Any], best: Swept[Any], coupling: AngleCoupling | None) -> Swept[Any]:
-        """`_sweeps` in plain floats, row by row."""
-        given = np.stack(np.broadcast_arrays(*goal, *best, *(coupling or ())), -1).tolist()
+    def _sweep_rows(self, goal: tuple[Any, Any], initial: Swept[Any], coupling: AngleCoupling | None) -> Swept[Any]:
+        """Do the same as `_sweeps` in plain floats, row by row."""
+        inputs = np.stack(np.broadcast_arrays(*goal, *initial, *(coupling or ())), -1).tolist()
         rows = [
             self._sweeps(SCALAR, (row[0], row[1]), Swept(*row[2:7]), AngleCoupling(*row[7:]) if coupling else None)
-            for row in given
+            for row in inputs
         ]
         return Swept(*np.array(rows).reshape(-1, 5).T)
 
     def _some_sweeps(
-        self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: AngleCoupling | None, count: int
+        self, m: NumberFunctions[N], goal: tuple[N, N], best_sweep: Swept[N], coupling: AngleCoupling | None, count: int
     ) -> tuple[Any, ...]:
-        """`count` sweeps of frames that are off their goals: the best poses, and 1 for those that go on, else 0."""
-        stopping, active = self.stopping, cast(Any, best.error >= 0)
+        """Sweep frames that are off their goals `count` times.
+
+        Returns the best poses, and 1 for frames that still improve, else 0.
+        """
+        stopping, active = self.stopping, cast(Any, best_sweep.error >= 0)
         for _ in range(count):
-            flexions: Flexions[N] = sweep(m, self, best[:3], goal, coupling)
+            flexions: Flexions[N] = sweep(m, self, best_sweep[:3], goal, coupling)
             error = end_error(m, self.bones, flexions, goal)
-            nearer: Any = active & (error < best.error)
-            going: Any = active & (error < best.error - stopping.stall)
+            is_nearer: Any = active & (error < best_sweep.error)
+            has_progressed: Any = active & (error < best_sweep.error - stopping.stall)
             first, middle, last, min_error = (
-                m.where(nearer, new, old) for new, old in zip((*flexions, error), best[:4], strict=True)
+                m.where(is_nearer, new, old) for new, old in zip((*flexions, error), best_sweep[:4], strict=True)
             )
-            best = Swept(first, middle, last, min_error, best.sweeps + m.where(active, 1.0, 0.0))
-            active = going & (error > stopping.tolerance)
-        return *best, m.where(active, 1.0, 0.0)
+            best_sweep = Swept(first, middle, last, min_error, best_sweep.sweeps + m.where(active, 1.0, 0.0))
+            active = has_progressed & (error > stopping.tolerance)
+        return *best_sweep, m.where(active, 1.0, 0.0)
 
 
-def _nearer(m: NumberFunctions[N], current: Swept[N], alternative: Swept[N], by: float) -> Swept[N]:
-    """Return the current pose, or the alternative where that is nearer to its goal by more than `by` m; both sweeps
-    count."""
-    nearer: Any = alternative.error < current.error - by
+def _nearer(m: NumberFunctions[N], current: Swept[N], alternative: Swept[N], margin: float) -> Swept[N]:
+    """Return the current pose, or the alternative where its error is smaller by more than `margin` m; the sweeps
+    of both are counted."""
+    is_nearer: Any = alternative.error < current.error - margin
     first, middle, last, error = (
-        m.where(nearer, new, old) for new, old in zip(alternative[:4], current[:4], strict=True)
+        m.where(is_nearer, new, old) for new, old in zip(alternative[:4], current[:4], strict=True)
     )
     return Swept(first, middle, last, error, current.sweeps + alternative.sweeps)
 
@@ -199,12 +208,12 @@ def _rotate(
     coupling: AngleCoupling | None,
 ) -> Flexions[N]:
     """Rotate one joint to the angle within its limits at which the end is nearest to its goal."""
-    bones, before = bend.bones, flexions[joint]
+    bones, old_angle = bend.bones, flexions[joint]
     ends = bone_ends(m, bones, flexions)
-    (at_u, at_v), rate = ends[joint - 1] if joint else (0.0 * before, 0.0 * before), 1.0 + 0.0 * before
+    (at_u, at_v), rate = ends[joint - 1] if joint else (0.0 * old_angle, 0.0 * old_angle), 1.0 + 0.0 * old_angle
     if joint == 1 and coupling is not None and bones.count == 3:
         low, high = bones.limits[2]
-        last = coupling.ratio * before + coupling.coupling_offset
+        last = coupling.ratio * old_angle + coupling.coupling_offset
         follows: Any = m.where((last > low - LIMIT_TOLERANCE_RAD) & (last < high), coupling.ratio, 0.0)
         rate = rate + follows
         at_u, at_v = (at_u + follows * ends[1][0]) / rate, (at_v + follows * ends[1][1]) / rate
@@ -212,15 +221,15 @@ def _rotate(
     cross, dot = end_u * goal_v - end_v * goal_u, end_u * goal_u + end_v * goal_v
     low, high = bones.limits[joint]
     centre = (low + high) / 2
-    # Outside the limits, take the limit that leaves the end nearer.
-    angle = m.clip(centre + wrap_angle(before + m.atan2(cross, dot) / rate - centre), low, high)
-    angle = m.where(abs(cross) + abs(dot) > UNDETERMINED_M2, angle, before)
+    # Clip to the limit that leaves the end nearer.
+    angle = m.clip(centre + wrap_angle(old_angle + m.atan2(cross, dot) / rate - centre), low, high)
+    angle = m.where(abs(cross) + abs(dot) > UNDETERMINED_M2, angle, old_angle)
     if joint == 1 and coupling is not None:
-        # Beyond the straight digit it would bend backwards.
+        # Below the straight digit's flexion it would bend backwards.
         angle = m.where(angle > coupling.straight, angle, coupling.straight)
-    moved = [angle if index == joint else flexion for index, flexion in enumerate(flexions)]
-    last = moved[2] if coupling is None else _follow(m, bend, moved[1], coupling)
-    return moved[0], moved[1], last
+    new_flexions = [angle if index == joint else flexion for index, flexion in enumerate(flexions)]
+    last = new_flexions[2] if coupling is None else _follow(m, bend, new_flexions[1], coupling)
+    return new_flexions[0], new_flexions[1], last
 
 
 def _follow(m: NumberFunctions[N], bend: PlanarCcd, middle: N, coupling: AngleCoupling) -> N:

@@ -27,7 +27,7 @@ class Chain:
     limits: Floats
     """(3, 2) rad, lower and upper limit of each joint's flexion."""
     ratio: float
-    """The last joint's flexion is ratio · (the middle one's) + coupling_offset."""
+    """Slope of the coupling: last flexion = ratio · middle flexion + coupling_offset."""
     coupling_offset: float
 
 
@@ -63,8 +63,8 @@ Flexions = tuple[N, N, N]
 class ChainLengths:
     """A chain up to the marker that is its end, as straight lines from joint to joint and to the marker.
 
-    A marker on the back of a bone is the end of a slightly longer bone that is raised by a fixed angle. Where several
-    digits are solved as one, a number in which they differ is an array (N,) with each row's own.
+    A marker on the back of a bone is the end of a slightly longer bone that is raised by a fixed angle. In a batch of
+    several digits, a number that differs between them is an array (N,) with one entry for each row.
     """
 
     count: int
@@ -75,11 +75,11 @@ class ChainLengths:
     ratio: float
     coupling_offset: float
     shift: tuple[float, float, float]
-    """rad, the chain's flexions minus the ones here."""
+    """rad, flexions of the chain minus flexions of these bones."""
 
     @property
     def straightest(self) -> float:
-        """The middle joint's least flexion: fingers are assumed not to bend backwards there."""
+        """rad, minimum flexion of the middle joint: fingers are assumed not to bend backwards there."""
         low, high = self.limits[1]
         return min(max(0.0, low), high)
 

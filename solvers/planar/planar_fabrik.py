@@ -1,7 +1,7 @@
 """Planar FABRIK with limits: FABRIK-CGA section 3.4, Algorithm 1 with the misprint of line 1.28 corrected.
 
-FABRIK stays close to its initial pose (section 3.5), so the initial pose decides whatever the targets leave open. It is
-the pose that follows the coupling or the hints and whose reach is the target's distance. Within limits this is already
+FABRIK stays close to its initial pose (section 3.5), which therefore determines what the targets leave open. The
+initial pose follows the coupling or the hints, and its end is at the target's distance. Within limits this is already
 the solution; if a limit interferes, forward and backward passes continue from it.
 """
 
@@ -36,7 +36,7 @@ class Stopping:
 MIN_GAIN = 0.01
 """Minimum fraction of the error that a pass from a given pose must remove; below it the pass counts as stalled."""
 MAX_STALLED_PASSES = 3
-"""Passes in a row that may stall."""
+"""Maximum number of consecutive passes that may stall."""
 
 
 Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, Any]]
@@ -45,7 +45,7 @@ Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, An
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarFabrik(CoupledBend):
-    """Brings one marker of a digit to its goal, or as near as limits allow."""
+    """Bends a digit by FABRIK to bring one marker as near to its goal as limits allow."""
 
     stopping: Stopping
     nearest: Nearest
@@ -70,52 +70,52 @@ class PlanarFabrik(CoupledBend):
         """Improve flexions that a limit or an unreachable goal leaves off the goal; return the nearest bend found."""
         first, middle, last = flexions
         error = end_error(m, bones, flexions, goal)
-        best = nearer_bend(m, (first, middle, last, error), bend_with_fixed_first(m, bones, goal, first))
-        missed: Any = best[3] > self.stopping.tolerance
+        best_bend = nearer_bend(m, (first, middle, last, error), bend_with_fixed_first(m, bones, goal, first))
+        missed: Any = best_bend[3] > self.stopping.tolerance
         result: BendResult[N] = m.recompute_where(
-            missed, best, lambda pick: self._passes(m, pick(bones), pick(goal), pick(best))
+            missed, best_bend, lambda pick: self._passes(m, pick(bones), pick(goal), pick(best_bend))
         )
         return result
 
     def _passes(
-        self, m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], best: BendResult[N]
+        self, m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], best_bend: BendResult[N]
     ) -> BendResult[N]:
         """Run forward and backward passes and return the best pose of each frame. Converged or stalled frames stop."""
-        flexions: Flexions[N] = best[:3]
+        flexions: Flexions[N] = best_bend[:3]
         ends = bone_ends(m, bones, flexions)
-        active: Any = best[3] > self.stopping.tolerance
+        active: Any = best_bend[3] > self.stopping.tolerance
         for _ in range(self.stopping.passes):
             if not m.any(active):
                 break
             inner = forward(m, bones, ends, goal, self.nearest)
             flexions, ends = backward(m, bones, inner, goal)
             error = distance(m, ends[-1], goal)
-            active = active & (error < best[3] - self.stopping.stall)
+            active = active & (error < best_bend[3] - self.stopping.stall)
             first, middle, last, min_error = (
-                m.where(active, new, old) for new, old in zip((*flexions, error), best, strict=True)
+                m.where(active, new, old) for new, old in zip((*flexions, error), best_bend, strict=True)
             )
-            best = first, middle, last, min_error
+            best_bend = first, middle, last, min_error
             active = active & (error > self.stopping.tolerance)
-        return best
+        return best_bend
 
     def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
-        """See following.IteratedBend: passes from a pose, with limits in both; one if the goal is out of reach.
+        """See following.IteratedBend. Both stages of a pass apply the limits; a goal out of reach takes one pass.
 
         Lines 1.4 to 1.9 of Algorithm 1.
         """
         bones, stopping, flexions, passes, stalled = self.bones, self.stopping, start, 0, 0
         ends = bone_ends(SCALAR, bones, flexions)
-        best = (*flexions, distance(SCALAR, ends[-1], goal))
+        best_bend = (*flexions, distance(SCALAR, ends[-1], goal))
         unreachable = math.hypot(*goal) > sum(bones.lengths)
         max_passes = 1 if unreachable else stopping.passes
-        while best[3] > stopping.tolerance and passes < max_passes and stalled < MAX_STALLED_PASSES:
+        while best_bend[3] > stopping.tolerance and passes < max_passes and stalled < MAX_STALLED_PASSES:
             inner = [goal] * bones.count if unreachable else forward_within_limits(bones, ends, goal, self.nearest)
             (flexions, ends), passes = backward(SCALAR, bones, inner, goal, flexions[1:]), passes + 1
             error = distance(SCALAR, ends[-1], goal)
-            stalled = 0 if error < (1 - MIN_GAIN) * best[3] else stalled + 1
-            if error < best[3]:
-                best = (*flexions, error)
-        return best, passes
+            stalled = 0 if error < (1 - MIN_GAIN) * best_bend[3] else stalled + 1
+            if error < best_bend[3]:
+                best_bend = (*flexions, error)
+        return best_bend, passes
 
 
 def forward(
@@ -123,7 +123,7 @@ def forward(
 ) -> list[tuple[N, N]]:
     """Stage 1: put the end on its target, each joint before it on the nearest point at its bone's length (line 1.21).
 
-    ends: of all bones, m in the plane. Returns those of all but the last.
+    ends: m in the plane, ends of all bones. Returns the ends of all but the last bone.
     """
     joints = ends[:-1]
     for bone in range(bones.count - 1, 0, -1):
@@ -137,7 +137,7 @@ def forward_within_limits(
 ) -> list[tuple[float, float]]:
     """Stage 1 with limits: a nearest point moves on its sphere until the joint at the sphere's centre is within limits.
 
-    ends: of all bones, m in the plane. Returns those of all but the last.
+    ends: m in the plane, ends of all bones. Returns the ends of all but the last bone.
     """
     ends = [*ends[:-1], goal]
     outer_heading = None
@@ -195,9 +195,9 @@ def nearest_point(m: NumberFunctions[N], centre: tuple[N, N], radius: float, poi
     u, v = point[0] - centre[0], point[1] - centre[1]
     distance = m.sqrt(u * u + v * v)
     # If point and centre coincide, all points on the circle are equally near.
-    apart = distance > 1e-12
-    scale = radius / m.where(apart, distance, 1.0)
-    return centre[0] + m.where(apart, u * scale, -radius), centre[1] + m.where(apart, v * scale, 0.0)
+    is_apart = distance > 1e-12
+    scale = radius / m.where(is_apart, distance, 1.0)
+    return centre[0] + m.where(is_apart, u * scale, -radius), centre[1] + m.where(is_apart, v * scale, 0.0)
 
 
 def planar_fabrik(chain: Chain, end: ChainMarker, stopping: Stopping, nearest: Nearest = nearest_point) -> PlanarFabrik:

@@ -28,10 +28,10 @@ class PlanarDigit:
     abduction: int
     twist: int
     side_bend: int
-    """Degrees of freedom of the first joint, and the second joint's abduction; −1 if the digit has none."""
+    """Indices of the first joint's abduction and twist, and of the second joint's abduction; −1 if missing."""
     flexions: tuple[int, int, int]
     coupling_offset: float
-    """rad, the last joint's flexion is ratio · (the middle one's) + coupling_offset."""
+    """rad; last flexion = ratio · middle flexion + coupling_offset."""
     ratio: float
     """The coupling's slope, ρ of thesis (4.2)."""
 
@@ -42,7 +42,7 @@ def digits(hand: HandModel) -> tuple[PlanarDigit, ...]:
 
 
 SHORTEST_BONE_M = 1e-6
-"""m, shorter bones have no direction."""
+"""m, minimum length of a bone with a direction."""
 
 
 def _digit(hand: HandModel, name: str) -> PlanarDigit:
@@ -116,7 +116,8 @@ def dofs_moving(hand: HandModel, digit: PlanarDigit, end: ChainMarker, lateral: 
 def _coupling(hand: HandModel, middle: int, last: int) -> tuple[float, float]:
     """Return slope and offset of the coupling from the middle to the last joint.
 
-    If the hand has no coupling row for them, both joints are taken to move through the same part of their ranges.
+    If the hand has no coupling row for the two joints, both are assumed to move through the same fraction of their
+    ranges.
     """
     for row in hand.couplings:
         if set(np.flatnonzero(row.coefficients)) == {middle, last}:

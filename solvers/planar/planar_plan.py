@@ -41,14 +41,14 @@ class PlanarBend(Protocol):
 
 
 BendFactory = Callable[[Chain, ChainMarker], PlanarBend]
-"""Prepares the bend of a chain that brings this marker to its goal: the step in which planar solvers differ."""
+"""Prepares the bend of a chain that brings a marker to its goal. Planar solvers differ in this step."""
 
 
 class PalmStep(Protocol):
     """Finds the palm's pose."""
 
     def roots(self, targets: Targets, last: Floats) -> Floats:
-        """Return T_world_wrist (F, 4, 4), or (1, 4, 4) if all frames have the same; `last` (4, 4): the frame before."""
+        """Return T_world_wrist (F, 4, 4), or (1, 4, 4) if it is constant. last: (4, 4) of the previous frame."""
         ...
 
 
@@ -69,7 +69,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutermostMarker:
-    """Plan for bending a digit whose outermost visible marker is a given one."""
+    """The bend of a digit for one outermost visible marker."""
 
     marker: ChainMarker
     bend: PlanarBend
@@ -86,16 +86,18 @@ class MarkedDigit:
     digit: PlanarDigit
     plane: CurlPlane
     dofs: list[int]
-    """Abduction, twist, the second joint's abduction and the three flexions, as far as the digit has them."""
+    """Indices of abduction, twist, the second joint's abduction and three flexions, without those that the digit
+    lacks."""
     present: tuple[int, ...]
-    """Which of these six the digit has."""
+    """Positions of `dofs` among the six movements."""
     has: tuple[bool, bool, bool]
-    """Whether it has each of the first three."""
+    """Whether the digit has abduction, twist, and abduction of the second joint."""
     first_length: float
     """m, length of the first bone."""
     base_rows: tuple[Point[float], Point[float], Point[float]]
     origin: Point[float]
-    """A point p of the wrist frame is rows · (p − origin) in the base frame, mirrored in X for a left hand."""
+    """m, origin of the base frame: a point p of the wrist frame is base_rows · (p − origin) there, mirrored in X for a
+    left hand."""
     columns: list[int]
     """(S,) indices of the digit's targets, the outermost first."""
     offsets: tuple[float, ...]
@@ -105,9 +107,9 @@ class MarkedDigit:
     abduction_limits: Bounds
     twist_limits: Bounds
     side_limits: Bounds
-    """rad; (0, 0) if the digit does not have the degree of freedom."""
+    """rad, limits of the second joint's abduction; (0, 0) if the digit lacks it."""
     ends: tuple[OutermostMarker, ...]
-    """(S,) how to bend if this marker is the outermost visible one."""
+    """(S,) the bend for each marker as the outermost visible one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,7 +184,7 @@ def _marked_digit(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: 
 
 
 def _distance_along(digit: PlanarDigit, marker: ChainMarker) -> float:
-    """Return how far out on the digit a marker is, in bones."""
+    """Return a marker's position along the digit, in bones."""
     return marker.bone + min(marker.along / float(digit.lengths[marker.bone]), 1.5) / 2
 
 

@@ -15,13 +15,13 @@ from .planar_chain import BendResult, ChainLengths, Flexions, end_error
 HALLEY_STEPS = 3
 """Iterations for the bend with a given distance: convergence is cubic, three leave 1e-12 m."""
 STRAIGHT_TOLERANCE = 1e-5
-"""Relative to the reach. Squared distances short of the farthest by less than the square of this count as straight: the
-bend grows with the root of the shortfall and would amplify rounding."""
+"""Relative to the reach. A squared distance below the farthest by less than the square of this counts as straight: the
+bend grows with the root of the difference and would amplify rounding."""
 LIMIT_TOLERANCE_RAD = 1e-9
-"""rad, a last joint this close to its lower limit counts as leaving it when the middle joint bends. Straight digits are
-common, and rounding must not choose between the two slopes there."""
+"""rad, distance from its lower limit within which a last joint counts as leaving it when the middle joint bends.
+Straight digits are common, and rounding must not choose between the two slopes there."""
 ERROR_TOLERANCE_M = 1e-10
-"""m: of two bends whose errors differ by less, the first is chosen, so that rounding does not decide."""
+"""m, difference of errors below which the first of two bends is used, so that rounding does not decide."""
 
 
 class FarthestReach(NamedTuple, Generic[N]):
@@ -29,7 +29,7 @@ class FarthestReach(NamedTuple, Generic[N]):
 
     bend: N
     square: N
-    """m², the squared distance there."""
+    """m², squared distance of the end at that flexion."""
     slope: N
     curve: N
     """At a bend greater by x the squared distance is about square - slope · x - curve · x²."""
@@ -40,8 +40,8 @@ def bend_coupled(
 ) -> BendResult[N]:
     """Return the bend that brings the end to its goal with the last joint coupled to the middle one, with an offset.
 
-    The first joint stays within its limits, which may keep the end off its goal; a goal out of reach is pointed at.
-    Flexions of joints beyond the end that nothing determines are NaN.
+    The first joint stays within its limits, which may keep the end off its goal; the digit points at a goal out of
+    reach. Flexions of joints beyond the end that nothing determines are NaN.
     """
     u, v = goal
     distance = m.sqrt(u * u + v * v)
@@ -150,20 +150,20 @@ def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tupl
     twice: Any = 2 * b * c
     u, v = goal
     cos, sin = m.cos_sin(first)
-    along, across = u * cos + v * sin - a, v * cos - u * sin
-    square = along * along + across * across
+    x, y = u * cos + v * sin - a, v * cos - u * sin
+    square = x * x + y * y
     corner = m.acos(m.clip((square - b * b - c * c) / m.where(twice > 1e-12, twice, 1e-12), -1.0, 1.0))
-    bearing = m.atan2(across, along)
+    bearing = m.atan2(y, x)
     cos_corner, sin_corner = m.cos_sin(corner)
     opening = m.atan2(c * sin_corner, b + c * cos_corner)
     return nearer_bend(
         m,
-        _clipped(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
-        _clipped(m, bones, goal, (first, wrap_angle(bearing + opening), -corner)),
+        _clip(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
+        _clip(m, bones, goal, (first, wrap_angle(bearing + opening), -corner)),
     )
 
 
-def _clipped(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flexions: Flexions[N]) -> BendResult[N]:
+def _clip(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flexions: Flexions[N]) -> BendResult[N]:
     """Clip the middle and last flexion to their limits and measure the error."""
     first, middle, last = flexions
     middle, last = m.clip(middle, *bones.limits[1]), m.clip(last, *bones.limits[2])
@@ -185,8 +185,8 @@ def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:
     """
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = np.linspace(straight, highest, 256)
-    best = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.coupling_offset))[0].argmax()])
-    low, high = max(best - 0.01, straight), min(best + 0.01, highest)
+    farthest = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.coupling_offset))[0].argmax()])
+    low, high = max(farthest - 0.01, straight), min(farthest + 0.01, highest)
     for _ in range(60):
         mid = (low + high) / 2
         if squared_distance(SCALAR, bones, mid, bones.coupling_offset)[1] > 0:

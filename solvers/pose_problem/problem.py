@@ -36,11 +36,11 @@ micrometres, and keeps joints from moving far for gains smaller than that."""
 COUPLING = 0.004
 """m, the marker error that a change of a coupling by one radian costs."""
 COUPLING_RANGE = np.deg2rad(20.0)
-"""rad, the change of a coupling beyond which its cost rises steeply: fingers hardly bend their last joint alone."""
+"""rad, change of a coupling beyond which its cost rises steeply."""
 TWIST_FACTOR = 5.0
-"""Factor on the cost of twists: they are passive, no muscle drives them alone."""
+"""Factor on the cost of twists, which no muscle drives alone."""
 MIN_RANGE = 1e-3
-"""rad, least range of a joint in the posture cost."""
+"""rad, minimum range of a joint in the posture cost."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,15 +53,15 @@ class Objective:
     weight: float | Floats = 1.0
     """One weight or (F,); 0: no objective in that frame."""
     relative: int | None = None
-    """The other site, None for a position in the world."""
+    """The site that the position is relative to; None for a position in the world."""
     next_sites: tuple[int, int] | None = None
-    """Another site and its relative site, which take over from this pair; None if none do."""
+    """Site and relative site that take over from this pair; None without them."""
     next_weights: Floats | None = None
-    """(F,) 0..1: the error is interpolated from that of this pair (0) to that of the next (1)."""
+    """(F,) 0..1, interpolation of the error from this pair (0) to the next (1)."""
     along: Floats | None = None
     """(3,) unit direction in the world along which the position does not matter; None if the full position matters."""
     above: Floats | None = None
-    """(F, 3) unit directions in the world: only the distance of the site below the position, along them, matters."""
+    """(F, 3) unit directions in the world; only the distance by which the site is below the position matters."""
 
     def select(self, rows: Ints) -> "Objective":
         """Return the objective in some of the frames."""
@@ -73,7 +73,7 @@ class Objective:
 
     @property
     def ends(self) -> tuple[tuple[int, float], ...]:
-        """Its sites, and their signs."""
+        """The sites of the objective, and their signs."""
         sites = (self.site, *(() if self.relative is None else (self.relative,)), *(self.next_sites or ()))
         return tuple((site, 1.0 - 2.0 * (index % 2)) for index, site in enumerate(sites))
 
@@ -168,7 +168,7 @@ class PoseProblem:
         low, high = hand.limits.T
         weights = preferences.posture * scale / np.maximum(high - low, MIN_RANGE)
         weights[np.array(hand.movements) == "twist"] *= TWIST_FACTOR
-        # The wrist's position needs next to no posture cost: the objectives determine it.
+        # The objectives determine the wrist's position, so its posture cost is almost 0.
         wrist = np.concatenate([np.full(3, 1e-6), np.full(3, preferences.posture * scale)])
         rows = [COUPLING * scale * row.coefficients for row in hand.couplings if row.soft and coupled]
         rows += [scale * row for row in preferences.couplings]

@@ -1,4 +1,4 @@
-"""A second search for poses that strayed, from half closed digits."""
+"""Repeat the search from half-closed digits for poses that miss their goals."""
 
 import numpy as np
 from numpy.typing import NDArray

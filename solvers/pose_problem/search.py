@@ -23,9 +23,9 @@ STEPS = 20
 MAX_STEP = 0.3
 """rad or m, largest component of a step."""
 STEP_TOLERANCE = 1e-5
-"""rad or m, size of the last step."""
+"""rad or m, size of a step at which a frame has converged."""
 COST_TOLERANCE = 1e-7
-"""Relative decrease of the cost in the last step."""
+"""Relative decrease of the cost in a step at which a frame has converged."""
 DAMPING_UP, DAMPING_DOWN, MIN_DAMPING = 10.0, 0.1, 1e-6
 """Levenberg-Marquardt: factors on λ after a failed and after a successful step, and the least λ above zero, relative to
 the Hessian's largest diagonal element."""
@@ -34,7 +34,8 @@ SAME_COST = 1.0 + 1e-9
 SADDLE_STEP, SADDLE_GAIN = 0.05, 1e-6
 """rad or m, the step away from a saddle, and the relative decrease of the cost that it must bring."""
 STRAYED_COST = 0.5 * 0.002**2
-"""m² for a hand of the usual length: a pose of higher cost misses its goal, or is bent far from the start."""
+"""m² for a hand of REFERENCE_LENGTH, cost above which a pose has strayed: it misses its goal, or is far from the
+start."""
 UNITS: Floats = np.eye(3)
 
 
@@ -70,14 +71,14 @@ class Iterate:
         """Return some of the frames."""
         return Iterate(*(getattr(self, field.name)[rows] for field in fields(self)))
 
-    def where(self, rows: Ints, other: "Iterate") -> "Iterate":
+    def where(self, rows: Ints, candidate: "Iterate") -> "Iterate":
         """Return the iterate with the given rows replaced."""
         if len(rows) == len(self.cost):
-            return other
+            return candidate
         arrays = []
         for field in fields(self):
             array = getattr(self, field.name).copy()
-            array[rows] = getattr(other, field.name)
+            array[rows] = getattr(candidate, field.name)
             arrays.append(array)
         return Iterate(*arrays)
 
@@ -114,7 +115,7 @@ class Residuals:
                 aboves[:, row] = objective.above
             if objective.next_weights is not None:
                 next_weights[:, row] = objective.next_weights
-        # Zero times NaN would be NaN.
+        # Replace NaN, which a weight of 0 would not remove.
         positions[weights == 0.0] = 0.0
         start, separation = problem.start, problem.separation
         return cls(problem, positions, weights, next_weights, aboves, start.root, start.angles, separation)
@@ -188,14 +189,14 @@ class Residuals:
         for row, ends in enumerate(problem.rows):
             weight, next_weight = self.weights[:, row, None], self.next_weights[:, row, None]
             position = self.positions[:, row]
-            whole = error = weight * _error(sites, root, ends, position, next_weight)
+            full_error = error = weight * _error(sites, root, ends, position, next_weight)
             along, above = problem.objectives[row].along, problem.objectives[row].above
             if along is not None:
-                error = whole - (whole @ along)[:, None] * along
+                error = full_error - (full_error @ along)[:, None] * along
             elif above is not None:
                 # Only the error below the position counts, and only along that direction.
                 upwards = self.aboves[:, row]
-                below = np.minimum(np.einsum("ni,ni->n", whole, upwards), 0.0)
+                below = np.minimum(np.einsum("ni,ni->n", full_error, upwards), 0.0)
                 error = below[:, None] * upwards
                 if not below.any():
                     errors[:, row] = 0.0
@@ -212,7 +213,7 @@ class Residuals:
                 curvature[:, dofs[:, None], dofs] += half + chains.below * half.swapaxes(-1, -2)
             if problem.wrist_moves:
                 slopes[:, row, :3] = weight[..., None] * UNITS if len(ends) == 1 else 0.0
-                lever = whole + weight * (position - root[:, :3, 3]) if len(ends) == 1 else whole
+                lever = full_error + weight * (position - root[:, :3, 3]) if len(ends) == 1 else full_error
                 slopes[:, row, 3:ROOT_DOFS] = rot.cross(UNITS, lever[:, None])
             if along is not None:
                 slopes[:, row] -= (slopes[:, row] @ along)[..., None] * along
@@ -257,8 +258,8 @@ def solve(problem: PoseProblem, initial: Pose | None = None, *, patient: bool = 
     for number in range(STEPS):
         ended = search.step(patient) | (number == STEPS - 1)
         if ended.any():
-            done, iterate = rows[ended], search.iterate.select(np.flatnonzero(ended))
-            root[done], angles[done], cost[done] = iterate.root, iterate.angles, iterate.cost
+            done_rows, iterate = rows[ended], search.iterate.select(np.flatnonzero(ended))
+            root[done_rows], angles[done_rows], cost[done_rows] = iterate.root, iterate.angles, iterate.cost
             search, rows = search.select(np.flatnonzero(~ended)), rows[~ended]
             if not len(rows):
                 break
@@ -279,12 +280,12 @@ class _Search:
         return _Search(self.residuals.select(rows), self.iterate.select(rows), self.damping[rows])
 
     def step(self, patient: bool) -> Bools:
-        """Take a step in each frame, away from a saddle where it converged to one; (N,) whether the frame is done."""
+        """Take a step in each frame, or leave a saddle that it has converged to; return (N,) whether it is done."""
         start, several = self.iterate, len(self.residuals.problem.rows) > 1
         result, size = self._newton_step(start)
         increased = result.cost > SAME_COST * start.cost
         if patient and several and increased.any():
-            # A long step leaves a pin whose path is curved; the next step brings it back.
+            # A long step may increase the error of a pin; the next step reduces it again.
             rows = np.flatnonzero(increased)
             back = self.select(rows)
             result = result.where(rows, back._newton_step(result.select(rows))[0])
@@ -344,9 +345,9 @@ class _Search:
         return self.residuals.at(root, np.minimum(np.maximum(start.angles + full[:, ROOT_DOFS:], low), high))
 
     def _leave_saddle(self, rows: Ints) -> Bools:
-        """Step away from saddles along the direction of negative curvature; (n,) which of the frames did.
+        """Step away from saddles along the direction of negative curvature; return (n,) which frames improved.
 
-        A straight finger that is pushed along itself can bend in both directions, and takes the better one.
+        A straight finger that is pushed along itself can bend in either direction; the better one is used.
         """
         values, directions = np.linalg.eigh(self.iterate.gauss_newton[rows] + self.iterate.curvature[rows])
         leaves: Bools = values.min(axis=1, initial=0.0) < 0.0
@@ -356,29 +357,31 @@ class _Search:
         step = step * (SADDLE_STEP / np.abs(step).max(axis=1, keepdims=True))
         saddle, unit = self.select(rows), np.broadcast_to(np.eye(step.shape[1]), (*step.shape, step.shape[1]))
         start = saddle.iterate
-        best, opposite = (saddle._after(start, saddle._within_limits(start, trial, unit)) for trial in (step, -step))
-        better = np.flatnonzero(opposite.cost < best.cost)
-        best = best.where(better, opposite.select(better))
-        improves = best.cost < (1.0 - SADDLE_GAIN) * start.cost
-        self.iterate = self.iterate.where(rows[improves], best.select(np.flatnonzero(improves)))
+        descended, opposite = (
+            saddle._after(start, saddle._within_limits(start, trial, unit)) for trial in (step, -step)
+        )
+        improved_rows = np.flatnonzero(opposite.cost < descended.cost)
+        descended = descended.where(improved_rows, opposite.select(improved_rows))
+        improves = descended.cost < (1.0 - SADDLE_GAIN) * start.cost
+        self.iterate = self.iterate.where(rows[improves], descended.select(np.flatnonzero(improves)))
         self.damping[rows[improves]] = 0.0
         leaves[leaves] = improves
         return leaves
 
 
-def _positive_definite_hessian(at: Iterate, damping: Floats, *, stiff: bool) -> Floats:
+def _positive_definite_hessian(linearised: Iterate, damping: Floats, *, stiff: bool) -> Floats:
     """Return a positive definite Hessian (N, k, k) for a step.
 
     Where it is indefinite, the second-order part is dropped; if `stiff`, negative eigenvalues are replaced by their
     absolute values instead, which needs fewer steps but occasionally ends farther from the goal.
     """
-    hessian = at.gauss_newton + at.curvature
+    hessian = linearised.gauss_newton + linearised.curvature
     diagonal = np.arange(hessian.shape[1])
-    largest = at.gauss_newton[:, diagonal, diagonal].max(axis=1, initial=0.0)
+    largest = linearised.gauss_newton[:, diagonal, diagonal].max(axis=1, initial=0.0)
     hessian[:, diagonal, diagonal] += (damping * largest)[:, None]
     for row in _not_positive_definite(hessian):
         if not stiff:
-            hessian[row] -= at.curvature[row]
+            hessian[row] -= linearised.curvature[row]
         else:
             values, vectors = np.linalg.eigh(hessian[row])
             hessian[row] = (vectors * np.maximum(np.abs(values), 1e-9 * values[-1])) @ vectors.T

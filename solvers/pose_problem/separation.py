@@ -1,8 +1,8 @@
 """Keep digits apart: squares of the depths by which capsules of flesh exceed the allowed depth in each other.
 
 With p and q the points in which the axes of a pair are nearest, r their radii, and n = (p - q) / |p - q|, the pair is
-d = r - |p - q| deep. The derivative of d is -n · (∂p - ∂q), the points held on their bones: they are the nearest ones,
-so that their own motion along the axes changes |p - q| to second order only.
+d = r - |p - q| deep. The derivative of d is -n · (∂p - ∂q), with the points fixed to their bones: as they are the
+nearest points, moving them along the axes changes |p - q| only to second order.
 """
 
 from dataclasses import dataclass, replace
@@ -30,10 +30,9 @@ class Separation:
 
     flesh: Flesh
     allowed: Floats
-    """(F, K) m; inf for a pair that does not matter."""
+    """(F, K) m, maximum depth of each pair; inf for no limit."""
     closed: Bools | None = None
-    """(F, K) whether a pair should have exactly its maximum depth, so that it is also drawn together; None for no
-    pair."""
+    """(F, K) whether a pair should have exactly its maximum depth, which also closes gaps; None for no pair."""
     weight: float | Floats = 1.0
     """Weight of flesh that is too deep, relative to an objective of weight 1: a number or (F,)."""
 
@@ -58,9 +57,9 @@ class Separation:
         wrist = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
         posed = pose_joints(hand, wrist, angles)
         frame, pair = np.nonzero(np.isfinite(self.allowed))
-        found = touches(self.flesh, posed.positions, frame, pair)
+        touching = touches(self.flesh, posed.positions, frame, pair)
         beyond = np.full(self.allowed.shape, -np.inf)
-        beyond[frame, pair] = found.depths - self.allowed[frame, pair]
+        beyond[frame, pair] = touching.depths - self.allowed[frame, pair]
         number = np.zeros(self.allowed.shape, int)
         number[frame, pair] = np.arange(len(frame))
         off = np.maximum(beyond, 0.0)
@@ -68,10 +67,12 @@ class Separation:
             off[self.closed] = beyond[self.closed]
         worst = np.argsort(-np.abs(off), axis=1, kind="stable")[:, :MAX_PAIRS]
         excess = np.take_along_axis(off, worst, axis=1)
-        at = np.flatnonzero(excess.ravel())
+        violated = np.flatnonzero(excess.ravel())
         slopes = np.zeros((excess.size, hand.dofs))
-        rows = np.take_along_axis(number, worst, axis=1).ravel()[at]
-        slopes[at] = _slopes(posed, self.flesh.pairs[:, worst.ravel()[at]], found.points[:, rows], frame[rows])
+        rows = np.take_along_axis(number, worst, axis=1).ravel()[violated]
+        slopes[violated] = _slopes(
+            posed, self.flesh.pairs[:, worst.ravel()[violated]], touching.points[:, rows], frame[rows]
+        )
         return excess, slopes.reshape(*excess.shape, hand.dofs)
 
 
@@ -81,10 +82,10 @@ def _slopes(posed: PosedJoints, capsules: Ints, points: Floats, frame: Ints) -> 
     length = np.linalg.norm(offset, axis=1, keepdims=True)
     normal = np.where(length > MIN_DISTANCE, offset / np.maximum(length, MIN_DISTANCE), 0.0)
     topology = hand_topology(posed.hand)
-    moved = topology.affected_by[STARTS[capsules]]
+    is_affected = topology.affected_by[STARTS[capsules]]
     total = np.zeros((len(frame), posed.hand.dofs))
-    for sign, point, own in zip((-1.0, 1.0), points, moved, strict=True):
+    for sign, point, is_moved in zip((-1.0, 1.0), points, is_affected, strict=True):
         arms = point[:, None] - posed.positions[frame][:, topology.dof_joints]
         velocity = np.einsum("ndi,ndi->nd", np.cross(arms, normal[:, None]), posed.axes[frame])
-        total += sign * np.where(own, velocity, 0.0)
+        total += sign * np.where(is_moved, velocity, 0.0)
     return total

@@ -18,9 +18,9 @@ from .kkt_system import FEASIBILITY_TOLERANCE, Bools, Floats, Ints, KktSystem, W
 DEPENDENCE_TOLERANCE = 1e-12
 """Squared sine of the angle to the span of the working set below which a constraint is linearly dependent on it."""
 RATE_TOLERANCE = 1e-12
-"""Rates of multipliers below this part of the fastest count as zero."""
+"""Fraction of the largest rate of a multiplier below which rates count as zero."""
 MAX_STEPS = 20
-"""Maximum number of steps for each constraint; the largest number observed is three."""
+"""Maximum number of steps per constraint; at most three were observed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +28,7 @@ class _DualState:
     """The state of N programs that are still being solved."""
 
     programs: Ints
-    """(N,) their indices in the batch."""
+    """(N,) indices of the programs in the batch."""
     system: KktSystem
     working: WorkingSet
     values: Floats
@@ -78,18 +78,18 @@ def _drop_wrong_signs(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet,
     only_fixed[:, system.variables :] = 0
     while True:
         values, multipliers = system.optimum(working)
-        wrong = (working * multipliers < 0) & ~fixed
+        has_wrong_sign = (working * multipliers < 0) & ~fixed
         singular = ~np.all(np.isfinite(values), axis=1)
-        if not np.any(wrong) and not np.any(singular):
+        if not np.any(has_wrong_sign) and not np.any(singular):
             return working, values, multipliers
-        working[wrong] = 0
+        working[has_wrong_sign] = 0
         working[singular] = only_fixed[singular]
 
 
 def _step(state: _DualState) -> tuple[Bools, Bools]:
-    """Return one step of each program, in place.
+    """Take one step of each program, in place.
 
-    Returns which had already met all constraints, and which are infeasible.
+    Returns which programs had already met all constraints, and which are infeasible.
     """
     system, rows = state.system, np.arange(len(state.programs))
     violation = system.violation(state.values)
@@ -101,9 +101,9 @@ def _step(state: _DualState) -> tuple[Bools, Bools]:
 
     value_rates, multiplier_rates, independent = _rates(state, side)
     compliance = np.where(entering < system.variables, 0.0, system.compliance)
-    left = violation[rows, entering] - compliance * np.abs(state.multipliers[rows, entering])
+    remaining = violation[rows, entering] - compliance * np.abs(state.multipliers[rows, entering])
     closing = compliance - side * value_rates[rows, entering]
-    full_step = np.divide(left, closing, out=np.full(len(rows), np.inf), where=independent & (closing > 0))
+    full_step = np.divide(remaining, closing, out=np.full(len(rows), np.inf), where=independent & (closing > 0))
     noise = RATE_TOLERANCE * np.abs(multiplier_rates).max(axis=1, keepdims=True)
     shrinking = (state.working * multiplier_rates < -noise) & (system.low < system.high)
     until_zero = np.divide(-state.multipliers, multiplier_rates, out=np.full(violation.shape, np.inf), where=shrinking)

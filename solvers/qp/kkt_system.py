@@ -21,9 +21,9 @@ Ints = NDArray[np.int64]
 WorkingSet = NDArray[np.int8]
 
 FEASIBILITY_TOLERANCE = 1e-11
-"""A constraint violated by less than this part of the size of x counts as met."""
+"""Fraction of the size of x; constraints violated by less count as met."""
 DEPENDENCE_FRACTION = 1e-3
-"""A row whose compliance absorbs this fraction of a unit change of its bound is linearly dependent on the others."""
+"""Fraction of a unit change of its bound; a row whose compliance absorbs more depends linearly on others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class KktSystem:
     """Compliance of an active row: its violation for a unit of its multiplier."""
 
     def select(self, which: Ints) -> "KktSystem":
-        """Some of the programs."""
+        """Return some of the programs."""
         if len(which) == len(self.linear):
             return self
         arrays = (self.matrix[which], self.linear[which], self.low[which], self.high[which], self.linear_size[which])

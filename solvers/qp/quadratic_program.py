@@ -83,8 +83,8 @@ def solve(program: QuadraticProgram, start: WorkingSet | None = None) -> QpSolut
     """Solve one program, warm-started from the working set `start` (n + p,). Raises SolverError as `solve_all` does."""
     arrays = (program.hessian, program.gradient, program.low, program.high, program.rows)
     stacked = QuadraticProgram(*(array[None] for array in arrays))
-    many = solve_all(stacked, None if start is None else start[None])
-    return QpSolution(many.x[0], many.multipliers[0], many.working[0], many.status[0])
+    batch = solve_all(stacked, None if start is None else start[None])
+    return QpSolution(batch.x[0], batch.multipliers[0], batch.working[0], batch.status[0])
 
 
 def solve_all(program: QuadraticProgram, start: WorkingSet | None = None) -> QpSolution:
@@ -98,9 +98,11 @@ def solve_all(program: QuadraticProgram, start: WorkingSet | None = None) -> QpS
     status = np.where(crossed, np.int8(Status.INFEASIBLE), np.int8(Status.SOLVED))
     if not np.all(ended):
         check(program)
-        left = np.flatnonzero(~ended)
-        values[left], multipliers[left], working[left], status_left = _solve_dual(system.select(left), working[left])
-        status[left] = np.maximum(status[left], status_left)
+        unsolved = np.flatnonzero(~ended)
+        values[unsolved], multipliers[unsolved], working[unsolved], status_left = _solve_dual(
+            system.select(unsolved), working[unsolved]
+        )
+        status[unsolved] = np.maximum(status[unsolved], status_left)
     n = system.variables
     x = np.minimum(np.maximum(values[:, :n], system.low[:, :n]), system.high[:, :n])
     return QpSolution(x, multipliers * units, working, status)
@@ -175,13 +177,13 @@ def _block_pivoting(system: KktSystem, working: WorkingSet) -> tuple[Floats, Flo
     values, multipliers = system.optimum(working)
     following, ended = _next_working_set(system, working, values, multipliers)
     for _ in range(MAX_ROUNDS - 1):
-        left = np.flatnonzero(~ended)
-        if not len(left):
+        unsolved = np.flatnonzero(~ended)
+        if not len(unsolved):
             break
-        part, active = system.select(left), following[left]
-        values[left], multipliers[left] = part.optimum(active)
-        working[left] = active
-        following[left], ended[left] = _next_working_set(part, active, values[left], multipliers[left])
+        part, active = system.select(unsolved), following[unsolved]
+        values[unsolved], multipliers[unsolved] = part.optimum(active)
+        working[unsolved] = active
+        following[unsolved], ended[unsolved] = _next_working_set(part, active, values[unsolved], multipliers[unsolved])
     if system.compliance:
         _refine(system, working, values, multipliers, ended)
     return values, multipliers, working, ended
@@ -193,12 +195,12 @@ def _next_working_set(
     """Return the working sets (N, m) of the next round, and (N,) whether none is needed."""
     size = system.scale(values)
     violated = system.violation(values) > FEASIBILITY_TOLERANCE * size
-    wrong = (working * multipliers < -SIGN_TOLERANCE * size) & (system.low < system.high)
-    ended: Bools = ~np.any(violated | wrong, axis=1) & np.isfinite(size[:, 0])
+    has_wrong_sign = (working * multipliers < -SIGN_TOLERANCE * size) & (system.low < system.high)
+    ended: Bools = ~np.any(violated | has_wrong_sign, axis=1) & np.isfinite(size[:, 0])
     if np.all(ended):
         return working, ended
     side = np.where(values > system.high, np.int8(1), np.int8(-1))
-    return np.where(wrong, np.int8(0), np.where(violated & (working == 0), side, working)), ended
+    return np.where(has_wrong_sign, np.int8(0), np.where(violated & (working == 0), side, working)), ended
 
 
 def _refine(system: KktSystem, working: WorkingSet, values: Floats, multipliers: Floats, ended: Bools) -> None:
@@ -239,16 +241,18 @@ def check(program: QuadraticProgram) -> None:
             )
     bounds = (("lower bound", program.low, np.inf), ("upper bound", program.high, -np.inf))
     for name, values, never in bounds:
-        wrong = np.isnan(values) | (values == never)
-        if np.any(wrong):
-            raise SolverError(f"quadratic program: {_first(name, wrong, values)}, expected a number that can be met")
+        is_invalid = np.isnan(values) | (values == never)
+        if np.any(is_invalid):
+            raise SolverError(
+                f"quadratic program: {_first(name, is_invalid, values)}, expected a number that can be met"
+            )
     lowest = np.asarray(np.linalg.eigvalsh(program.hessian)[:, :1], dtype=np.float64)
     if np.any(lowest <= 0):
-        found = _first("smallest eigenvalue of the Hessian", lowest <= 0, lowest)
-        raise SolverError(f"quadratic program: {found}, expected above 0: are weights or damping missing?")
+        problem = _first("smallest eigenvalue of the Hessian", lowest <= 0, lowest)
+        raise SolverError(f"quadratic program: {problem}, expected above 0: are weights or damping missing?")
 
 
-def _first(name: str, wrong: Bools, values: Floats) -> str:
+def _first(name: str, is_invalid: Bools, values: Floats) -> str:
     """Return the first wrong value and where it is."""
-    where = np.argwhere(wrong)[0]
+    where = np.argwhere(is_invalid)[0]
     return f"{name} {', '.join(map(str, where))} is {values[tuple(where)]:g}"

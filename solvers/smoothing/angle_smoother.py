@@ -1,7 +1,8 @@
 """Smooth joint angles where the markers of a frame hardly determine them.
 
 A fingertip below its knuckle does not determine abduction, and a straight finger hardly determines how the bend is
-shared among its joints: there noise decides, and a solver's angles jump by tens of degrees while every marker is met.
+distributed over its joints. There noise decides, and a solver's angles jump by tens of degrees although every marker is
+met.
 A Kalman filter on each digit's angles takes a frame's angles as measurements, with the information Jᵀ J / σ² of its
 markers (Thrun, Burgard & Fox, Probabilistic Robotics (2005), 3.5), and models angular acceleration as white noise.
 Angles that the markers determine stay; the others continue their motion. The markers hardly move.
@@ -44,22 +45,22 @@ INITIAL_DEVIATIONS = (10.0, 30.0)
 ITERATIONS = 3
 """Iterations over a whole take, from the second on linearised about the smoothed angles."""
 OUTSIDE_LIMIT = 1e-4
-"""rad by which an angle must leave its limits for the next iteration to treat it as measured at its limit."""
+"""rad beyond its limits at which the next iteration adds a measurement of the angle at its limit."""
 LIMIT_DEVIATION = 0.005
-"""rad, standard deviation of such a measurement."""
+"""rad, standard deviation of a measurement at a limit."""
 MAX_DEVIATION = 5.0
 """Maximum distance by which smoothing may move a site away from its target, in standard deviations of the noise."""
 FILLED_DEVIATION = 0.1
 """rad, standard deviation of the angles of an unseen digit that are estimated from the other digits."""
 FADE_FRAMES = 6
-"""Half the number of frames over which a reduction of the smoothing fades in and out."""
+"""Number of frames before and after a reduction of the smoothing over which it fades."""
 BATCH_FRAMES, OVERLAP_FRAMES = 2000, 200
 """Frames in a batch of a take, and additional frames on both sides that are smoothed with it and discarded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AngleEstimate:
-    """Filter state of the angles of G digits with at most N degrees of freedom."""
+    """State of the filter for G digits with at most N angles each."""
 
     time: float
     """s; NaN before the first frame."""
@@ -79,7 +80,7 @@ def initial_estimate(angles: Floats) -> AngleEstimate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FilterStep:
-    """One filter step, for the backward pass."""
+    """A filter step, stored for the backward pass."""
 
     transition: Floats
     """(2 N, 2 N)"""
@@ -177,8 +178,8 @@ def _step_fractions(hand: HandModel, targets: Targets, pose: Pose, angles: Float
     bound = np.where(targets.weights > 0, allowed, np.inf)
     fractions = np.ones((len(targets), len(on_digit)))
     for last in (False, False, False, True):
-        moved = jacobians.pose_joints(hand, pose.root, _interpolate(hand, pose.angles, angles, fractions))
-        errors = np.linalg.norm(moved.site_positions(targets.sites) - targets.positions, axis=-1) / bound
+        interpolated = jacobians.pose_joints(hand, pose.root, _interpolate(hand, pose.angles, angles, fractions))
+        errors = np.linalg.norm(interpolated.site_positions(targets.sites) - targets.positions, axis=-1) / bound
         excess = np.where(on_digit, errors[:, None], 0.0).max(axis=2, initial=0.0)
         if not np.any(excess > 1):
             break
@@ -204,7 +205,7 @@ def _digits_coupled(hand: HandModel) -> bool:
     return any((of_digit & (row.coefficients != 0)).any(1).sum() > 1 for row in hand.couplings if not row.soft)
 
 
-def _faded(fractions: Floats) -> Floats:
+def _fade(fractions: Floats) -> Floats:
     """Smooth fractions (F, G) over 2 FADE_FRAMES frames without increasing any."""
     if not np.any(fractions < 1):
         return fractions
@@ -214,13 +215,13 @@ def _faded(fractions: Floats) -> Floats:
     return faded
 
 
-def _reset_unseen(after: AngleEstimate, before: AngleEstimate, seen: Bools) -> AngleEstimate:
-    """Reset the digits not seen (G,) to their last angles with unknown velocity."""
-    stopped = initial_estimate(before.means[:, : before.means.shape[1] // 2])
+def _reset_unseen(updated: AngleEstimate, previous: AngleEstimate, seen: Bools) -> AngleEstimate:
+    """Reset digits where `seen` (G,) is false to their last angles with unknown velocity."""
+    stopped = initial_estimate(previous.means[:, : previous.means.shape[1] // 2])
     return AngleEstimate(
-        after.time,
-        np.where(seen[:, None], after.means, stopped.means),
-        np.where(seen[:, None, None], after.covariances, stopped.covariances),
+        updated.time,
+        np.where(seen[:, None], updated.means, stopped.means),
+        np.where(seen[:, None, None], updated.covariances, stopped.covariances),
     )
 
 
@@ -268,7 +269,7 @@ def smooth_angles(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, 
             hand,
             part.angles,
             linearised_at,
-            _faded(_step_fractions(hand, part_targets, part, linearised_at, part_noise)),
+            _fade(_step_fractions(hand, part_targets, part, linearised_at, part_noise)),
         )
         inner = slice(start - first, start - first + BATCH_FRAMES)
         angles[start : start + BATCH_FRAMES] = linearised_at[inner]

@@ -1,6 +1,6 @@
 """A bank of Kalman filters, one for each bandwidth, weighted by how well each predicts the samples.
 
-In units of the noise's variance the covariances do not depend on the samples, so all paths share them. A path whose
+In units of the noise's variance, covariances do not depend on the samples, so all paths share them. A path whose
 sample is missing or rejected continues its motion with decaying velocity, as if the sample had been predicted exactly.
 """
 
@@ -22,7 +22,7 @@ VELOCITY_DECAY = 0.05
 
 
 SETTLED_SAMPLES = 3
-"""Samples after which a path's velocity is known."""
+"""Number of samples after which a path's velocity is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +40,7 @@ class KalmanBank:
     unseen: Floats
     """(B, M) s since the last accepted sample, infinite before the first."""
     rejected: Floats
-    """(B, M) samples rejected since then."""
+    """(B, M) samples rejected since the last accepted one."""
     accepted_count: Floats
     """(B, M) samples accepted since the path started."""
 
@@ -56,7 +56,7 @@ class FilterFrame:
     seen: Bools
     """(B, M)"""
     variance: Floats
-    """(M,) of the noise in a component."""
+    """(M,) variance of the noise in a component."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ class FilterStep:
     positions: Floats
     """(B, M, D) filtered positions."""
     previous: Floats
-    """(B, M, D) positions a frame ago, smoothed by this frame's samples."""
+    """(B, M, D) positions of the previous frame, smoothed with this frame's samples."""
     likelihood: Floats
     """(G, B, M) log-likelihood of the sample, 0 where none was accepted."""
 
@@ -155,13 +155,13 @@ def _weighted_mean(weights: Floats, values: Floats) -> Floats:
 def _gate(
     bank: KalmanBank, frame: FilterFrame, rules: NoiseRules, expected: Floats, spread: Floats
 ) -> tuple[Bools, Bools]:
-    """Gate the samples: (started, accepted) (B, M), whether a path starts with its sample, or continues with it.
+    """Gate the samples: return (B, M) whether a path starts with its sample, and whether it accepts it.
 
     expected (G, B, M, D), spread (G, B): each filter's prediction, and its variance in units of the noise's.
     """
     error = frame.samples - _weighted_mean(bank.weights, expected)
     deviation = np.sqrt(frame.variance * np.einsum("gbm,gb->bm", bank.weights, spread))
-    # A lost path may have accelerated all the while; one with rejected samples is gated as if it had just been seen.
+    # An unseen path may have accelerated since. A path with rejected samples is gated as if just seen.
     elapsed = frame.dt[:, None] + np.where(bank.rejected > 0, 0.0, np.minimum(bank.unseen, rules.bridge))
     bound = rules.deviations * deviation + rules.scale.acceleration / 2 * elapsed**2
     bound += (bank.accepted_count < SETTLED_SAMPLES) * rules.scale.speed * frame.dt[:, None]

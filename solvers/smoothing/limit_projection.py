@@ -10,7 +10,7 @@ Bools = NDArray[np.bool_]
 
 
 def project_to_limits(hand: HandModel, angles: Floats, desired: Floats) -> Floats:
-    """Move from feasible angles (F, D) towards `desired` (F, D) as far as limits and hard couplings allow: (F, D).
+    """Return angles (F, D) moved from feasible ones towards `desired` (F, D), within limits and hard couplings.
 
     Angles that hard couplings link move along a line together; all others are clipped to their limits. The feasible
     set is convex, so the line is feasible up to the first constraint it meets. Where couplings are equations, the line

@@ -1,4 +1,4 @@
-"""Filter paths live: one frame at a time, at most one frame late."""
+"""Filter paths frame by frame, at most one frame late."""
 
 from dataclasses import dataclass
 from math import isnan
@@ -17,7 +17,7 @@ class PathFilter:
     lag: int
     """0 or 1, frames of delay."""
     calm: float
-    """Weight of the linear extrapolation of the output, against 1 for the filters' estimate."""
+    """Weight of the linear extrapolation of the output, relative to the filters' estimate."""
     rules: NoiseRules
 
 
@@ -32,7 +32,7 @@ class PathHistory:
     outputs: Floats
     """(2, M, D) the last two output positions, the newer first."""
     output_times: tuple[float, float]
-    """s, times of these."""
+    """s, times of the two outputs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ def filter_frame(
     filters, step = advance(history.bank, FilterFrame(dt, samples[None], seen[None], noise.variance), settings.rules)
     late = settings.lag > 0 and not first
     values, output_time = (step.previous[0], history.time) if late else (step.positions[0], time)
-    values = _extrapolated(history, values, output_time, settings.calm, noise.variance)
+    values = _extrapolate(history, values, output_time, settings.calm, noise.variance)
     started = step.started[0, :, None]
     outputs = np.stack([values, history.outputs[0]])
     if started.any():
@@ -75,7 +75,7 @@ def filter_frame(
     return PathHistory(time, filters, noise, outputs, (output_time, history.output_times[0])), result
 
 
-def _extrapolated(history: PathHistory, values: Floats, time: float, calm: float, variance: Floats) -> Floats:
+def _extrapolate(history: PathHistory, values: Floats, time: float, calm: float, variance: Floats) -> Floats:
     """Blend values (M, D) with the linear extrapolation of the last two outputs, by at most the noise's deviation.
 
     The weights are 1 : calm. A causal filter with small errors jitters, as each sample adds a step: 8 times the second

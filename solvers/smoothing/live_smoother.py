@@ -28,14 +28,14 @@ S = TypeVar("S", bound=State)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveFrame:
-    """The parts of a frame of T targets that do not depend on later frames."""
+    """Properties of a frame of T targets that do not depend on later frames."""
 
     weights: Floats
     """(2, T) weights of positions and rotations; those of unseen targets decay from their last value."""
     predicted: Bools
-    """(T,) positions without a sample in this frame."""
+    """(T,) whether a position has no sample in this frame."""
     rejected: Bools
-    """(T,) positions rejected as outliers."""
+    """(T,) whether a position was rejected as an outlier."""
     noise: Floats
     """(2, T) estimated standard deviation of a component of the positions, m, and of the rotations, rad."""
 
@@ -88,7 +88,7 @@ class LiveSmoothing:
         return replace(self, bridge=min(self.bridge, gap_limit)).smooth_take(targets)
 
     def smooth_paths(self, times: Floats, positions: Floats) -> Floats:
-        """See Smoothing. They stay as they are: a filter that does not know their noise yet overshoots."""
+        """See Smoothing. Returns the positions unchanged: a filter that does not yet know the noise overshoots."""
         return positions
 
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
@@ -120,11 +120,11 @@ class LiveSmoothing:
         return _stack_frames(targets, values, rotations, live_frames), history
 
     def smooth_take(self, targets: Targets) -> SmoothedTargets:
-        """Smooth a whole take as live, with the output shifted back by the lag."""
+        """Smooth a whole take as in a live session, and shift the output back by the lag."""
         if not self.lag or not len(targets):
             return self.smooth_piece(targets)[0]
         late, history = self.smooth_piece(targets)
-        # An empty frame flushes out the last one.
+        # An additional empty frame outputs the last one.
         end = targets.select(slice(-1, None))
         rotation_weights = None if end.rotation_weights is None else np.zeros_like(end.rotation_weights)
         empty = replace(
@@ -139,7 +139,7 @@ class LiveSmoothing:
 
 @dataclass(frozen=True, slots=True)
 class LiveSmoothedSolver(Generic[S]):
-    """A solver on smoothed targets. With a lag of one, pose f is that of frame f - 1."""
+    """A solver on smoothed targets. With a lag of one frame, pose f belongs to frame f - 1."""
 
     solver: Solver[S]
     settings: LiveSmoothing = field(default_factory=LiveSmoothing)
@@ -211,7 +211,7 @@ def _filter_targets(
 
 
 def _remaining_weight(estimate: PathEstimate, settings: PathFilter) -> Floats:
-    """Return the part (T,) of its weight that a target keeps: 1 while it is seen, 0 at the end of the bridge."""
+    """Return the factor (T,) on a target's weight: 1 while it is seen, falling to 0 at the end of the bridge."""
     return np.asarray(np.clip(1 - estimate.unseen / (settings.rules.bridge + 1e-9), 0.0, 1.0), np.float64)
 
 

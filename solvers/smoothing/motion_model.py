@@ -26,7 +26,7 @@ class MotionScale:
     noise: float
     """Initial standard deviation of a component."""
     floor: float
-    """Minimum standard deviation: no device is better."""
+    """Minimum standard deviation of a component."""
     acceleration: float
     """Per s², greatest acceleration between two samples; beyond it a sample is an outlier."""
     speed: float
@@ -41,7 +41,7 @@ ROTATION_SCALE = MotionScale(noise=0.01, floor=5e-5, acceleration=500.0, speed=2
 
 @dataclass(frozen=True, slots=True)
 class NoiseRules:
-    """Settings that separate paths from noise and outliers."""
+    """Rules by which noise and outliers are distinguished from motion."""
 
     scale: MotionScale
     bridge: float
@@ -49,11 +49,12 @@ class NoiseRules:
     calm: float = 1.0
     """Divides the estimated bandwidth; used for whole takes."""
     memory: float = 0.1
-    """s: samples within this time, live only the earlier ones, determine the bandwidth."""
+    """s, time around a frame, or before it when live, whose samples determine the bandwidth."""
     deviations: float = 5.5
-    """Standard deviations from the prediction beyond which a sample is an outlier; normal noise: one in 30 million."""
+    """Standard deviations from the prediction beyond which a sample is an outlier: one in 30 million for normal
+    noise."""
     patience: int = 2
-    """Outliers in a row that are rejected; at the next one the path restarts."""
+    """Number of consecutive outliers that are rejected; the path restarts at the next one."""
 
 
 def transition(dt: Floats) -> tuple[Floats, Floats]:

@@ -14,11 +14,11 @@ from .motion_model import MAX_STEP, Bools, Floats, MotionScale
 
 WINDOW = 5
 CHI_SQUARED_MEDIAN = 2.366
-"""Median of the χ² distribution with three degrees of freedom. A quaternion's noise has three, too."""
+"""Median of the χ² distribution with three degrees of freedom, for noise of positions and of quaternions."""
 MIN_WINDOWS = 8
 """Minimum number of windows for an estimate."""
 MIN_LOG_STEP = 0.02
-"""Minimum step of a running log-variance, with which it follows a change of the noise within seconds."""
+"""Minimum step of a running log-variance, so that it follows changes of the noise within seconds."""
 
 
 def residuals(times: Floats, values: Floats) -> Floats:
@@ -37,11 +37,11 @@ def variances(times: Floats, values: Floats, seen: Bools, scale: MotionScale) ->
     """Estimate the variance (M,) of a component's noise from samples (F, M, D) at times (F,) s, seen (F, M)."""
     variance: Floats = np.full(values.shape[1], scale.noise**2)
     if len(times) >= WINDOW:
-        at = np.arange(len(times) - WINDOW + 1)[:, None] + np.arange(WINDOW)
-        at = at[np.max(np.diff(times[at]), axis=1) < MAX_STEP]
-        squares = (residuals(times[at], np.where(seen[..., None], values, 0.0)[at]) ** 2).sum(-1)
+        window_rows = np.arange(len(times) - WINDOW + 1)[:, None] + np.arange(WINDOW)
+        window_rows = window_rows[np.max(np.diff(times[window_rows]), axis=1) < MAX_STEP]
+        squares = (residuals(times[window_rows], np.where(seen[..., None], values, 0.0)[window_rows]) ** 2).sum(-1)
         # Five equal samples are repeated values, not measurements.
-        squares = np.where(np.all(seen[at], axis=1) & (squares > 0), squares, np.nan)
+        squares = np.where(np.all(seen[window_rows], axis=1) & (squares > 0), squares, np.nan)
         usable = np.isfinite(squares).sum(0) >= MIN_WINDOWS
         variance[usable] = np.nanmedian(squares[:, usable], axis=0) / CHI_SQUARED_MEDIAN
     floored: Floats = np.maximum(variance, scale.floor**2)
@@ -71,7 +71,7 @@ def update_noise(running: RunningNoise, time: float, sample: Floats, scale: Moti
     """Update the estimate by one sample (M, D), NaN where not seen.
 
     Stochastic approximation of the median (Robbins & Monro 1951) of the log-variance: a step up if the squared residual
-    is above the expected median, else a step down. Outliers step no farther than others.
+    is above the expected median, else a step down. Outliers cause no larger steps.
     """
     times = (*running.times, time)
     values = np.concatenate([running.values, sample[None]])

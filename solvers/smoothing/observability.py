@@ -16,14 +16,14 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 JACOBIAN_TOLERANCE = 1e-9
-"""m/rad and rad/rad, elements of a Jacobian that are rounding: a marker at a joint does not move with it."""
+"""m/rad and rad/rad, elements of a Jacobian below this are rounding errors."""
 
 MIN_NOISE: Floats = np.array([[2e-4], [0.01]])
-"""m and rad, least standard deviation of a marker or sensor relative to its bone."""
+"""m and rad, minimum standard deviation of a marker and of a sensor relative to its bone."""
 SOLVER_DEVIATION = 1.0
 """rad, standard deviation of a solver's angle that no marker determines."""
 BATCH = 64
-"""Frames in a batch, whose Jacobians fit into the processor's cache."""
+"""Number of frames in a batch, so that Jacobians fit into the processor's cache."""
 
 
 @lru_cache(maxsize=8)
@@ -56,7 +56,7 @@ def angle_information(
 ) -> tuple[Floats, Floats]:
     """Return the targets' information about the digits' angles, with the measured angles.
 
-    A target is taken to be where its site is in the solver's pose, with its distance from there added to its noise.
+    A target is assumed at its site in the solver's pose, and its distance from there is added to its noise.
 
     Args:
         hand: the hand model.

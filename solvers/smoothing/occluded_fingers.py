@@ -21,8 +21,8 @@ RIDGE = 0.01
 def fill_gaps(angles: Floats, seen: Bools, times: Floats) -> Floats:
     """Fill in the angles (F, G, N) of digits, thumb first, in frames in which they are not seen (F, G).
 
-    A digit that is never seen stays as it is. A gap at the start or end of the take continues the angles at its other
-    end.
+    A digit that is never seen stays as it is. A gap at the start or end of the take continues from the angles at its
+    one known end.
     """
     result = angles.copy()
     for digit in np.flatnonzero(np.any(seen, axis=0) & ~np.all(seen, axis=0)).tolist():
@@ -38,20 +38,20 @@ def fill_gaps(angles: Floats, seen: Bools, times: Floats) -> Floats:
 
 def _gaps(seen: Bools) -> list[Ints]:
     """Return the frames of each gap."""
-    missing = np.flatnonzero(~seen)
-    return np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1)
+    unseen_rows = np.flatnonzero(~seen)
+    return np.split(unseen_rows, np.flatnonzero(np.diff(unseen_rows) > 1) + 1)
 
 
 def _predict_from(visible: list[int], digit: int, angles: Floats, seen: Bools) -> Floats:
-    """Predict the digit's angles (F, N) from visible digits, up to a constant; zero with too few frames."""
-    known = np.flatnonzero(np.all(seen[:, [digit, *visible]], axis=1))
-    if not visible or len(known) < MIN_FRAMES:
+    """Predict a digit's angles (F, N), up to a constant, from visible digits; 0 if there are too few frames."""
+    known_rows = np.flatnonzero(np.all(seen[:, [digit, *visible]], axis=1))
+    if not visible or len(known_rows) < MIN_FRAMES:
         return np.zeros(angles[:, digit].shape)
     inputs = angles[:, visible].reshape(len(angles), -1)
-    inputs = inputs - inputs[known].mean(axis=0)
-    square = inputs[known].T @ inputs[known] + RIDGE * len(known) * np.eye(inputs.shape[1])
-    outputs = angles[known, digit] - angles[known, digit].mean(axis=0)
-    predicted: Floats = inputs @ np.linalg.solve(square, inputs[known].T @ outputs)
+    inputs = inputs - inputs[known_rows].mean(axis=0)
+    square = inputs[known_rows].T @ inputs[known_rows] + RIDGE * len(known_rows) * np.eye(inputs.shape[1])
+    outputs = angles[known_rows, digit] - angles[known_rows, digit].mean(axis=0)
+    predicted: Floats = inputs @ np.linalg.solve(square, inputs[known_rows].T @ outputs)
     return predicted
 
 

@@ -75,20 +75,20 @@ def palm_frames(
     palm_positions, visible = positions[:, palm.position_columns], known[0][:, palm.position_columns]
     weights = visible.astype(float)
     seen = np.where(visible[..., None], palm_positions, 0.0)
-    wide = spans_a_plane(palm.rest_positions, weights)
+    spans_plane = spans_a_plane(palm.rest_positions, weights)
     rotation = np.broadcast_to(last[:3, :3], (len(positions), 3, 3)).copy()
-    if wide.any():
-        rotation[wide] = fit_rigid(np.broadcast_to(palm.rest_positions, seen[wide].shape), seen[wide], weights[wide])[
-            :, :3, :3
-        ]
-    has_rotation = wide
+    if spans_plane.any():
+        rotation[spans_plane] = fit_rigid(
+            np.broadcast_to(palm.rest_positions, seen[spans_plane].shape), seen[spans_plane], weights[spans_plane]
+        )[:, :3, :3]
+    has_rotation = spans_plane
     if quaternions is not None and len(palm.rotation_columns):
         known_rotations = known[1][:, palm.rotation_columns]
         first, rows = known_rotations.argmax(1), np.arange(len(positions))
         wrist = rotations.multiply(
             quaternions[rows, palm.rotation_columns[first]], rotations.conjugate(palm.rest_rotations[first])
         )
-        by_joint = known_rotations.any(1) & ~wide
+        by_joint = known_rotations.any(1) & ~spans_plane
         rotation[by_joint] = rotations.to_matrix(wrist[by_joint])
         has_rotation = has_rotation | by_joint
     result = np.broadcast_to(last, (len(positions), 4, 4)).copy()

@@ -21,7 +21,7 @@ class SmoothedPaths:
     values: Floats
     """(F, M, D)"""
     known: Bools
-    """(F, M) whether the path is known: seen, or missing for no longer than the bridge."""
+    """(F, M) whether the path is known: its sample is accepted, or the gap is no longer than the bridge."""
     rejected: Bools
     """(F, M) samples rejected as outliers."""
     deviation: Floats
@@ -35,14 +35,15 @@ def smooth(times: Floats, values: Floats, seen: Bools, rules: NoiseRules) -> Smo
     accepted, started = _accept_new_paths(accepted, started, seen)
     ratio = intensity(estimate_bandwidths(times, likelihood, rules.memory) / rules.calm)
     paths = smooth_paths(times, values, accepted, started, ratio)
-    known = _known_frames(times, accepted, rules.bridge)
-    return SmoothedPaths(np.where(known[..., None], paths, values), known, seen & ~accepted, np.sqrt(variance))
+    is_known = _known_frames(times, accepted, rules.bridge)
+    return SmoothedPaths(np.where(is_known[..., None], paths, values), is_known, seen & ~accepted, np.sqrt(variance))
 
 
 def run_filter_bank(
     times: Floats, values: Floats, seen: Bools, variance: Floats, rules: NoiseRules
 ) -> tuple[Floats, Bools, Bools]:
-    """Run the filter bank: log-likelihoods (G, F, M), accepted samples and samples that start a path (F, M)."""
+    """Run the filter bank; return log-likelihoods (G, F, M), and whether samples are accepted and start a path (F,
+    M)."""
     frames, paths, width = values.shape
     starts = np.arange(0, frames, BATCH_FRAMES)
     likelihood = np.zeros((len(BANDWIDTHS), frames, paths))
@@ -51,18 +52,18 @@ def run_filter_bank(
     bank = new_bank(paths, width, len(starts))
     for offset in range(-RUN_IN_FRAMES if frames > BATCH_FRAMES else 0, min(BATCH_FRAMES, frames)):
         rows = starts + offset
-        at = np.clip(rows, 0, frames - 1)
+        clipped_rows = np.clip(rows, 0, frames - 1)
         inside = (rows >= 0) & (rows < frames)
-        frame = FilterFrame(steps[at], values[at], seen[at] & inside[:, None], variance)
+        frame = FilterFrame(steps[clipped_rows], values[clipped_rows], seen[clipped_rows] & inside[:, None], variance)
         bank, step = advance(bank, frame, rules)
         if offset >= 0:
-            likelihood[:, at[inside]] = step.likelihood[:, inside]
-            accepted[at[inside]], started[at[inside]] = step.accepted[inside], step.started[inside]
+            likelihood[:, clipped_rows[inside]] = step.likelihood[:, inside]
+            accepted[clipped_rows[inside]], started[clipped_rows[inside]] = step.accepted[inside], step.started[inside]
     return likelihood, accepted, started
 
 
 def _accept_new_paths(accepted: Bools, started: Bools, seen: Bools) -> tuple[Bools, Bools]:
-    """Accept the rejected samples right before a path restarted: it restarted with the first of them."""
+    """Accept the rejected samples directly before a restart, and move the restart to the first of them."""
     accepted, started = accepted.copy(), started.copy()
     for frame, path in np.argwhere(started):
         first = frame
@@ -137,7 +138,7 @@ class _ForwardPass:
     gains: Floats
     """(F, 3, M) K, 0 without an accepted sample that continues the path."""
     innovations: Floats
-    """(F, D, M) ν / S, 0 likewise."""
+    """(F, D, M) ν / S, 0 where the gain is."""
 
 
 def _backward_pass(steps: Floats, started: Bools, forward: _ForwardPass) -> Floats:
@@ -161,9 +162,9 @@ def _known_frames(times: Floats, accepted: Bools, bridge: float) -> Bools:
     """Return (F, M) whether a sample was accepted, or the gap between the samples around the frame is at most `bridge`
     s."""
     index = np.arange(len(times))[:, None]
-    before = np.maximum.accumulate(np.where(accepted, index, -1), axis=0)
-    after = np.minimum.accumulate(np.where(accepted, index, len(times))[::-1], axis=0)[::-1]
-    inside = (before >= 0) & (after < len(times))
-    gap = times[np.minimum(after, len(times) - 1)] - times[np.maximum(before, 0)]
-    known: Bools = inside & (gap <= bridge * (1 + 1e-9))
-    return known | accepted
+    last_accepted = np.maximum.accumulate(np.where(accepted, index, -1), axis=0)
+    next_accepted = np.minimum.accumulate(np.where(accepted, index, len(times))[::-1], axis=0)[::-1]
+    inside = (last_accepted >= 0) & (next_accepted < len(times))
+    gap = times[np.minimum(next_accepted, len(times) - 1)] - times[np.maximum(last_accepted, 0)]
+    is_bridged: Bools = inside & (gap <= bridge * (1 + 1e-9))
+    return is_bridged | accepted

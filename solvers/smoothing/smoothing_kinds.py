@@ -1,4 +1,4 @@
-"""The kinds of smoothing in a recipe: none, as live, or over the whole take."""
+"""The kinds of smoothing in a recipe: off, live, or over the whole take."""
 
 from dataclasses import dataclass
 from typing import Protocol

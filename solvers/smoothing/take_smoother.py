@@ -27,9 +27,9 @@ class SmoothedTargets:
 
     targets: Targets
     predicted: Bools
-    """(F, T) positions without an accepted sample in their own frame."""
+    """(F, T) whether a position has no accepted sample in its frame."""
     rejected: Bools
-    """(F, T) positions rejected as outliers."""
+    """(F, T) whether a position was rejected as an outlier."""
     noise: Floats
     """(F or 1, 2, T) estimated standard deviation of a component of the positions, m, and of the rotations, rad."""
 
@@ -83,14 +83,14 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
 
 
 def smooth_whole_paths(times: Floats, positions: Floats, calm: float = 1.0) -> Floats:
-    """Return positions (F, P, 3), all known, smoothed alike."""
+    """Smooth positions (F, P, 3), all known, in the same way as targets."""
     rules = NoiseRules(POSITION_SCALE, MAX_STEP, calm, patience=OUTLIERS_IN_A_ROW)
     return path_smoother.smooth(times, positions, np.ones(positions.shape[:2], bool), rules).values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layer:
-    """The positions or the rotations of all targets, some of them smoothed."""
+    """The positions or the rotations of all targets, during smoothing."""
 
     values: Floats
     """(F, T, D)"""
@@ -111,9 +111,9 @@ def _smooth_columns(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRul
     """Smooth some columns of a layer."""
     if not len(columns) or not len(times):
         return layer
-    values, known = layer.values.copy(), layer.known.copy()
+    values, is_known = layer.values.copy(), layer.known.copy()
     rejected, noise = layer.rejected.copy(), layer.noise.copy()
-    samples, seen = values[:, columns], known[:, columns]
+    samples, seen = values[:, columns], is_known[:, columns]
     if values.shape[-1] == 4:
         samples = align_signs(samples, seen)
     paths = path_smoother.smooth(times, samples, seen, rules)
@@ -121,8 +121,8 @@ def _smooth_columns(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRul
     if values.shape[-1] == 4:
         smoothed = smoothed / np.maximum(np.linalg.norm(smoothed, axis=-1, keepdims=True), 1e-12)
     values[:, columns] = np.where(paths.known[..., None], smoothed, samples)
-    known[:, columns], rejected[:, columns], noise[columns] = paths.known, paths.rejected, paths.deviation
-    return _Layer(values, known, rejected, noise)
+    is_known[:, columns], rejected[:, columns], noise[columns] = paths.known, paths.rejected, paths.deviation
+    return _Layer(values, is_known, rejected, noise)
 
 
 def align_signs(quaternions: Floats, seen: Bools) -> Floats:
@@ -143,13 +143,14 @@ def _other_columns(columns: Ints, targets: Targets) -> Ints:
 
 
 def _gap_weights(times: Floats, weights: Floats, layer: _Layer, bridge: float) -> Floats:
-    """Return the weights (F, T): of used samples their own; in gaps, less with the distance to the nearest sample."""
+    """Return the weights (F, T): unchanged where a sample is used, decaying in gaps with the time to the nearest
+    one."""
     accepted = (weights > 0) & ~layer.rejected
     row = np.arange(len(times))[:, None]
-    before = np.maximum.accumulate(np.where(accepted, row, -1), axis=0)
-    after = np.minimum.accumulate(np.where(accepted, row, len(times))[::-1], axis=0)[::-1]
-    nearest = np.where(layer.known, before, 0)
-    age = np.minimum(times[:, None] - times[nearest], times[np.minimum(after, len(times) - 1)] - times[:, None])
-    faded = np.take_along_axis(weights, np.maximum(before, 0), axis=0) * (1 - age / (bridge + 1e-9))
+    last_accepted = np.maximum.accumulate(np.where(accepted, row, -1), axis=0)
+    next_accepted = np.minimum.accumulate(np.where(accepted, row, len(times))[::-1], axis=0)[::-1]
+    nearest = np.where(layer.known, last_accepted, 0)
+    age = np.minimum(times[:, None] - times[nearest], times[np.minimum(next_accepted, len(times) - 1)] - times[:, None])
+    faded = np.take_along_axis(weights, np.maximum(last_accepted, 0), axis=0) * (1 - age / (bridge + 1e-9))
     result: Floats = np.where(accepted, weights, np.where(layer.known, faded, 0.0))
     return result

@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 STRAIGHT_TOLERANCE = 1e-10
-"""A joint counts as straight or folded if its cosine is within this of 1 or -1: some picometres at the tip. Nearer to
-them, rounding would decide the bend, and a frame solved alone would differ from the same frame in a batch."""
+"""Difference of a joint's cosine from 1 or -1 within which it counts as straight or folded: some picometres at the tip.
+Nearer, rounding would decide the bend, and a single frame would differ from the same frame in a batch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class Linkage:
 def linkage(chain: Chain, marker: ChainMarker, radii: Floats) -> Linkage:
     """Return the links of a chain up to a marker on one of its bones; radii (3,) m of its joints.
 
-    They start at the first joint's centre, radii[0] m below the marker on its back, which does not move.
+    The chain starts at the first joint's centre, radii[0] m below the marker on its back, which does not move.
     """
     links = [complex(length) for length in chain.lengths[: marker.bone]] + [complex(marker.along, -marker.dorsal)]
     for joint, link in enumerate(links):

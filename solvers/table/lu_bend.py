@@ -13,13 +13,13 @@ from .table_bend import PlanarTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarLu:
-    """Solves for one digit's bend with a marker at its goal, near the pose of the frame before."""
+    """Bends a digit to bring a marker to its goal, near the pose of the previous frame."""
 
     exact: PlanarTable
-    """Used for markers before the last bone, which the thesis does not cover."""
+    """The exact table, for markers on the first two bones, which the thesis does not cover."""
     index: LuTable | None
     thumb: LuTable | None
-    """The table from the end of the first bone, for frames in which that point is seen, as the thumb's is."""
+    """The table from the end of the first bone, for frames in which that point is seen; None for fingers."""
     before: Angles = (0.0, 0.0, 0.0)
     """rad, the flexions of the frame before."""
 
@@ -42,26 +42,26 @@ class PlanarLu:
             flexions = joint_angles(self.index, abs(goal), float(np.angle(goal)), self.before)
         else:
             outer_goal = (goal - knuckle) * np.exp(-1j * np.angle(knuckle))
-            before = (*self.before[1:], 0.0)
-            middle, last, _ = joint_angles(self.thumb, abs(outer_goal), float(np.angle(outer_goal)), before)
+            previous = (*self.before[1:], 0.0)
+            middle, last, _ = joint_angles(self.thumb, abs(outer_goal), float(np.angle(outer_goal)), previous)
             flexions = float(np.angle(knuckle)), middle, last
         clamped = clamp_around(np.array(flexions), linkage.limits)
         first, middle, last = clamped.tolist()
         return first, middle, last, float(abs(tip(linkage.links, clamped) - goal))
 
     def bend_frames(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
-        """See PlanarBend: frame by frame, each near the one before it."""
-        bend, found = self, np.empty((4, len(u)))
+        """See PlanarBend. Frames are solved one by one, each near the previous one."""
+        bend, results = self, np.empty((4, len(u)))
         for row in range(len(u)):
             seen = [MarkerHint(hint.marker, *(float(number[row]) for number in hint[1:])) for hint in hints]
             result = bend.bend_frame(float(u[row]), float(v[row]), seen)
-            found[:, row] = result
+            results[:, row] = result
             bend = bend.after(result[:3])
-        return found[0], found[1], found[2], found[3]
+        return results[0], results[1], results[2], results[3]
 
 
 def planar_lu(exact: PlanarTable, precision: float, coupled: bool) -> PlanarLu:
-    """Lu's tables for a digit and one of its markers; precision in mm and degrees, `coupled` by ρ."""
+    """Build Lu's tables for a digit and one of its markers. precision: in mm and degrees. coupled: by ρ."""
     linkage = exact.linkage
     if linkage.bones < 3:
         return PlanarLu(exact, None, None)

@@ -44,20 +44,20 @@ def build_index_table(linkage: Linkage, precision: float, coupled: bool) -> LuTa
     """BuildIndexTable (C.1). If `coupled`, only the middle joint is sampled, and ρ gives the last joint's angle."""
     middle = _sampled_angles(linkage.limits[1], precision)
     if coupled:
-        return _binned(linkage, middle, linkage.coupled_flexion(middle), precision)
+        return _bin_samples(linkage, middle, linkage.coupled_flexion(middle), precision)
     last = _sampled_angles(linkage.limits[2], precision)
-    return _binned(linkage, np.repeat(middle, len(last)), np.tile(last, len(middle)), precision)
+    return _bin_samples(linkage, np.repeat(middle, len(last)), np.tile(last, len(middle)), precision)
 
 
 def build_thumb_table(linkage: Linkage, precision: float) -> LuTable:
     """BuildThumbTable: the table of the last two bones, used where the end of the first bone is seen."""
     outer = _sampled_angles(linkage.limits[2], precision)
     beyond = Linkage(linkage.links[1:], linkage.limits[1:], 0.0, 0.0)
-    return _binned(beyond, outer, np.zeros_like(outer), precision)
+    return _bin_samples(beyond, outer, np.zeros_like(outer), precision)
 
 
-def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) -> Angles:
-    """GetIndexJointAngles (C.2): θ1, θ2 and θ3 in rad, of the matching entries those nearest to the frame `before`.
+def joint_angles(table: LuTable, distance: float, alpha: float, previous: Angles) -> Angles:
+    """GetIndexJointAngles (C.2): θ1, θ2 and θ3 in rad, of the matching entries those nearest to the frame `previous`.
 
     distance: m from knuckle to tip; alpha: rad, α, the direction to the tip, 0 for the straight finger.
     """
@@ -67,7 +67,7 @@ def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) 
         beta = table.beta[entries]
         matching = np.flatnonzero(beta <= alpha)
         if len(matching):
-            changes = np.stack([alpha - beta, table.middle[entries], table.last[entries]]) - np.array(before)[:, None]
+            changes = np.stack([alpha - beta, table.middle[entries], table.last[entries]]) - np.array(previous)[:, None]
             error = np.sqrt((changes[:, matching] ** 2).sum(0))
             return _entry(table, entries.start + matching[error.argmin()], alpha)
     farthest = slice(table.bin_starts[nearest_filled_bin(table, len(table.bin_starts))], None)
@@ -95,7 +95,7 @@ def _sampled_angles(limits: Floats, precision: float) -> Floats:
     return clamped
 
 
-def _binned(linkage: Linkage, middle: Floats, last: Floats, precision: float) -> LuTable:
+def _bin_samples(linkage: Linkage, middle: Floats, last: Floats, precision: float) -> LuTable:
     tip = straight_tip(linkage.links, middle, last)
     step = precision / 1000
     rows = (np.abs(tip) / step).astype(np.intp)

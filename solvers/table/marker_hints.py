@@ -20,11 +20,12 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 LIMIT_COST = 0.1
-"""m that a radian beyond a limit costs."""
+"""m, cost of a radian beyond a limit."""
 SAMPLES = np.linspace(-1.0, 1.0, 9)
 """Samples of the search interval of the last joint's flexion, relative to its half width."""
 ROUNDS = 4
-"""Rounds of the search: each shrinks the interval around the best sample to a quarter: to half a degree."""
+"""Number of rounds of the search. Each shrinks the interval around the best sample to a quarter, finally to half a
+degree."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,20 +35,20 @@ class SeenMarker:
     linkage: Linkage
     """The linkage up to the marker."""
     ends: int
-    """The bone that ends at the marker, counted from 1; 0 for a marker beside the joints."""
+    """Number of the bone that ends at the marker, from 1; 0 for a marker elsewhere on a bone."""
     positions: Complex
     """(N,) m in the plane."""
     known: Bools
     """(N,)"""
 
     def take(self, rows: Ints) -> "SeenMarker":
-        """In some of the frames."""
+        """Return some of the frames."""
         return SeenMarker(self.linkage, self.ends, self.positions[rows], self.known[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HintedGoal:
-    """A goal for the end of two or three bones, and where the inner markers were seen."""
+    """A goal for the end of two or three bones, and positions of the inner markers."""
 
     faces: LimitFaces
     goal: Complex
@@ -55,7 +56,7 @@ class HintedGoal:
     seen: list[SeenMarker]
 
     def take(self, rows: Ints) -> "HintedGoal":
-        """In some of the frames."""
+        """Return some of the frames."""
         return HintedGoal(self.faces, self.goal[rows], [marker.take(rows) for marker in self.seen])
 
     def flexions(self) -> Floats:
@@ -68,8 +69,8 @@ class HintedGoal:
         result = np.empty((len(last), 3))
         for rows, coupling_cost in ((np.flatnonzero(seen), 0.0), (np.flatnonzero(~seen), OFFSET_PENALTY_M)):
             some = self.take(rows)
-            chosen = last[rows] if coupling_cost == 0 else some._search_last_flexion()
-            poses, costs = some._both_solutions(chosen[:, None], coupling_cost)
+            last_flexion = last[rows] if coupling_cost == 0 else some._search_last_flexion()
+            poses, costs = some._both_solutions(last_flexion[:, None], coupling_cost)
             result[rows] = clamp_around(poses[np.arange(len(rows)), costs.argmin(1)], linkage.limits)
         missed = np.flatnonzero(np.abs(tip(linkage.links, result) - self.goal) > REACH_TOLERANCE)
         if len(missed):
@@ -94,24 +95,24 @@ class HintedGoal:
             for second in self.seen:
                 if (first.ends, second.ends) == (1, 2):
                     middle, last = second.positions - first.positions, self.goal - second.positions
-                    both = first.known & second.known & (middle != 0) & (last != 0)
+                    is_determined = first.known & second.known & (middle != 0) & (last != 0)
                     angle = np.angle(last * np.conj(middle)) + np.angle(links[1]) - np.angle(links[2])
-                    flexion = np.where(both, angle, flexion)
+                    flexion = np.where(is_determined, angle, flexion)
         return flexion
 
     def _search_last_flexion(self) -> Floats:
         """Return the last joint's flexion (N,) rad of least cost."""
         low, high = self.faces.linkage.limits[2]
-        best, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
+        flexion, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
         for _ in range(ROUNDS):
-            samples = np.minimum(np.maximum(best[:, None] + half * SAMPLES, low), high)
+            samples = np.minimum(np.maximum(flexion[:, None] + half * SAMPLES, low), high)
             costs = self._both_solutions(samples, OFFSET_PENALTY_M)[1]
-            best, half = samples[np.arange(len(best)), costs.argmin(1) % len(SAMPLES)], half / 4
-        return best
+            flexion, half = samples[np.arange(len(flexion)), costs.argmin(1) % len(SAMPLES)], half / 4
+        return flexion
 
     def _both_solutions(self, last: Floats, coupling_cost: float) -> tuple[Floats, Floats]:
-        """Both solutions of the goals with the last joint flexed by (N, K) rad: (N, 2 K, 3) flexions, not clamped, and
-        (N, 2 K) costs."""
+        """Return both solutions with the last joint flexed by `last` (N, K) rad: flexions (N, 2 K, 3), not clamped, and
+        costs (N, 2 K)."""
         linkage = self.faces.linkage
         first, second = linkage.links[0], linkage.links[1] + linkage.links[2] * exp_i(last)
         middle = np.concatenate(

@@ -14,7 +14,7 @@ import numpy as np
 from .linkage import Complex, Floats, Linkage, exp_i, tip, two_link_angle
 
 REACH_TOLERANCE = 1e-9
-"""m from its goal within which a marker counts as there."""
+"""m, distance from its goal within which a marker has reached it."""
 TIE_TOLERANCE = 1e-10
 """m: among poses whose distances from the goal differ by less, the cost decides. It is as small as rounding allows,
 since a pose may end this much farther from its goal: poses that reach it differ by a l STRAIGHT_TOLERANCE / (a + l)
@@ -68,9 +68,9 @@ def nearest(faces: LimitFaces, goal: Complex, cost: Cost | None = None) -> Float
     flexions[..., linkage.bones :] = 0.0
     distance = np.abs(tip(linkage.links, flexions) - goal[:, None])
     tied = distance <= distance.min(axis=1, keepdims=True) + TIE_TOLERANCE
-    best = np.where(tied, (cost or linkage.coupling_deviation)(flexions), np.inf).argmin(axis=1)
-    chosen: Floats = flexions[np.arange(len(goal)), best]
-    return chosen
+    best_column = np.where(tied, (cost or linkage.coupling_deviation)(flexions), np.inf).argmin(axis=1)
+    best_flexions: Floats = flexions[np.arange(len(goal)), best_column]
+    return best_flexions
 
 
 def clamp_around(angles: Floats, limits: Floats) -> Floats:
@@ -109,7 +109,7 @@ def _fixed_angles(linkage: Linkage, joint: int) -> list[float]:
 def _face_coefficients(
     linkage: Linkage, fixed: Floats, free: tuple[int, ...]
 ) -> tuple[complex, complex, complex, complex]:
-    """start, frame, first and second of LimitFaces with these joints free and the others fixed."""
+    """Return start, frame, first and second of LimitFaces with these joints free and the others fixed."""
     parts = [0j, 0j, 0j]
     frames = [1 + 0j, 1 + 0j, 1 + 0j]
     part = 0

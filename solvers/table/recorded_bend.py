@@ -22,11 +22,11 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarRecorded:
-    """Solves for one digit's bend with its tip at its goal if its last joint is known, else by its uniform table."""
+    """Bends a digit to bring its tip to its goal, by the recorded last joint if known, else by the uniform table."""
 
     exact: PlanarTable
     recorded: RecordedTable | None = None
-    """Indexed by the position of the marker."""
+    """The recorded table, indexed by the position of the marker."""
 
     def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
@@ -42,17 +42,20 @@ class PlanarRecorded:
         seen = next((hint for hint in hints if hint.marker == joint), None) if self.exact.linkage.bones == 3 else None
         if seen is None:
             return self.exact.bend_frames(u, v, hints)
-        found, known = np.empty((4, len(u))), seen.weight > 0
-        rows, rest = np.flatnonzero(known), np.flatnonzero(~known)
+        results, has_middle_marker = np.empty((4, len(u))), seen.weight > 0
+        rows, other_rows = np.flatnonzero(has_middle_marker), np.flatnonzero(~has_middle_marker)
         if len(rows):
-            found[:, rows] = self._two_links(u[rows] + 1j * v[rows], seen.u[rows] + 1j * seen.v[rows])
-        if len(rest):
-            other_hints = [MarkerHint(hint.marker, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
-            found[:, rest] = self.exact.bend_frames(u[rest], v[rest], other_hints)
-        return found[0], found[1], found[2], found[3]
+            results[:, rows] = self._two_links(u[rows] + 1j * v[rows], seen.u[rows] + 1j * seen.v[rows])
+        if len(other_rows):
+            other_hints = [
+                MarkerHint(hint.marker, hint.u[other_rows], hint.v[other_rows], hint.weight[other_rows])
+                for hint in hints
+            ]
+            results[:, other_rows] = self.exact.bend_frames(u[other_rows], v[other_rows], other_hints)
+        return results[0], results[1], results[2], results[3]
 
     def _two_links(self, goal: Complex, joint: Complex) -> list[Floats]:
-        """Three flexions and the error for goals (N,) with the last joint at `joint` (N,)."""
+        """Return three flexions and the error for goals (N,) with the last joint at `joint` (N,)."""
         linkage, joint_depth = self.exact.linkage, 1j * self.exact.joint_depth
         goal, joint_position = goal - joint_depth, joint - joint_depth
         middle = two_link_angle(linkage.links[0], linkage.links[1], np.abs(joint_position), 1.0)
@@ -92,8 +95,8 @@ def fill_in_last_joints(
 ) -> tuple[Targets, dict[str, int]]:
     """Fill in the last joints' positions from the recorded tables, in the target columns from `first_added` on.
 
-    Returns the targets, and in how many frames each digit was outside the recorded positions; there the nearest
-    recorded one is used. roots: (F, 4, 4) T_world_wrist.
+    Returns the targets, and the number of frames in which each digit was outside the recorded positions; there the
+    nearest recorded position is used. roots: (F, 4, 4) T_world_wrist.
     """
     positions, weights = targets.positions.copy(), targets.weights.copy()
     outside: dict[str, int] = {}
@@ -106,11 +109,11 @@ def fill_in_last_joints(
             if not joint or not isinstance(bend, PlanarRecorded) or bend.recorded is None or not len(rows):
                 continue
             local_positions = np.stack(to_base_frame(root[..., rows], marked, positions[rows, column].T), -1)
-            tips, rotations, known = bend.recorded.look_up(local_positions)
+            tips, rotations, is_inside = bend.recorded.look_up(local_positions)
             last = tips - marked.digit.lengths[2] * rotations[..., 1]
             positions[rows, joint[0]] = _to_world(root[..., rows], marked, last)
             weights[rows, joint[0]] = 1.0
-            outside[marked.digit.name] = outside.get(marked.digit.name, 0) + int((~known).sum())
+            outside[marked.digit.name] = outside.get(marked.digit.name, 0) + int((~is_inside).sum())
     return replace(targets, positions=positions, weights=weights), outside
 
 

@@ -6,7 +6,7 @@ digit's first joint at zero angles, mirrored in X for a left hand: +Y along the 
 towards the little finger.
 
 The filter's weight is exp(-d²/σ²), as in (3.24), without the usual factor 1/2. Far from all samples it underflows, so
-weights are relative to the nearest sample, and `distance` says how far away it is.
+weights are relative to that of the nearest sample, whose distance is stored.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ Bools = NDArray[np.bool_]
 NODES = (20, 28, 24)
 """Amaya's grid of 28 × 24 × 20 nodes: most along the finger (Y), fewer towards the palm (Z), fewest sideways (X)."""
 SPACING = 0.005
-"""m"""
+"""m, distance between nodes."""
 SIGMA = 0.008
-"""m"""
+"""m, σ of the Gaussian filter."""
 MAX_SAMPLES, MIN_SAMPLES = 2000, 30
 """Bounds of a table's number of samples: longer clips are subsampled evenly; 30 are half a second at 60 Hz."""
 KNOWN_DISTANCE = 0.010
@@ -53,7 +53,7 @@ class RecordedTable:
         Trilinear between the nearest eight nodes. Positions off the grid are clamped to its boundary.
         """
         frames, distance, inside = self._interpolate(positions)
-        # The mean of rotations is not a rotation.
+        # Convert interpolated matrices to rotations.
         return positions + frames[..., 3], nearest_rotation(frames[..., :3]), inside & (distance < KNOWN_DISTANCE)
 
     def _interpolate(self, positions: Floats) -> tuple[Floats, Floats, Bools]:
@@ -66,9 +66,9 @@ class RecordedTable:
         frames, distance = np.zeros((len(positions), 3, 4)), np.zeros(len(positions))
         for side in np.ndindex(2, 2, 2):
             weight = np.where(side, fraction, 1.0 - fraction).prod(axis=1)
-            at = tuple((node + side).T)
-            frames += weight[:, None, None] * self.frames[at]
-            distance += weight * self.distance[at]
+            nodes = tuple((node + side).T)
+            frames += weight[:, None, None] * self.frames[nodes]
+            distance += weight * self.distance[nodes]
         return frames, distance, np.all(coordinates == inside, axis=1)
 
     def for_marker(self, marker: Floats) -> "RecordedTable":
@@ -85,8 +85,8 @@ class RecordedTable:
         _, rotations, _ = self.look_up(tips)
         frames = np.concatenate([rotations, (tips - nodes)[..., None]], axis=-1)
         error = np.linalg.norm(tips + rotations @ marker - nodes, axis=-1)
-        near = np.clip(np.rint((tips - self.corner) / SPACING), 0, np.array(NODES) - 1).astype(np.intp)
-        distance = self.distance[tuple(near.T)] + error
+        nearest_node = np.clip(np.rint((tips - self.corner) / SPACING), 0, np.array(NODES) - 1).astype(np.intp)
+        distance = self.distance[tuple(nearest_node.T)] + error
         return RecordedTable(self.corner, frames.reshape(*NODES, 3, 4), distance.reshape(NODES))
 
 
@@ -100,11 +100,11 @@ def record(pose: Pose, digit: str) -> RecordedTable:
     base = frames[:, pose.hand.parents[first]] @ pose.hand.rest[first]
     tips = frames[:, last].copy()
     tips[:, :3, 3] = frames[:, tip, :3, 3]
-    found = relative_frames(base, tips)
+    tip_frames = relative_frames(base, tips)
     if pose.hand.side == "left":
         mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
-        found = mirror @ found @ mirror
-    return build_table(found, f"{pose.hand.side} hand, {digit}")
+        tip_frames = mirror @ tip_frames @ mirror
+    return build_table(tip_frames, f"{pose.hand.side} hand, {digit}")
 
 
 def build_table(frames: Floats, owner: str) -> RecordedTable:
@@ -115,12 +115,12 @@ def build_table(frames: Floats, owner: str) -> RecordedTable:
     frames = frames[:: -(-len(frames) // MAX_SAMPLES)]
     tips = frames[:, :3, 3]
     corner = (tips.min(axis=0) + tips.max(axis=0) - SPACING * (np.array(NODES) - 1)) / 2
-    rotations, distance = _filtered(corner + SPACING * _grid(), tips, frames[:, :3, :3])
+    rotations, distance = _filter_samples(corner + SPACING * _grid(), tips, frames[:, :3, :3])
     filled = np.concatenate([rotations, np.zeros((len(rotations), 3, 1))], axis=-1)
     return RecordedTable(corner, filled.reshape(*NODES, 3, 4), distance.reshape(NODES))
 
 
-def _filtered(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, Floats]:
+def _filter_samples(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, Floats]:
     """Return the rotations (K, 3, 3) at nodes (K, 3), filtered by (3.22), and the distances (K,) m to the nearest
     sample."""
     filtered, distance = np.empty((len(nodes), 9)), np.empty(len(nodes))

@@ -28,7 +28,7 @@ class ScalarLookup:
     """m, the depth of the first joint's centre below its marker."""
 
     def read(self, u: float, v: float) -> tuple[float, float, float, float] | None:
-        """Three flexions that bring the tip to (u, v) m, and the error in m.
+        """Return three flexions that bring the tip to (u, v) m, and the error in m.
 
         None where that takes more than one Newton step or the table's pose violates a limit.
         """
@@ -36,11 +36,11 @@ class ScalarLookup:
         shortfall = self.farthest - squared
         is_bent = shortfall > STRAIGHT_TOLERANCE
         if is_bent:
-            at = math.sqrt(shortfall) * self.scale
-            if at > ROWS:
+            position = math.sqrt(shortfall) * self.scale
+            if position > ROWS:
                 return None
-            row = int(at)
-            bend = self.bends[row] + (at - row) * self.slopes[row]
+            row = int(position)
+            bend = self.bends[row] + (position - row) * self.slopes[row]
         elif self.straightest or shortfall > -STRAIGHT_TOLERANCE:
             bend = self.bends[0]
         else:
@@ -56,11 +56,11 @@ class ScalarLookup:
         bx, by = bx + x, by + y
         bx, by = cosine * bx - sine * by, sine * bx + cosine * by
         x, y = cosine * x - sine * y, sine * x + cosine * y
-        along, towards = ax + bx, ay + by
+        x_sum, y_sum = ax + bx, ay + by
         if is_bent:
-            error = squared - along * along - towards * towards
+            error = squared - x_sum * x_sum - y_sum * y_sum
             x, y = -by - follows * y, bx + follows * x
-            slope = 2 * (along * x + towards * y)
+            slope = 2 * (x_sum * x + y_sum * y)
             step = error / slope if abs(slope) > MIN_SLOPE else 0.0
             bend += step
             coupled = self.ratio * bend + self.coupling_offset
@@ -68,9 +68,9 @@ class ScalarLookup:
             inside = self.ends[0] <= bend <= self.ends[1] and abs(error - slope * step) <= REACH_TOLERANCE
             if not inside or abs(step) > MAX_LAST_STEP or (last == coupled) != (follows != 0.0):
                 return None
-            along += x * step
-            towards += y * step
-        first = math.atan2(v * along - u * towards, u * along + v * towards)
+            x_sum += x * step
+            y_sum += y * step
+        first = math.atan2(v * x_sum - u * y_sum, u * x_sum + v * y_sum)
         if not self.first_limits[0] <= first <= self.first_limits[1]:
             return None
         return first, bend, last, 0.0 if is_bent else max(math.sqrt(squared) - math.sqrt(self.farthest), 0.0)
@@ -94,6 +94,6 @@ def scalar_lookup(table: UniformTable, branch: TableBranch, joint_depth: float =
         straightest=table.straightest,
         scale=1 / branch.step,
         bends=bends,
-        slopes=[after - before for before, after in zip(bends, [*bends[1:], bends[-1]], strict=True)],
+        slopes=[next_bend - bend for bend, next_bend in zip(bends, [*bends[1:], bends[-1]], strict=True)],
         joint_depth=joint_depth,
     )

@@ -19,17 +19,17 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarTable:
-    """Solves for one digit's bend with one of its markers at its goal."""
+    """Bends a digit by its table to bring one marker to its goal."""
 
     chain: Chain
     radii: Floats
-    """(3,) m, of its joints."""
+    """(3,) m, radii of the joints."""
     linkage: Linkage
     faces: LimitFaces
     branches: tuple[TableRows, ...]
     """With three bones, the non-empty branches of the table, forwards first; fewer bones have a closed form."""
     scalar: ScalarLookup | None
-    """The first of these branches for single frames."""
+    """The first branch, for single frames."""
 
     @property
     def joint_depth(self) -> float:
@@ -39,9 +39,9 @@ class PlanarTable:
     def bend_frame(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
         if self.scalar is not None and not hints:
-            found = self.scalar.read(u, v - self.scalar.joint_depth)
-            if found is not None:
-                return found
+            result = self.scalar.read(u, v - self.scalar.joint_depth)
+            if result is not None:
+                return result
         arrays = [MarkerHint(hint.marker, *(np.array([number]) for number in hint[1:])) for hint in hints]
         first, middle, last, error = (
             float(values[0]) for values in self.bend_frames(np.array([u]), np.array([v]), arrays)
@@ -54,17 +54,17 @@ class PlanarTable:
         for hint in hints:
             hinted |= hint.weight > 0
         if hinted.all() or not self.branches:
-            results, left = [np.empty(len(u)) for _ in range(4)], ~hinted
+            results, unsolved = [np.empty(len(u)) for _ in range(4)], ~hinted
         else:
             results, valid = self._look_up(self.branches[0], u, v)
-            left = ~(valid | hinted)
+            unsolved = ~(valid | hinted)
         for branch in self.branches[1:]:
-            rows = np.flatnonzero(left)
-            found, valid = self._look_up(branch, u[rows], v[rows])
-            _assign(results, rows[valid], [values[valid] for values in found])
-            left[rows[valid]] = False
-        chosen: list[tuple[Bools, list[MarkerHint[Floats]]]] = [(left, []), (hinted, hints)]
-        for which, used_hints in chosen:
+            rows = np.flatnonzero(unsolved)
+            columns, valid = self._look_up(branch, u[rows], v[rows])
+            _assign(results, rows[valid], [values[valid] for values in columns])
+            unsolved[rows[valid]] = False
+        groups: list[tuple[Bools, list[MarkerHint[Floats]]]] = [(unsolved, []), (hinted, hints)]
+        for which, used_hints in groups:
             rows = np.flatnonzero(which)
             if len(rows):
                 _assign(results, rows, self._nearest(rows, u[rows] + 1j * v[rows], used_hints))
@@ -78,16 +78,16 @@ class PlanarTable:
     def _look_up(self, branch: TableRows, u: Floats, v: Floats) -> tuple[list[Floats], Bools]:
         """Look up goals (N,) in a branch of the table: three flexions and the error, and where they are valid."""
         squared = u * u + v * v
-        found = branch.look_up(squared[None])
-        along, towards = found.along[0], found.towards[0]
-        first = np.arctan2(v * along - u * towards, u * along + v * towards)
+        entry = branch.look_up(squared[None])
+        end_x, end_y = entry.along[0], entry.towards[0]
+        first = np.arctan2(v * end_x - u * end_y, u * end_x + v * end_y)
         low, high = self.linkage.limits[0]
-        valid = found.reached[0] & (first >= low) & (first <= high)
+        valid = entry.reached[0] & (first >= low) & (first <= high)
         error = np.sqrt(np.maximum(squared, branch.farthest[0])) - np.sqrt(branch.farthest[0])
-        return [first, found.bend[0], found.last[0], error], valid
+        return [first, entry.bend[0], entry.last[0], error], valid
 
     def _nearest(self, rows: Ints, goal: Complex, hints: list[MarkerHint[Floats]]) -> list[Floats]:
-        """Three flexions and the error of the nearest pose to goals (N,), in frames `rows` of the hints."""
+        """Return three flexions and the error of the nearest pose to goals (N,), in frames `rows` of the hints."""
         if hints and self.linkage.bones > 1:
             flexions = HintedGoal(self.faces, goal, [self._seen(hint, rows) for hint in hints]).flexions()
         else:

@@ -19,9 +19,9 @@ STRAIGHT_TOLERANCE = 1e-12
 """m² of R² - r² below which a digit counts as fully extended, a few picometres short of it. Closer, rounding would
 decide the bend, and a frame solved alone would differ from the same frame in a batch."""
 MAX_LAST_STEP = 1e-4
-"""rad: a Newton step this short is the last. The error that it leaves is about 0.1 m times its square."""
+"""rad, length of a Newton step that ends the iteration. The remaining error is about 0.1 m times its square."""
 REACH_TOLERANCE = 1e-12
-"""m², error of the squared distance within which a tip counts as there: a hundredth of a nanometre for a finger."""
+"""m², error of the squared distance within which a tip has reached its goal: 0.01 nm for a finger."""
 MIN_SLOPE = 1e-12
 """m²/rad, derivative of the squared distance below which no step is taken."""
 MAX_EXTRA_STEPS = 3
@@ -53,7 +53,7 @@ class TableRows:
     farthest: Floats
     """(D, 1) m², the squared distance at the branch's start."""
     straightest: Bools
-    """(D, 1) whether that pose is the best for any goal farther away."""
+    """(D, 1) whether the pose at the branch's start is the best for any goal farther away."""
     scale: Floats
     """(D, 1) rows per metre of s."""
     first_rows: NDArray[np.intp]
@@ -66,23 +66,23 @@ class TableRows:
         """Return the bends that put the tips at squared distances (D, N) m²."""
         shortfall = self.farthest - squared
         is_bent = shortfall > STRAIGHT_TOLERANCE
-        at = np.minimum(np.sqrt(np.where(is_bent, shortfall, 0.0)) * self.scale, ROWS)
-        row = at.astype(np.intp)
-        at -= row
+        position = np.minimum(np.sqrt(np.where(is_bent, shortfall, 0.0)) * self.scale, ROWS)
+        row = position.astype(np.intp)
+        position -= row
         row += self.first_rows
-        bend = self.bends.take(row) + at * self.slopes.take(row)
-        found = _newton_step(self.parameters, bend, squared, is_bent)
-        found.reached[~is_bent] = ((shortfall > -STRAIGHT_TOLERANCE) | self.straightest)[~is_bent]
+        bend = self.bends.take(row) + position * self.slopes.take(row)
+        result = _newton_step(self.parameters, bend, squared, is_bent)
+        result.reached[~is_bent] = ((shortfall > -STRAIGHT_TOLERANCE) | self.straightest)[~is_bent]
         for _ in range(MAX_EXTRA_STEPS):
-            missed = np.nonzero(is_bent & ~found.reached)
+            missed = np.nonzero(is_bent & ~result.reached)
             if not len(missed[0]):
                 break
             better = _newton_step(
-                self.parameters[:, missed[0], 0], found.bend[missed], squared[missed], is_bent[missed]
+                self.parameters[:, missed[0], 0], result.bend[missed], squared[missed], is_bent[missed]
             )
-            for name in found.__slots__:
-                getattr(found, name)[missed] = getattr(better, name)
-        return found
+            for name in result.__slots__:
+                getattr(result, name)[missed] = getattr(better, name)
+        return result
 
 
 def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
@@ -116,12 +116,12 @@ def _newton_step(parameters: Floats, bend: Floats, squared: Floats, is_bent: Boo
     cos_sin_bend = cos_sin(bend)
     outer_x, outer_y = _rotate(*cos_sin_bend, middle_x + third_x, middle_y + third_y)
     third_x, third_y = _rotate(*cos_sin_bend, third_x, third_y)
-    along, towards = first_x + outer_x, first_y + outer_y
+    end_x, end_y = first_x + outer_x, first_y + outer_y
     # The tip's motion per radian of bend.
     rate = ratio * follows
     moves_x, moves_y = -outer_y - rate * third_y, outer_x + rate * third_x
-    error = (squared - along * along - towards * towards) * is_bent
-    slope = 2 * (along * moves_x + towards * moves_y)
+    error = (squared - end_x * end_x - end_y * end_y) * is_bent
+    slope = 2 * (end_x * moves_x + end_y * moves_y)
     stepped = bend + error / np.where(np.abs(slope) > MIN_SLOPE, slope, np.inf)
     stepped = np.minimum(np.maximum(stepped, minimum), maximum)
     step = stepped - bend
@@ -132,7 +132,7 @@ def _newton_step(parameters: Floats, bend: Floats, squared: Floats, is_bent: Boo
         & (np.abs(step) <= MAX_LAST_STEP)
         & ((coupled == last) == follows)
     )
-    return LookupResult(stepped, last, along + moves_x * step, towards + moves_y * step, reached)
+    return LookupResult(stepped, last, end_x + moves_x * step, end_y + moves_y * step, reached)
 
 
 def cos_sin(angle: Floats) -> tuple[Floats, Floats]:

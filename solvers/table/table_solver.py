@@ -72,7 +72,9 @@ class Table:
         if self.method == "recorded" and len(motion):
             pose = Pose(hand, np.broadcast_to(np.eye(4), (len(motion), 4, 4)), motion)
             recorded = {digit: record(pose, digit) for digit in DIGITS}
-        measures = DigitMeasures({digit: own for digit, own in radii.items() if own.any()}, recorded)
+        measures = DigitMeasures(
+            {digit: digit_radii for digit, digit_radii in radii.items() if digit_radii.any()}, recorded
+        )
         return TableState(np.eye(4), hand.neutral, None, measures=measures)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
@@ -94,15 +96,15 @@ class Table:
         self, hand: HandModel, targets: Targets, state: State, plan: PlanarPlan, measures: DigitMeasures
     ) -> tuple[Pose, TableState]:
         if self.method != "lu":
-            pose, after = solve_hand(
+            pose, next_state = solve_hand(
                 hand, targets, PlanarState(state.root, state.angles, plan), plan.steps, self.sweeps
             )
-            return pose, TableState(after.root, after.angles, plan, measures=measures)
+            return pose, TableState(next_state.root, next_state.angles, plan, measures=measures)
         # Each frame depends on the one before it. The table's entries are not refined by sweeps.
         roots, angles = np.empty((len(targets), 4, 4)), np.empty((len(targets), hand.dofs))
         for frame in range(len(targets)):
-            before = PlanarState(state.root, state.angles, _plan_after(plan, state.angles))
-            pose, state = solve_hand(hand, targets.select(slice(frame, frame + 1)), before, plan.steps, 0)
+            planar_state = PlanarState(state.root, state.angles, _plan_after(plan, state.angles))
+            pose, state = solve_hand(hand, targets.select(slice(frame, frame + 1)), planar_state, plan.steps, 0)
             roots[frame], angles[frame] = pose.root[0], pose.angles[0]
         return Pose(hand, roots, angles), TableState(state.root, state.angles, plan, measures=measures)
 
@@ -118,8 +120,8 @@ class Table:
         plan = _plan(hand, extended, state, steps, measures)
         roots = plan.palm.roots(extended, state.root)
         filled, outside = fill_in_last_joints(plan, extended, roots, len(targets.sites))
-        pose, after = self._solve_with_plan(hand, filled, state, plan, measures)
-        return pose, replace(after, outside=outside)
+        pose, next_state = self._solve_with_plan(hand, filled, state, plan, measures)
+        return pose, replace(next_state, outside=outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ class TableBend:
 
 @lru_cache(maxsize=8)
 def _steps(method: str, precision: float, coupled: bool) -> Steps:
-    """Cached, because a live frame has little time."""
+    """Return the steps for these settings, cached for live frames."""
     return Steps(TableBend(method, precision, coupled))
 
 

@@ -17,11 +17,12 @@ from .linkage import Floats, Linkage, straight_tip
 from .nearest_bend import limit_faces, nearest
 
 ROWS = 1024
-"""Rows of a branch, about 0.1 mm of s apart for a finger; between them a bend is accurate to some 1e-6 rad."""
+"""Number of rows of a branch, about 0.1 mm of s apart for a finger. Interpolated bends are accurate to some 1e-6
+rad."""
 SEARCH_SAMPLES = 257
 """Samples in each round of the search for the farthest reach."""
 MIN_WIDTH = 1e-6
-"""rad: a narrower branch counts as empty."""
+"""rad, minimum width of a branch; a narrower one is empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,8 +74,8 @@ def _farthest_bend(linkage: Linkage, low: float, high: float) -> float:
     for _ in range(4):
         bends = np.linspace(low, high, SEARCH_SAMPLES)
         distances = reach(linkage, bends)
-        best = np.flatnonzero(distances >= distances.max() - 1e-17)
-        k = best[np.abs(bends[best]).argmin()]
+        farthest = np.flatnonzero(distances >= distances.max() - 1e-17)
+        k = farthest[np.abs(bends[farthest]).argmin()]
         peak, low, high = float(bends[k]), float(bends[max(k - 1, 0)]), float(bends[min(k + 1, SEARCH_SAMPLES - 1)])
     return peak
 

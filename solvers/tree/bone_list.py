@@ -54,7 +54,7 @@ def from_bones(bones: Sequence[RestBone], loops: Sequence[tuple[str, str]] = (),
             parents.append(index)
             frames.append(np.block([[frames[index][:3, :3], np.array(bone.tail)[:, None]], [np.eye(4)[3:]]]))
             limits.append(UNLIMITED)
-    rest = np.stack(
+    rest_transforms = np.stack(
         [
             frame if parent < 0 else np.linalg.inv(frames[parent]) @ frame
             for frame, parent in zip(frames, parents, strict=True)
@@ -64,7 +64,7 @@ def from_bones(bones: Sequence[RestBone], loops: Sequence[tuple[str, str]] = (),
     if unknown:
         raise SkeletonError(f"bones: a loop names '{unknown[0]}', expected one of {', '.join(names)}")
     pairs = tuple((names.index(a), names.index(b)) for a, b in loops)
-    return Skeleton(tuple(names), tuple(parents), rest, tuple(limits), pairs, root_free)
+    return Skeleton(tuple(names), tuple(parents), rest_transforms, tuple(limits), pairs, root_free)
 
 
 def chain(
@@ -107,10 +107,10 @@ def _frame(bone: RestBone, parent: Floats) -> Floats:
     """Return T_world_joint (4, 4) of a bone at rest, from its parent's."""
     frame = parent.copy()
     frame[:3, 3] = bone.head
-    along = np.subtract(bone.tail, bone.head)
-    length = float(np.linalg.norm(along))
+    bone_vector = np.subtract(bone.tail, bone.head)
+    length = float(np.linalg.norm(bone_vector))
     if length > 0:
-        frame[:3, 1] = along / length
+        frame[:3, 1] = bone_vector / length
     side = parent[:3, 0] if bone.side is None else np.array(bone.side)
     # A side along the bone leaves the roll open: then the parent's axes decide.
     for x in (side, parent[:3, 0], parent[:3, 2]):

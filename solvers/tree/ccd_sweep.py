@@ -1,7 +1,8 @@
 """One sweep of cyclic coordinate descent over a tree: joint after joint, the outermost first (Wang & Chen 1991).
 
 Each joint rotates within its limits so that all goals below it come nearest, by the rotation that FABRIK's outward pass
-uses (joint_alignment.py). A rotation that limits would make worse is left out: no sweep moves farther from the goals.
+uses (joint_alignment.py). A rotation that increases the error because of limits is not applied, so no sweep moves away
+from the goals.
 """
 
 from dataclasses import replace
@@ -18,49 +19,49 @@ Ints = NDArray[np.intp]
 
 
 def ccd_sweep(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> TreeProblems:
-    """Return the rows after one sweep; a free root then moves by the mean of the errors that are left."""
+    """Return the rows after one sweep; a free root then moves by the mean remaining error."""
     angles, points = rows.angles.copy(), posed.points.copy()
     count = len(plan.links)
     for n in reversed(range(count)):
-        chosen = _moved_sites(plan, n)
-        if not plan.free[n].any() or not len(chosen):
+        site_indices = _moved_sites(plan, n)
+        if not plan.free[n].any() or not len(site_indices):
             continue
         joint = joint_alignment.JointLimits(plan.axes[n], plan.cone[n], plan.twist[n], plan.free[n])
-        before, at = posed.rotations_before[:, n], points[:, n, None]
-        base = np.where(plan.relative[chosen, None], points[:, plan.site_joints[chosen]], at)
-        lever, target = points[:, count + chosen] - base, _targets(plan, points, rows, chosen) - base
-        arms, targets = lever @ posed.rotations[:, n], target @ before
-        weights = rows.weights[:, chosen]
-        tried = joint_alignment.align(joint, angles[:, n], arms, targets, weights, swing=True)
-        aligned = before @ joint_alignment.rotation_matrices(joint, tried)
-        change = aligned @ posed.rotations[:, n].swapaxes(-1, -2)
-        moved = lever @ change.swapaxes(-1, -2)
-        better = _cost(moved - target, weights) < _cost(lever - target, weights)
-        angles[better, n] = tried[better]
-        below = np.concatenate([plan.is_ancestor[n], plan.moves_site[:, n]])
-        rotated = at + (points - at) @ change.swapaxes(-1, -2)
-        points = np.where(better[:, None, None] & below[:, None], rotated, points)
+        rotations_before, pivot = posed.rotations_before[:, n], points[:, n, None]
+        base = np.where(plan.relative[site_indices, None], points[:, plan.site_joints[site_indices]], pivot)
+        lever, target = points[:, count + site_indices] - base, _targets(plan, points, rows, site_indices) - base
+        arms, targets = lever @ posed.rotations[:, n], target @ rotations_before
+        weights = rows.weights[:, site_indices]
+        new_angles = joint_alignment.align(joint, angles[:, n], arms, targets, weights, swing=True)
+        new_rotations = rotations_before @ joint_alignment.rotation_matrices(joint, new_angles)
+        change = new_rotations @ posed.rotations[:, n].swapaxes(-1, -2)
+        rotated_levers = lever @ change.swapaxes(-1, -2)
+        improves = _cost(rotated_levers - target, weights) < _cost(lever - target, weights)
+        angles[improves, n] = new_angles[improves]
+        is_below = np.concatenate([plan.is_ancestor[n], plan.moves_site[:, n]])
+        rotated_points = pivot + (points - pivot) @ change.swapaxes(-1, -2)
+        points = np.where(improves[:, None, None] & is_below[:, None], rotated_points, points)
     moved_root = rows.root_position + _mean_error(plan, points, rows) if plan.root_free else rows.root_position
     return replace(rows, angles=angles, root_position=moved_root)
 
 
 def _moved_sites(plan: TreePlan, n: int) -> Ints:
-    """Return the sites that a joint's rotation moves, without loops of which it moves both ends."""
-    moved = plan.moves_site[:, n].copy()
+    """Return the sites that a joint's rotation moves, without loops whose two ends both move."""
+    is_moved = plan.moves_site[:, n].copy()
     for pair in plan.loop_pairs:
-        if moved[pair].all():
-            moved[pair] = False
-    chosen: Ints = np.flatnonzero(moved)
-    return chosen
+        if is_moved[pair].all():
+            is_moved[pair] = False
+    site_indices: Ints = np.flatnonzero(is_moved)
+    return site_indices
 
 
-def _targets(plan: TreePlan, points: Floats, rows: TreeProblems, chosen: Ints) -> Floats:
-    """Return (R, E, 3) m, where the chosen sites should be: their goals, or the other end of their loop."""
+def _targets(plan: TreePlan, points: Floats, rows: TreeProblems, site_indices: Ints) -> Floats:
+    """Return target positions (R, E, 3) m of sites: their goals, or the other ends of their loops."""
     count = len(plan.links)
     goals = rows.goals + points[:, plan.site_joints] * plan.relative[:, None]
     for first, second in plan.loop_pairs:
         goals[:, first], goals[:, second] = points[:, count + second], points[:, count + first]
-    targets: Floats = goals[:, chosen]
+    targets: Floats = goals[:, site_indices]
     return targets
 
 

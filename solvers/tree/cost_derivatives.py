@@ -1,8 +1,8 @@
 """Gradient and Hessian of a pose's cost, half the weighted sum of its squared errors, with respect to the joint angles.
 
 A rotation of a joint about the world axis ω moves a point at the lever arm a from it by ω × a. A second rotation about
-ω', of a joint at or above the first, changes that by ω' × (ω × a). Where errors remain this second-order term matters:
-without it the refinement converges slowly for goals out of reach, which within limits are common.
+ω', of a joint at or above the first, changes that by ω' × (ω × a). Without this second-order term, the
+refinement converges slowly where errors remain, as for goals out of reach, which are common within limits.
 """
 
 from dataclasses import dataclass
@@ -35,33 +35,35 @@ def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> C
     count, total = len(plan.links), len(plan.site_joints)
     axes = _angle_axes(plan, posed, rows.angles) * plan.free[..., None]
     arms = posed.points[:, count:, None] - posed.points[:, None, :count]
-    # The points of an orientation are relative to their own joint, so the motion of that does not count.
+    # Points of an orientation goal are relative to their joint, so the joint's translation does not move them.
     relative = np.flatnonzero(plan.relative)
     arms[:, relative] = (posed.points[:, count + relative] - posed.points[:, plan.site_joints[relative]])[:, :, None]
     arms = arms * plan.moves_site[..., None]
-    moved = cross(axes[:, None], arms[:, :, :, None])
-    jacobian = moved.reshape(len(moved), total, 3 * count, 3)
+    displacements = cross(axes[:, None], arms[:, :, :, None])
+    jacobian = displacements.reshape(len(displacements), total, 3 * count, 3)
     if plan.root_free:
         shifts = plan.reach * np.eye(3) * ~plan.relative[:, None, None]
         jacobian = np.concatenate([jacobian, np.broadcast_to(shifts, (len(jacobian), *shifts.shape))], 2)
     error_vectors, forces, scale = _weighted_errors(plan, posed, rows)
     goal_count = total - plan.loop_pairs.size
-    # Fancy indexing would lay the result out in memory by the number of rows, and products round by the layout.
+    # np.take, because the memory layout of fancy indexing depends on the number of rows, and so would rounding.
     paired = np.take(jacobian, plan.loop_pairs[:, 0], 1) - np.take(jacobian, plan.loop_pairs[:, 1], 1)
     weighted = np.concatenate([jacobian[:, :goal_count], paired], 1) * scale[..., None, None]
     flat = weighted.swapaxes(1, 2).reshape(len(weighted), weighted.shape[2], -1)
     gradient = (flat @ error_vectors.reshape(len(flat), -1, 1))[..., 0]
     gauss_newton = flat @ flat.swapaxes(1, 2)
     # r · (ω' × (ω × a)) = ω' · ((ω × a) × r), summed over the points that each angle moves.
-    swept = cross(moved, forces[:, :, None, None]).sum(1)
+    swept = cross(displacements, forces[:, :, None, None]).sum(1)
     second_order = np.zeros_like(gauss_newton)
     upper = axes.reshape(len(flat), -1, 3) @ swept.reshape(len(flat), -1, 3).swapaxes(1, 2)
     upper = upper * np.kron(plan.is_ancestor, np.ones((3, 3)))
     second_order[:, : 3 * count, : 3 * count] = upper + upper.swapaxes(1, 2)
     moment = cross(arms, forces[:, :, None]).sum(1)
     products = axes @ swept.swapaxes(-1, -2)
-    own = _own_second_order(plan, rows.angles, products, (moment[:, :, None] @ posed.rotations_before)[:, :, 0])
-    second_order[:, : 3 * count, : 3 * count] += block_diagonal(own)
+    joint_blocks = _own_second_order(
+        plan, rows.angles, products, (moment[:, :, None] @ posed.rotations_before)[:, :, 0]
+    )
+    second_order[:, : 3 * count, : 3 * count] += block_diagonal(joint_blocks)
     return CostDerivatives(gradient, gauss_newton, second_order)
 
 
@@ -83,10 +85,10 @@ def _weighted_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> t
 def block_diagonal(joints: Floats) -> Floats:
     """Return the block-diagonal matrices (R, 3 N, 3 N) of blocks (R, N, 3, 3)."""
     rows, count = joints.shape[:2]
-    whole = np.zeros((rows, count, 3, count, 3))
+    matrix = np.zeros((rows, count, 3, count, 3))
     blocks = np.arange(count)
-    whole[:, blocks, :, blocks] = joints.swapaxes(0, 1)
-    return whole.reshape(rows, 3 * count, 3 * count)
+    matrix[:, blocks, :, blocks] = joints.swapaxes(0, 1)
+    return matrix.reshape(rows, 3 * count, 3 * count)
 
 
 def _own_second_order(plan: TreePlan, angles: Floats, products: Floats, moment: Floats) -> Floats:
@@ -96,25 +98,25 @@ def _own_second_order(plan: TreePlan, angles: Floats, products: Floats, moment: 
     products (R, N, 3, 3). The axes ω of the swing's two angles s change with the swing, see `_angle_axes`, which adds
     the symmetric part of ∂ω_j/∂s_i times the moment Σ a × r, (R, N, 3) in the joint's frame before its rotation.
     """
-    own = (products + products.swapaxes(-1, -2)) / 2
-    own[..., 1, ::2] = own[..., ::2, 1] = products[..., ::2, 1]
+    blocks = (products + products.swapaxes(-1, -2)) / 2
+    blocks[..., 1, ::2] = blocks[..., ::2, 1] = products[..., ::2, 1]
     swing = angles[..., ::2]
     vector = swing_twist_limits.swing_vector(plan.axes, angles)
     _, second, first_slope, second_slope = _series(np.linalg.norm(swing, axis=-1)[..., None, None])
     pair = plan.axes[..., ::2]
-    along = (moment[..., None, :] @ pair)[..., 0, :]
-    beside = (cross(moment, vector)[..., None, :] @ pair)[..., 0, :]
+    parallel = (moment[..., None, :] @ pair)[..., 0, :]
+    perpendicular = (cross(moment, vector)[..., None, :] @ pair)[..., 0, :]
     level = (moment * vector).sum(-1)[..., None, None]
-    mixed = _symmetric(swing, along)
+    mixed = _symmetric(swing, parallel)
     size = (swing**2).sum(-1)[..., None, None]
-    change = first_slope * _symmetric(swing, beside) + second * (level * np.eye(2) - mixed)
+    change = first_slope * _symmetric(swing, perpendicular) + second * (level * np.eye(2) - mixed)
     change = change + second_slope * (level * _symmetric(swing, swing) - size * mixed)
-    own[..., ::2, ::2] += change * (plan.free[:, ::2, None] & plan.free[:, None, ::2])
-    return own
+    blocks[..., ::2, ::2] += change * (plan.free[:, ::2, None] & plan.free[:, None, ::2])
+    return blocks
 
 
 def _symmetric(a: Floats, b: Floats) -> Floats:
-    """Return (..., 2, 2) half of a bᵀ + b aᵀ."""
+    """Return (a bᵀ + b aᵀ) / 2 (..., 2, 2)."""
     product = a[..., :, None] * b[..., None, :]
     half: Floats = (product + product.swapaxes(-1, -2)) / 2
     return half

@@ -16,7 +16,7 @@ from .tree_plan import AffectedJoint, TreePlan
 Floats = NDArray[np.float64]
 
 PRESENT_WEIGHT = 1e-6
-"""Weight of a joint's current pose relative to its goals': enough to decide what the goals leave open."""
+"""Weight of a joint's current pose relative to its goals, which determines what the goals leave open."""
 
 
 def inward_pass(
@@ -37,7 +37,7 @@ def inward_pass(
         normalised = weights[:, outer]
         weights[:, n] = (normalised * ~link.relative).sum(-1)
         if not weights[:, n].all():
-            # Only orientation goals below, which do not place the joint.
+            # The joints below have only orientation goals, which do not determine this position.
             continue
         normalised = normalised / weights[:, n, None]
         targets[:, n] = _target_position(link, posed, n, targets[:, outer], normalised)
@@ -48,11 +48,11 @@ def inward_pass(
             and not plan.position_known[n]
             and _points_coincide(link)
         ):
-            known = _known_position(plan, link.parent, posed, rows)
+            parent_position = _known_position(plan, link.parent, posed, rows)
             goal = _mean(normalised, targets[:, outer])
             radius, goal_radius = float(np.linalg.norm(plan.rest_offsets[n])), float(np.abs(link.along[0]))
             targets[:, n] = nearest_on_spheres(
-                known, radius, goal, goal_radius, posed.points[:, n], aside=_side(plan, posed, n)
+                parent_position, radius, goal, goal_radius, posed.points[:, n], aside=_side(plan, posed, n)
             )
     return targets, weights
 
@@ -65,7 +65,7 @@ def _points_coincide(link: AffectedJoint) -> bool:
 def _mean(weights: Floats, points: Floats) -> Floats:
     """Return the mean (R, 3) of points (R, E, 3), weighted by their shares (R, E).
 
-    Not a matrix product, which rounds a row differently depending on the others in the batch.
+    A matrix product is avoided, since its rounding of a row depends on the batch.
     """
     mean: Floats = (weights[..., None] * points).sum(-2)
     return mean
@@ -81,8 +81,8 @@ def _known_position(plan: TreePlan, n: int, posed: TreeFrames, rows: TreeProblem
     """Return the position (R, 3) of a known joint: the pinned root, or a joint with its own goal."""
     if n == 0 and not plan.root_free:
         return posed.points[:, 0]
-    own = next(s for s in plan.links[n].sites if not plan.site_offsets[s].any())
-    return rows.goals[:, own]
+    joint_site = next(s for s in plan.links[n].sites if not plan.site_offsets[s].any())
+    return rows.goals[:, joint_site]
 
 
 def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -> Floats:
@@ -112,7 +112,7 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
         mean = (weights * link.along).sum(-1)
         spread = link.along - mean[:, None]
         direction = _mean(weights * spread, targets - middle[:, None])
-        # The joint's current position decides for a single point and for coincident points.
+        # For a single point and for coincident points, the current position determines the direction.
         direction = direction + PRESENT_WEIGHT * mean[:, None] * (middle - posed.points[:, n])
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
         present_direction = posed.rotations[:, n] @ link.direction
@@ -132,8 +132,8 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Fl
 def outward_pass(
     plan: TreePlan, posed: TreeFrames, rows: TreeProblems, target_points: Floats, weights: Floats
 ) -> Floats:
-    """Return the outward pass: angles (R, N, 3) within limits that bring what each joint carries nearest to its
-    target."""
+    """Return the outward pass: angles (R, N, 3) within limits that bring the points on each joint nearest to their
+    targets."""
     result = rows.angles.copy()
     # For joints above, the points of an orientation are around the target position of their joint.
     centres = np.zeros_like(target_points)
@@ -142,25 +142,32 @@ def outward_pass(
     points, rotations = np.empty_like(posed.points[:, : len(plan.links)]), np.empty_like(posed.rotations)
     for n, link in enumerate(plan.links):
         if link.parent < 0:
-            points[:, n], before = rows.root_position, np.broadcast_to(plan.rest_rotations[n], rotations[:, n].shape)
+            points[:, n], rotation_before = (
+                rows.root_position,
+                np.broadcast_to(plan.rest_rotations[n], rotations[:, n].shape),
+            )
         else:
             above = rotations[:, link.parent]
             points[:, n] = points[:, link.parent] + above @ plan.rest_offsets[n]
-            before = above @ plan.rest_rotations[n]
+            rotation_before = above @ plan.rest_rotations[n]
         joint = joint_alignment.JointLimits(plan.axes[n], plan.cone[n], plan.twist[n], plan.free[n])
         if plan.free[n].any():
             for levers in (link.levers, link.far_levers):
                 if not len(levers) or (levers is link.far_levers and not plan.free[n, 1]):
                     continue
                 arms = (posed.points[:, levers] - posed.points[:, n, None]) @ posed.rotations[:, n]
-                near = levers is link.levers
+                is_first_pass = levers is link.levers
                 targets = target_points[:, levers] - points[:, n, None]
-                if near and link.relative.any():
+                if is_first_pass and link.relative.any():
                     # The joint's own orientation points are around its current position.
-                    own = np.isin(levers, len(plan.links) + np.flatnonzero(plan.relative & (plan.site_joints == n)))
-                    targets = targets + ((points - target_points[:, : len(plan.links)])[:, n, None]) * own[:, None]
+                    is_own_site = np.isin(
+                        levers, len(plan.links) + np.flatnonzero(plan.relative & (plan.site_joints == n))
+                    )
+                    targets = (
+                        targets + ((points - target_points[:, : len(plan.links)])[:, n, None]) * is_own_site[:, None]
+                    )
                 result[:, n] = joint_alignment.align(
-                    joint, result[:, n], arms, targets @ before, weights[:, levers], swing=near
+                    joint, result[:, n], arms, targets @ rotation_before, weights[:, levers], swing=is_first_pass
                 )
-        rotations[:, n] = before @ joint_alignment.rotation_matrices(joint, result[:, n])
+        rotations[:, n] = rotation_before @ joint_alignment.rotation_matrices(joint, result[:, n])
     return result

@@ -18,8 +18,8 @@ PRIORITY_FACTOR = 1e4
 GOAL_GRID = 1e-10
 """Fraction of the reach to which goals are rounded."""
 ORIENTATION_LEVER = 0.1
-"""Distance of the three points of an orientation from their joint, as part of the reach. Each has half the weight: a
-small rotation moves two of them, so that a radian counts as much as this part of the reach."""
+"""Distance of the three points of an orientation from their joint, as part of the reach. Each has half the weight,
+because a small rotation moves two of them: a radian then counts as this fraction of the reach."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +75,8 @@ def goal_points(skeleton: Skeleton, goals: Goals) -> GoalPoints:
 def _rounded(goals: Floats, reach: float) -> Floats:
     """Round goals to a grid far finer than the tolerance.
 
-    Where two solutions are equally near, the last bit of a goal decides. Rounded in the base's frame, it is the same
-    wherever in the world the skeleton is.
+    The last bit of a goal may decide between two equally near solutions. Rounding in the base's frame makes the choice
+    independent of the skeleton's pose in the world.
     """
     grain = GOAL_GRID * reach
     rounded: Floats = np.round(goals / grain) * grain

@@ -20,7 +20,7 @@ class Goals:
     joints: Ints
     """(T,) the joint of each position goal: an end, an inner joint or a free root; a joint may have several."""
     offsets: Floats
-    """(T, 3) m, the point of the joint that is to be there, in the joint's frame."""
+    """(T, 3) m, the point to bring to the position, in the joint's frame."""
     positions: Floats
     """(F, T, 3) m in the world; finite where the weight is above zero."""
     weights: Floats
@@ -121,9 +121,9 @@ def check(skeleton: Skeleton, goals: Goals) -> None:
     ):
         if weights.size and weights.min() < 0:
             raise SkeletonError(f"goals: the least weight is {weights.min():g}, expected none below zero")
-        lost = np.argwhere((weights > 0) & ~np.all(np.isfinite(values), axis=-1))
-        if len(lost):
-            frame, column = lost[0]
+        invalid = np.argwhere((weights > 0) & ~np.all(np.isfinite(values), axis=-1))
+        if len(invalid):
+            frame, column = invalid[0]
             name = skeleton.joints[joints[column]]
             raise SkeletonError(f"goals: frame {frame}, {name}: not a number, which needs a weight of 0")
     lengths = np.linalg.norm(goals.orientations, axis=-1)
@@ -144,7 +144,7 @@ class TreePose:
     positions: Floats
     """(F, J, 3) m in the world."""
     iterations: Ints | None = None
-    """(F,) how many passes, sweeps or steps of the method each frame took; None if it was only refined."""
+    """(F,) number of passes, sweeps or steps of each frame; None if frames were only refined."""
 
     def __len__(self) -> int:
         return len(self.root)
@@ -152,7 +152,7 @@ class TreePose:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeState:
-    """The last pose, from which the next frame starts."""
+    """State carried to the next frame: the last pose."""
 
     angles: Floats
     """(J, 3) rad"""

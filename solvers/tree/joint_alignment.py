@@ -53,15 +53,15 @@ def align(joint: JointLimits, angles: Floats, arms: Floats, targets: Floats, wei
     return result
 
 
-def _twist(joint: JointLimits, before: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:
-    """Return the best twist (R,); targets (R, E, 3) is in the frame between swing and twist."""
+def _twist(joint: JointLimits, previous: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:
+    """Return the best twist (R,) rad. targets: (R, E, 3) in the frame between swing and twist."""
     axis = joint.axes[:, 1]
-    across = (weights * (targets * cross(axis, arms)).sum(-1)).sum(-1)
+    sine = (weights * (targets * cross(axis, arms)).sum(-1)).sum(-1)
     level = (weights * ((targets * arms).sum(-1) - (targets @ axis) * (arms @ axis))).sum(-1)
     size = (weights * np.linalg.norm(targets, axis=-1) * np.linalg.norm(arms, axis=-1)).sum(-1)
-    determined = np.hypot(across, level) > ANGLE_TOLERANCE * np.maximum(size, 1e-300)
-    best = swing_twist_limits.clamp_twist(joint.twist, np.arctan2(across, level))
-    return np.where(determined, best, before)
+    determined = np.hypot(sine, level) > ANGLE_TOLERANCE * np.maximum(size, 1e-300)
+    optimum = swing_twist_limits.clamp_twist(joint.twist, np.arctan2(sine, level))
+    return np.where(determined, optimum, previous)
 
 
 def _best_twist_axis(present: Floats, axis: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:

@@ -22,13 +22,14 @@ Rows = NDArray[np.intp]
 
 START_DAMPING = 1e-3
 MIN_DAMPING = 1e-7
-"""Relative to the largest curvature: with less, rounding would rotate joints that the goals leave open."""
+"""Minimum damping, relative to the largest curvature. With less, rounding would rotate joints that no goal
+determines."""
 MAX_DAMPING = 1e4
-"""Relative to the largest curvature: if a step with this damping does not lower the cost, the row has converged."""
+"""Damping, relative to the largest curvature, above which a row has converged."""
 MIN_STEP = 1e-8
 """rad, length of a step below which a row has converged."""
 MIN_RELATIVE_GAIN = 1e-13
-"""Relative gain below which a row has converged."""
+"""Relative decrease of the error below which a row has converged."""
 
 
 def refine(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> TreeProblems:
@@ -38,30 +39,30 @@ def refine(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> 
     from reachable goals, Gauss-Newton converges slowly near unreachable ones. Rows within tolerance (m) and rows that
     have converged stop.
     """
-    best = rows
+    best_rows = rows
     if not (plan.free.any() or plan.root_free):
-        return best
+        return best_rows
     error, largest, _ = measure(plan, rows)
     damping = np.full((2, len(error)), START_DAMPING)
     active = np.flatnonzero(largest > tolerance)
     for _ in range(steps):
         if not len(active):
             break
-        tried, change = _trial_steps(plan, best.select(active), damping[:, active])
-        new_error, new_largest, _ = measure(plan, tried)
+        trial, change = _trial_steps(plan, best_rows.select(active), damping[:, active])
+        new_error, new_largest, _ = measure(plan, trial)
         new_error = new_error.reshape(2, -1)
-        worse = new_error >= error[active]
-        damping[:, active] = np.where(worse, damping[:, active] * 5, np.maximum(damping[:, active] / 8, MIN_DAMPING))
+        is_worse = new_error >= error[active]
+        damping[:, active] = np.where(is_worse, damping[:, active] * 5, np.maximum(damping[:, active] / 8, MIN_DAMPING))
         kind = new_error.argmin(0)
-        chosen = kind * len(active) + np.arange(len(active))
+        kind_rows = kind * len(active) + np.arange(len(active))
         gain = error[active] - new_error.min(0)
         converged = (change.max(0) < MIN_STEP) | (damping[:, active].min(0) > MAX_DAMPING)
         converged |= (gain > 0) & (gain < MIN_RELATIVE_GAIN * error[active])
-        better = np.flatnonzero(gain > 0)
-        best = best.replace_rows(active[better], tried.select(chosen[better]))
-        error[active[better]] = new_error.min(0)[better]
-        active = active[~converged & ~((gain > 0) & (new_largest[chosen] <= tolerance))]
-    return best
+        improved_rows = np.flatnonzero(gain > 0)
+        best_rows = best_rows.replace_rows(active[improved_rows], trial.select(kind_rows[improved_rows]))
+        error[active[improved_rows]] = new_error.min(0)[improved_rows]
+        active = active[~converged & ~((gain > 0) & (new_largest[kind_rows] <= tolerance))]
+    return best_rows
 
 
 def _trial_steps(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[TreeProblems, Floats]:
@@ -70,26 +71,30 @@ def _trial_steps(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[T
     damping: (2, R), relative to the largest curvature.
     """
     count = 3 * len(plan.links)
-    found = cost_derivatives(plan, forward_kinematics(plan, rows.root_position, rows.angles), rows)
-    projection, edge = feasible_directions(plan, rows.angles, -found.gradient[:, :count])
+    derivatives = cost_derivatives(plan, forward_kinematics(plan, rows.root_position, rows.angles), rows)
+    projection, edge = feasible_directions(plan, rows.angles, -derivatives.gradient[:, :count])
     free = np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
     allowed = np.tile(np.eye(len(free)), (len(projection), 1, 1))
     allowed[:, :count, :count] = block_diagonal(projection)
-    hessians = np.stack([found.gauss_newton, found.gauss_newton + found.second_order])
+    hessians = np.stack([derivatives.gauss_newton, derivatives.gauss_newton + derivatives.second_order])
     hessians = allowed @ hessians @ allowed
     hessians[1, :, :count, :count] += block_diagonal(edge)
-    gradient = np.ascontiguousarray((allowed @ found.gradient[..., None])[:, free])
-    # Negative curvature counts by its absolute value, so that the step leads down from a ridge, not onto it.
+    gradient = np.ascontiguousarray((allowed @ derivatives.gradient[..., None])[:, free])
+    # Use the absolute value of negative curvature, so that the step leads down from a ridge, not onto it.
     # Contiguous: matrix products round by memory layout, which would depend on the number of rows.
     curvatures, directions = np.linalg.eigh(np.ascontiguousarray(hessians[:, :, free][..., free]))
     damped = np.abs(curvatures) + (damping * np.maximum(np.abs(curvatures).max(-1), 1e-300))[..., None]
     change = np.zeros((*damping.shape, len(free)))
     change[..., free] = -(directions @ ((directions.swapaxes(-1, -2) @ gradient) / damped[..., None]))[..., 0]
-    both = rows.select(np.tile(np.arange(len(projection)), 2))
-    moved = change.reshape(-1, len(free))
-    angles = swing_twist_limits.clamp(plan.cone, plan.twist, both.angles + moved[:, :count].reshape(both.angles.shape))
-    root_position = both.root_position + plan.reach * moved[:, count:] if plan.root_free else both.root_position
-    return replace(both, angles=angles, root_position=root_position), np.abs(change).max(-1)
+    trial_rows = rows.select(np.tile(np.arange(len(projection)), 2))
+    steps = change.reshape(-1, len(free))
+    angles = swing_twist_limits.clamp(
+        plan.cone, plan.twist, trial_rows.angles + steps[:, :count].reshape(trial_rows.angles.shape)
+    )
+    root_position = (
+        trial_rows.root_position + plan.reach * steps[:, count:] if plan.root_free else trial_rows.root_position
+    )
+    return replace(trial_rows, angles=angles, root_position=root_position), np.abs(change).max(-1)
 
 
 def feasible_directions(plan: TreePlan, angles: Floats, downhill: Floats) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 BEND_ANGLE = 0.3
-"""rad by which each joint of a slightly bent pose is bent."""
+"""rad, angle of each joint in the slightly bent start pose."""
 MAX_RANDOM_ANGLE = 1.5
 """rad, the largest angle from rest of random poses."""
 
@@ -25,20 +25,21 @@ def start_pose(plan: TreePlan, angles: Floats, number: int) -> Floats:
     """
     if number == 0:
         return angles
-    moved = _bent(plan, angles) if number == 1 else np.broadcast_to(_random_pose(plan, number), angles.shape)
-    return swing_twist_limits.clamp(plan.cone, plan.twist, np.where(plan.free, moved, angles))
+    new_angles = (
+        _bend_slightly(plan, angles) if number == 1 else np.broadcast_to(_random_pose(plan, number), angles.shape)
+    )
+    return swing_twist_limits.clamp(plan.cone, plan.twist, np.where(plan.free, new_angles, angles))
 
 
-def _bent(plan: TreePlan, angles: Floats) -> Floats:
-    """Return angles with all joints bent slightly in one direction, inside their limits, since the iteration stalls at
-    a straight chain."""
-    moved = angles.copy()
+def _bend_slightly(plan: TreePlan, angles: Floats) -> Floats:
+    """Return angles with all joints slightly bent in one direction, since the iteration stalls at a straight chain."""
+    new_angles = angles.copy()
     is_hinge = ~plan.free[:, 0] & ~plan.free[:, 2]
     inside = np.where(angles[..., 1] > plan.twist.mean(-1), -BEND_ANGLE, BEND_ANGLE)
-    moved[..., 1] += np.where(is_hinge, inside, 0.0)
+    new_angles[..., 1] += np.where(is_hinge, inside, 0.0)
     # Away from the cone's nearer edge; the caller clamps the result.
-    moved[..., 0] += np.where(angles[..., 0] > (plan.cone[:, 0] - plan.cone[:, 2]) / 2, -BEND_ANGLE, BEND_ANGLE)
-    return moved
+    new_angles[..., 0] += np.where(angles[..., 0] > (plan.cone[:, 0] - plan.cone[:, 2]) / 2, -BEND_ANGLE, BEND_ANGLE)
+    return new_angles
 
 
 def _random_pose(plan: TreePlan, number: int) -> Floats:
@@ -70,36 +71,36 @@ def solve_out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bool
     distance = np.linalg.norm(to_goal, axis=-1)
     longest = int(lengths.argmax())
     inner_reach = 2 * lengths[longest] - lengths.sum()
-    far, near = distance >= lengths.sum(), distance <= inner_reach
-    chosen = np.flatnonzero(far | near)
-    if not len(chosen):
+    is_far, is_near = distance >= lengths.sum(), distance <= inner_reach
+    unreachable = np.flatnonzero(is_far | is_near)
+    if not len(unreachable):
         return rows.angles, none
-    selected = rows.select(chosen)
+    selected = rows.select(unreachable)
     _, _, posed = measure(plan, selected)
     count = len(plan.links)
-    # A goal at the root itself has no direction: use the current one of the longest bone.
+    # A goal at the root has no direction: use the current direction of the longest bone.
     present = posed.points[:, longest + 1] - posed.points[:, longest]
-    direction = np.where(distance[chosen, None] > 1e-12 * plan.reach, to_goal[chosen], present)
+    direction = np.where(distance[unreachable, None] > 1e-12 * plan.reach, to_goal[unreachable], present)
     direction = direction / np.linalg.norm(direction, axis=-1, keepdims=True)
     signs = np.where(np.arange(len(lengths)) == longest, 1.0, -1.0)
-    signed = np.where(far[chosen, None], lengths, lengths * signs)
-    along = np.concatenate([np.zeros((len(chosen), 1)), np.cumsum(signed, axis=-1)], 1)
-    targets = selected.root_position[:, None] + along[..., None] * direction[:, None]
+    signed = np.where(is_far[unreachable, None], lengths, lengths * signs)
+    positions = np.concatenate([np.zeros((len(unreachable), 1)), np.cumsum(signed, axis=-1)], 1)
+    targets = selected.root_position[:, None] + positions[..., None] * direction[:, None]
     targets = np.concatenate([targets, selected.goals], 1)
     angles = rows.angles.copy()
-    angles[chosen] = outward_pass(plan, posed, selected, targets, np.ones((len(chosen), count + 1)))
-    return angles, far | near
+    angles[unreachable] = outward_pass(plan, posed, selected, targets, np.ones((len(unreachable), count + 1)))
+    return angles, is_far | is_near
 
 
 def error_bound(plan: TreePlan, rows: TreeProblems) -> Floats:
     """Return (R,) m, a lower bound of the error in `measure`, from goals farther away than the bones' lengths."""
     if plan.root_free:
         return np.zeros(len(rows.angles))
-    along = np.zeros(len(plan.links))
+    path_lengths = np.zeros(len(plan.links))
     for n, link in enumerate(plan.links[1:], 1):
-        along[n] = along[link.parent] + np.linalg.norm(plan.rest_offsets[n])
+        path_lengths[n] = path_lengths[link.parent] + np.linalg.norm(plan.rest_offsets[n])
     goal_count = len(plan.site_joints) - plan.loop_pairs.size
-    reach = (along[plan.site_joints] + np.linalg.norm(plan.site_offsets, axis=-1))[:goal_count]
+    reach = (path_lengths[plan.site_joints] + np.linalg.norm(plan.site_offsets, axis=-1))[:goal_count]
     beyond = np.linalg.norm(rows.goals[:, :goal_count] - rows.root_position[:, None], axis=-1) - reach
     beyond = np.where(plan.relative[:goal_count], 0.0, np.maximum(beyond, 0.0))
     bound: Floats = np.sqrt((rows.weights[:, :goal_count] * beyond**2).sum(-1))

@@ -22,9 +22,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FULL_SWING = np.pi - 1e-9
-"""rad: a cone this wide in all four directions counts as unlimited."""
+"""rad, width in all four directions from which a cone is unlimited."""
 FULL_TWIST = 2 * np.pi - 1e-9
-"""rad: a range this wide counts as unlimited."""
+"""rad, width from which a twist range is unlimited."""
 MIN_SEMI_AXIS = 1e-10
 """rad, minimum semi-axis of a cone, used where it is closed."""
 
@@ -65,16 +65,17 @@ def swing_vector(axes: Floats, angles: Floats) -> Floats:
     return vector
 
 
-def swing_to(axes: Floats, heading: Floats, before: Floats) -> Floats:
+def swing_to(axes: Floats, heading: Floats, previous: Floats) -> Floats:
     """Return the swing (..., 2) that rotates the twist axis to the unit vector `heading` (..., 3).
 
-    The opposite direction is reached by a swing of π about any axis: then about that of the angles `before` (..., 3).
+    The opposite direction is reached by a swing of π about any axis; the axis of the angles `previous` (..., 3) is
+    used.
     """
-    across = cross(axes[..., 1], heading)
-    bend = np.stack([(across * axes[..., 0]).sum(-1), (across * axes[..., 2]).sum(-1)], -1)
+    rotation_axis = cross(axes[..., 1], heading)
+    bend = np.stack([(rotation_axis * axes[..., 0]).sum(-1), (rotation_axis * axes[..., 2]).sum(-1)], -1)
     sine = np.linalg.norm(bend, axis=-1, keepdims=True)
     cosine = (axes[..., 1] * heading).sum(-1, keepdims=True)
-    last = before[..., ::2]
+    last = previous[..., ::2]
     length = np.linalg.norm(last, axis=-1, keepdims=True)
     fallback = np.where(length > 1e-9, last / np.maximum(length, 1e-9), np.array([1.0, 0.0]))
     direction = np.where(sine > 1e-12, bend / np.maximum(sine, 1e-12), np.where(cosine < 0, fallback, 0.0))

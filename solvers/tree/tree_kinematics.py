@@ -26,13 +26,13 @@ class TreeProblems:
     """(R, S)"""
 
     def select(self, rows: Rows) -> "TreeProblems":
-        """Some of the rows."""
+        """Return some of the rows."""
         return TreeProblems(self.root_position[rows], self.angles[rows], self.goals[rows], self.weights[rows])
 
-    def replace_rows(self, rows: Rows, other: "TreeProblems") -> "TreeProblems":
-        """Return these problems with the given rows at the poses of another's rows."""
+    def replace_rows(self, rows: Rows, new_rows: "TreeProblems") -> "TreeProblems":
+        """Return the problems with the poses of `rows` replaced by those of `new_rows`."""
         angles, origin = self.angles.copy(), self.root_position.copy()
-        angles[rows], origin[rows] = other.angles, other.root_position
+        angles[rows], origin[rows] = new_rows.angles, new_rows.root_position
         return replace(self, angles=angles, root_position=origin)
 
 
@@ -43,12 +43,12 @@ class TreeFrames:
     rotations_before: Floats
     """(R, N, 3, 3) rotation of each joint's frame before its own rotation."""
     rotations: Floats
-    """(R, N, 3, 3) and after it."""
+    """(R, N, 3, 3) rotation of each joint's frame after its own rotation."""
     points: Floats
     """(R, N + S, 3) m, joints then sites."""
 
     def select(self, rows: Rows) -> "TreeFrames":
-        """Some of the rows."""
+        """Return some of the rows."""
         return TreeFrames(self.rotations_before[rows], self.rotations[rows], self.points[rows])
 
 
@@ -95,5 +95,5 @@ def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
 def measure(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Floats, TreeFrames]:
     """Return the rows' errors: root of the weighted sum of squares (R,) m, largest error (R,) m; and their frames."""
     posed = forward_kinematics(plan, rows.root_position, rows.angles)
-    left, farthest = goal_errors(plan, posed, rows)
-    return np.sqrt((left**2).sum((-1, -2))), farthest, posed
+    errors, farthest = goal_errors(plan, posed, rows)
+    return np.sqrt((errors**2).sum((-1, -2))), farthest, posed

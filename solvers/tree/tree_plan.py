@@ -81,8 +81,8 @@ class TreePlan:
 
 def make_plan(skeleton: Skeleton, sites: GoalPoints, has_goal: Bools) -> TreePlan:
     """Make the plan for the sites that have goals, `has_goal` (S,)."""
-    chosen = np.flatnonzero(has_goal)
-    on, offsets, relative = sites.joints[chosen], sites.offsets[chosen], sites.relative[chosen]
+    goal_indices = np.flatnonzero(has_goal)
+    on, offsets, relative = sites.joints[goal_indices], sites.offsets[goal_indices], sites.relative[goal_indices]
     joints = _with_ancestors(skeleton, on)
     number = {int(j): n for n, j in enumerate(joints)}
     parents = [number.get(skeleton.parents[j], -1) for j in joints]
@@ -90,8 +90,8 @@ def make_plan(skeleton: Skeleton, sites: GoalPoints, has_goal: Bools) -> TreePla
     rest_offsets = skeleton.rest[joints, :3, 3]
     links = _links(parents, rest_offsets, local, offsets, relative)
     first = len(on) - sites.loops
-    known = np.isin(np.arange(len(joints)), local[:first][~offsets[:first].any(-1)])
-    known[:1] |= not skeleton.root_free
+    is_known = np.isin(np.arange(len(joints)), local[:first][~offsets[:first].any(-1)])
+    is_known[:1] |= not skeleton.root_free
     chained = len(on) == 1 and not skeleton.root_free and not offsets.any()
     return TreePlan(
         joints=joints,
@@ -108,7 +108,7 @@ def make_plan(skeleton: Skeleton, sites: GoalPoints, has_goal: Bools) -> TreePla
         loop_pairs=first + np.arange(sites.loops).reshape(-1, 2),
         moves_site=_moves(parents, local),
         is_ancestor=_moves(parents, np.arange(len(joints))).T & ~np.eye(len(joints), dtype=bool),
-        position_known=known,
+        position_known=is_known,
         has_closed_form=chained and _unlimited(skeleton, joints, links),
         root_free=skeleton.root_free,
         reach=skeleton.reach,
@@ -173,16 +173,16 @@ def _line(offsets: Floats) -> tuple[Floats, Floats]:
     if not lengths.any():
         return np.array([0.0, 1.0, 0.0]), lengths
     direction: Floats = offsets[lengths.argmax()] / lengths.max()
-    along = offsets @ direction
-    if np.abs(offsets - along[:, None] * direction).max() > 1e-9 * lengths.max():
-        return np.zeros(3), along
-    return direction, along
+    coordinates = offsets @ direction
+    if np.abs(offsets - coordinates[:, None] * direction).max() > 1e-9 * lengths.max():
+        return np.zeros(3), coordinates
+    return direction, coordinates
 
 
 def _moves(parents: list[int], site_joints: Ints) -> Bools:
     moves = np.zeros((len(site_joints), len(parents)), bool)
-    for s, own in enumerate(site_joints):
-        above = int(own)
+    for s, site_joint in enumerate(site_joints):
+        above = int(site_joint)
         while above >= 0:
             moves[s, above] = True
             above = parents[above]

@@ -100,16 +100,16 @@ class Skeleton:
         for pair in self.loops:
             if pair[0] == pair[1] or not all(0 <= j < count for j in pair):
                 raise SkeletonError(f"skeleton: a loop joins {pair}, expected two different joints below {count}")
-        rest = np.array(self.rest, float)
-        rotations = rest[:, :3, :3]
-        if not np.isfinite(rest).all():
+        rest_transforms = np.array(self.rest, float)
+        rotations = rest_transforms[:, :3, :3]
+        if not np.isfinite(rest_transforms).all():
             raise SkeletonError("skeleton: rest has a value that is not a finite number")
         if (
             np.abs(np.swapaxes(rotations, 1, 2) @ rotations - np.eye(3)).max() > 1e-6
             or np.linalg.det(rotations).min() < 0
         ):
             raise SkeletonError("skeleton: a rest transform scales or mirrors, expected rotation and translation only")
-        for name, array in {"rest": rest, **_limit_arrays(self.joints, self.limits)}.items():
+        for name, array in {"rest": rest_transforms, **_limit_arrays(self.joints, self.limits)}.items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
@@ -123,10 +123,10 @@ class Skeleton:
     @property
     def reach(self) -> float:
         """m along the bones from the root to the farthest joint; 1 if no bone has a length."""
-        along = np.zeros(len(self.joints))
+        path_lengths = np.zeros(len(self.joints))
         for j, parent in enumerate(self.parents[1:], 1):
-            along[j] = along[parent] + self.lengths[j]
-        return float(along.max()) or 1.0
+            path_lengths[j] = path_lengths[parent] + self.lengths[j]
+        return float(path_lengths.max()) or 1.0
 
     def index(self, name: str) -> int:
         """Return the index of a joint. Raises SkeletonError for an unknown name."""

@@ -34,7 +34,7 @@ Rows = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 MAX_STALLED_PASSES = 3
-"""Consecutive passes with too little gain after which the passes end; a step of dynamical counts as its gain."""
+"""Number of consecutive stalled passes after which the passes end; a step of dynamical counts as its gain."""
 
 
 METHODS = {
@@ -91,8 +91,8 @@ def solve(
     """
     check(skeleton, goals)
     settings = settings or TreeSettings()
-    rest = at_rest(skeleton)
-    last = state or rest
+    rest_state = at_rest(skeleton)
+    last = state or rest_state
     sites = goal_points(skeleton, goals)
     plans: dict[bytes, TreePlan] = {}
     angles = np.full((len(goals), len(skeleton.joints), 3), np.nan)
@@ -103,10 +103,10 @@ def solve(
             plans[key] = make_plan(skeleton, sites, has_goal)
         plan = plans[key]
         if len(plan.joints):
-            start = _start(skeleton, plan, len(rows), last if settings.follow else rest)
-            chosen = np.ix_(rows, np.flatnonzero(has_goal))
+            start = _start(skeleton, plan, len(rows), last if settings.follow else rest_state)
+            goal_indices = np.ix_(rows, np.flatnonzero(has_goal))
             solved, iterations[rows] = _solve_rows(
-                plan, TreeProblems(*start, sites.goals[chosen], sites.weights[chosen]), settings
+                plan, TreeProblems(*start, sites.goals[goal_indices], sites.weights[goal_indices]), settings
             )
             angles[np.ix_(rows, plan.joints)] = solved.angles
             shift[rows] = (solved.root_position - skeleton.rest[0, :3, 3]) * skeleton.root_free
@@ -130,10 +130,15 @@ def solve_from(skeleton: Skeleton, goals: Goals, angles: Floats, settings: TreeS
     origin = skeleton.rest[0, :3, 3]
     for rows, has_goal in _batches(sites.weights > 0, False):
         plan = make_plan(skeleton, sites, has_goal)
-        chosen, moved = np.ix_(rows, np.flatnonzero(has_goal)), np.ix_(rows, plan.joints)
-        start = TreeProblems(np.tile(origin, (len(rows), 1)), angles[moved], sites.goals[chosen], sites.weights[chosen])
-        done = refine(plan, start, settings.tolerance * plan.reach, settings.steps) if len(plan.joints) else start
-        angles[moved], shift[rows] = done.angles, (done.root_position - origin) * skeleton.root_free
+        goal_indices, moved_joints = np.ix_(rows, np.flatnonzero(has_goal)), np.ix_(rows, plan.joints)
+        start = TreeProblems(
+            np.tile(origin, (len(rows), 1)),
+            angles[moved_joints],
+            sites.goals[goal_indices],
+            sites.weights[goal_indices],
+        )
+        refined = refine(plan, start, settings.tolerance * plan.reach, settings.steps) if len(plan.joints) else start
+        angles[moved_joints], shift[rows] = refined.angles, (refined.root_position - origin) * skeleton.root_free
     return _pose(skeleton, goals.root, angles, shift)
 
 
@@ -144,8 +149,10 @@ def at_rest(skeleton: Skeleton) -> TreeState:
 
 
 def _batches(has_goal: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
-    """Yield rows that are solved together, with the sites (S,) that have goals in them: single rows if each follows the
-    one before it, else all rows with the same goals."""
+    """Yield rows that are solved together, and the sites (S,) that have goals in them.
+
+    These are all rows with the same goals, or single rows with `follow`, where each starts from the previous one.
+    """
     if follow:
         yield from ((np.array([row]), has_goal[row]) for row in range(len(has_goal)))
         return
@@ -168,68 +175,68 @@ def _start(skeleton: Skeleton, plan: TreePlan, rows: int, state: TreeState) -> t
 
 
 def _pose(skeleton: Skeleton, root: Floats, angles: Floats, shift: Floats) -> TreePose:
-    moved = root.copy()
-    moved[:, :3, 3] += np.einsum("fij,fj->fi", root[:, :3, :3], shift)
+    shifted_root = root.copy()
+    shifted_root[:, :3, 3] += np.einsum("fij,fj->fi", root[:, :3, :3], shift)
     rotations = skeleton.rotations(angles)
-    return TreePose(moved, angles, rotations, frames(skeleton, moved, rotations)[..., :3, 3])
+    return TreePose(shifted_root, angles, rotations, frames(skeleton, shifted_root, rotations)[..., :3, 3])
 
 
 def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tuple[TreeProblems, Ints]:
-    """Return the rows at their best poses, and how many iterations each took (R,). No row depends on the others."""
+    """Return the rows at their best poses, and the number of iterations of each (R,). Rows are independent."""
     tolerance, restart_gain = settings.tolerance * plan.reach, settings.restart_gain * plan.reach
-    closed_form, settled = solve_out_of_reach(plan, rows)
-    best = replace(rows, angles=closed_form)
+    closed_form, is_solved = solve_out_of_reach(plan, rows)
+    best_rows = replace(rows, angles=closed_form)
     _, largest, _ = measure(plan, rows)
-    distant = np.flatnonzero(~settled & (largest > settings.near * plan.reach))
-    iterations = np.zeros(len(settled), int)
-    iterated, iterations[distant] = _iterate(plan, rows.select(distant), settings)
-    best = best.replace_rows(distant, iterated)
-    search = np.flatnonzero(~settled)
-    best = best.replace_rows(search, refine(plan, best.select(search), tolerance, settings.steps))
+    far_rows = np.flatnonzero(~is_solved & (largest > settings.near * plan.reach))
+    iterations = np.zeros(len(is_solved), int)
+    iterated_rows, iterations[far_rows] = _iterate(plan, rows.select(far_rows), settings)
+    best_rows = best_rows.replace_rows(far_rows, iterated_rows)
+    open_rows = np.flatnonzero(~is_solved)
+    best_rows = best_rows.replace_rows(open_rows, refine(plan, best_rows.select(open_rows), tolerance, settings.steps))
     bound = error_bound(plan, rows)
     for number in range(settings.restarts):
-        error, largest, _ = measure(plan, best)
-        again = np.flatnonzero(~settled & (largest > tolerance) & (error > bound + restart_gain))
-        if not len(again):
+        error, largest, _ = measure(plan, best_rows)
+        restart_rows = np.flatnonzero(~is_solved & (largest > tolerance) & (error > bound + restart_gain))
+        if not len(restart_rows):
             break
-        # No passes: within limits they lead from many start poses to the same dead end.
-        start = rows.select(again)
+        # Refine without passes, which lead from many start poses to the same dead end within limits.
+        start = rows.select(restart_rows)
         start = replace(start, angles=start_pose(plan, start.angles, number))
-        tried = refine(plan, start, tolerance, settings.steps)
-        new_error, new_largest, _ = measure(plan, tried)
-        better = np.flatnonzero((new_largest <= tolerance) | (new_error < error[again] - restart_gain))
-        best = best.replace_rows(again[better], tried.select(better))
-    return best, iterations
+        trial = refine(plan, start, tolerance, settings.steps)
+        new_error, new_largest, _ = measure(plan, trial)
+        improved_rows = np.flatnonzero((new_largest <= tolerance) | (new_error < error[restart_rows] - restart_gain))
+        best_rows = best_rows.replace_rows(restart_rows[improved_rows], trial.select(improved_rows))
+    return best_rows, iterations
 
 
 def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tuple[TreeProblems, Ints]:
-    """Return the best poses found by iterations from the rows' poses, and how many each row took (R,).
+    """Iterate from the rows' poses; return the best poses, and the number of iterations of each row (R,).
 
-    Rows that are near enough, and rows that stall, stop; the others go on.
+    A row stops when it is near enough or stalls.
     """
     tolerance = settings.tolerance * plan.reach
-    # A step of dynamical is to remove only its gain of the error, so it counts as that part of an iteration.
-    part = settings.gain if settings.method == "dynamical" else 1.0
-    best, current, active = rows, rows, np.arange(len(rows.angles))
+    # A step of dynamical removes only the fraction `gain` of the error, so it counts as that fraction of an iteration.
+    step_fraction = settings.gain if settings.method == "dynamical" else 1.0
+    best_rows, current, active = rows, rows, np.arange(len(rows.angles))
     lowest = np.full(len(active), np.inf)
     stalls, iterations = np.zeros(len(active)), np.zeros(len(active), int)
     for number in range(settings.passes + 1):
         error, largest, posed = measure(plan, current)
-        better = np.flatnonzero(error < lowest[active])
-        best = best.replace_rows(active[better], current.select(better))
-        improved = error < (1 - part * settings.stall) * lowest[active]
-        stalls[active] = np.where(improved, 0.0, stalls[active] + part)
-        lowest[active[better]] = error[better]
-        left = np.flatnonzero((largest > tolerance) & (stalls[active] < MAX_STALLED_PASSES))
-        active = active[left]
+        improved_rows = np.flatnonzero(error < lowest[active])
+        best_rows = best_rows.replace_rows(active[improved_rows], current.select(improved_rows))
+        improved = error < (1 - step_fraction * settings.stall) * lowest[active]
+        stalls[active] = np.where(improved, 0.0, stalls[active] + step_fraction)
+        lowest[active[improved_rows]] = error[improved_rows]
+        continuing = np.flatnonzero((largest > tolerance) & (stalls[active] < MAX_STALLED_PASSES))
+        active = active[continuing]
         if number == settings.passes or not len(active):
             break
-        current = _iterated(plan, current.select(left), posed.select(left), settings)
+        current = _run_iteration(plan, current.select(continuing), posed.select(continuing), settings)
         iterations[active] += 1
-    return best, iterations
+    return best_rows, iterations
 
 
-def _iterated(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: TreeSettings) -> TreeProblems:
+def _run_iteration(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: TreeSettings) -> TreeProblems:
     """Return the rows after one iteration of the method."""
     if settings.method == "ccd":
         return ccd_sweep(plan, posed, rows)
@@ -238,5 +245,5 @@ def _iterated(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: T
     if settings.method == "dynamical":
         return dynamical_step(plan, posed, rows, settings.gain, StepLimit(settings.max_step, settings.slope))
     positions, weights = inward_pass(plan, posed, rows, intersect_spheres=settings.intersect_spheres)
-    moved = replace(rows, root_position=positions[:, 0]) if plan.root_free else rows
-    return replace(moved, angles=outward_pass(plan, posed, moved, positions, weights))
+    new_rows = replace(rows, root_position=positions[:, 0]) if plan.root_free else rows
+    return replace(new_rows, angles=outward_pass(plan, posed, new_rows, positions, weights))

@@ -20,9 +20,9 @@ from .tree_plan import TreePlan
 Floats = NDArray[np.float64]
 
 MAX_STEP = 0.5
-"""rad, the longest change of an angle in a step of damped least squares, as in the solver `jacobian`."""
+"""rad, maximum change of an angle in a step of damped least squares, as in the solver `jacobian`."""
 REGULARISATION = 1e-6
-"""λ of the dynamical step relative to the squared reach: what the goals leave open stays."""
+"""λ of the dynamical step relative to the squared reach. Angles that the goals leave open stay."""
 
 
 def damped_step(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, damping: float) -> TreeProblems:
@@ -31,18 +31,18 @@ def damped_step(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, damping: 
 
     damping: λ relative to the reach.
     """
-    found, count = cost_derivatives(plan, posed, rows), 3 * len(plan.links)
-    projection, _ = feasible_directions(plan, rows.angles, -found.gradient[:, :count])
+    derivatives, count = cost_derivatives(plan, posed, rows), 3 * len(plan.links)
+    projection, _ = feasible_directions(plan, rows.angles, -derivatives.gradient[:, :count])
     free = _free(plan)
     allowed = np.tile(np.eye(len(free)), (len(projection), 1, 1))
     allowed[:, :count, :count] = block_diagonal(projection)
     allowed = np.ascontiguousarray(allowed[:, :, free])
-    square = allowed.swapaxes(-1, -2) @ found.gauss_newton @ allowed
-    gradient = allowed.swapaxes(-1, -2) @ found.gradient[..., None]
+    square = allowed.swapaxes(-1, -2) @ derivatives.gauss_newton @ allowed
+    gradient = allowed.swapaxes(-1, -2) @ derivatives.gradient[..., None]
     square = square + (damping * plan.reach) ** 2 * np.eye(square.shape[-1])
     step = -(allowed @ np.linalg.solve(square, gradient))[..., 0]
     step = step * np.minimum(MAX_STEP / np.maximum(np.abs(step).max(-1, keepdims=True), 1e-300), 1.0)
-    return _moved(plan, rows, step)
+    return _apply_step(plan, rows, step)
 
 
 def dynamical_step(
@@ -57,17 +57,19 @@ def dynamical_step(
     free = _free(plan)
     if not free.any():
         return rows
-    found = cost_derivatives(plan, posed, rows)
+    derivatives = cost_derivatives(plan, posed, rows)
     low, high = (bound.reshape(len(rows.angles), -1) for bound in _bounds(plan, rows.angles))
     unbounded = np.full((len(low), 3 * plan.root_free), np.inf)
     low, high = np.concatenate([low, -unbounded], 1)[:, free], np.concatenate([high, unbounded], 1)[:, free]
-    low, high = -limit.towards(ARRAY, -low), limit.towards(ARRAY, high)
-    square = np.ascontiguousarray(found.gauss_newton[:, free][..., free])
+    low, high = -limit.max_step_towards(ARRAY, -low), limit.max_step_towards(ARRAY, high)
+    square = np.ascontiguousarray(derivatives.gauss_newton[:, free][..., free])
     square = square + REGULARISATION * plan.reach**2 * np.eye(square.shape[-1])
-    program = qp.QuadraticProgram(square, gain * found.gradient[:, free], low, high, np.zeros((0, square.shape[-1])))
-    step = np.zeros_like(found.gradient)
+    program = qp.QuadraticProgram(
+        square, gain * derivatives.gradient[:, free], low, high, np.zeros((0, square.shape[-1]))
+    )
+    step = np.zeros_like(derivatives.gradient)
     step[:, free] = qp.solve_all(program).x
-    return _moved(plan, rows, step)
+    return _apply_step(plan, rows, step)
 
 
 def _free(plan: TreePlan) -> NDArray[np.bool_]:
@@ -78,14 +80,14 @@ def _free(plan: TreePlan) -> NDArray[np.bool_]:
 def _bounds(plan: TreePlan, angles: Floats) -> tuple[Floats, Floats]:
     """Return (R, N, 3) rad from each angle to its limits below and above, with the other angles as they are."""
     low, high = np.empty_like(angles), np.empty_like(angles)
-    wide = plan.twist[:, 1] - plan.twist[:, 0] >= swing_twist_limits.FULL_TWIST
-    low[..., 1] = np.where(wide, -np.pi, np.minimum(plan.twist[:, 0] - angles[..., 1], 0.0))
-    high[..., 1] = np.where(wide, np.pi, np.maximum(plan.twist[:, 1] - angles[..., 1], 0.0))
+    is_unlimited = plan.twist[:, 1] - plan.twist[:, 0] >= swing_twist_limits.FULL_TWIST
+    low[..., 1] = np.where(is_unlimited, -np.pi, np.minimum(plan.twist[:, 0] - angles[..., 1], 0.0))
+    high[..., 1] = np.where(is_unlimited, np.pi, np.maximum(plan.twist[:, 1] - angles[..., 1], 0.0))
     full = np.all(plan.cone >= swing_twist_limits.FULL_SWING, axis=-1)
     for axis, crossed in ((0, 2), (2, 0)):
-        beside = angles[..., crossed]
-        width = np.where(beside >= 0, plan.cone[:, crossed // 2], plan.cone[:, 2 + crossed // 2])
-        part = np.minimum(np.abs(beside) / np.maximum(width, swing_twist_limits.MIN_SEMI_AXIS), 1.0)
+        other_swing = angles[..., crossed]
+        width = np.where(other_swing >= 0, plan.cone[:, crossed // 2], plan.cone[:, 2 + crossed // 2])
+        part = np.minimum(np.abs(other_swing) / np.maximum(width, swing_twist_limits.MIN_SEMI_AXIS), 1.0)
         chord = np.sqrt(1.0 - part * part)
         below, above = -plan.cone[:, 2 + axis // 2] * chord, plan.cone[:, axis // 2] * chord
         low[..., axis] = np.where(full, -np.pi, np.minimum(below - angles[..., axis], 0.0))
@@ -93,11 +95,11 @@ def _bounds(plan: TreePlan, angles: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _moved(plan: TreePlan, rows: TreeProblems, step: Floats) -> TreeProblems:
+def _apply_step(plan: TreePlan, rows: TreeProblems, step: Floats) -> TreeProblems:
     """Return the rows after a step (R, K): rad of the angles, then reaches of a free root."""
     count = 3 * len(plan.links)
     angles = rows.angles + step[:, :count].reshape(rows.angles.shape)
-    moved = rows.root_position + plan.reach * step[:, count:] if plan.root_free else rows.root_position
+    root_position = rows.root_position + plan.reach * step[:, count:] if plan.root_free else rows.root_position
     clamped = swing_twist_limits.clamp(plan.cone, plan.twist, angles)
-    # Joints that affect no goal keep their angles to the bit.
-    return replace(rows, angles=np.where(plan.free, clamped, rows.angles), root_position=moved)
+    # Joints that affect no goal keep their angles exactly.
+    return replace(rows, angles=np.where(plan.free, clamped, rows.angles), root_position=root_position)

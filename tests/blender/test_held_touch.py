@@ -16,7 +16,7 @@ from knuckle.hand.joints import JOINT_INDEX, JOINTS, digit_of
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.operators.hold_contact import found_contacts
 from knuckle.operators.take_corrections import shown_take
-from knuckle.pipeline.contacts.hold_touch import chosen_touch
+from knuckle.pipeline.contacts.hold_touch import find_touch
 from knuckle.pipeline.corrections.correction import Correction, HeldTouch, TimeRange
 from knuckle.pipeline.corrections.correction_json import from_list, to_list
 from knuckle.pipeline.job import SolveJob
@@ -78,7 +78,7 @@ def contact(armature: bpy.types.Object, beside: tuple[Correction, ...] = (), **o
     of, clock = hand_and_clock(armature)
     frames = of.frames[(of.frames >= FIRST) & (of.frames <= LAST)]
     pose, _ = of.hand.posed(of.rotations(frames))
-    touch = chosen_touch(pose, of.hand.flesh, "thumb", "index-finger")
+    touch = find_touch(pose, of.hand.flesh, "thumb", "index-finger")
     start, end = clock.times([FIRST, LAST]).tolist()
     span = range_of_touch(of, touch, (start, end), clock, beside, corrected=lambda rows: of.keys(of.frames[rows]))
     given: dict[str, Any] = {"id": "a", "name": "Pinch", "hand": "right", "range": span, "change": touch}

@@ -11,7 +11,7 @@ import bpy
 import pytest
 
 from knuckle.operators.reports import sentence
-from knuckle.registration import defined
+from knuckle.registration import definitions
 
 pytestmark = pytest.mark.usefixtures("extension")
 
@@ -47,7 +47,7 @@ def own_properties(rna: Any, base: Any) -> Iterator[Shown]:
 
 def everything() -> list[Shown]:
     found: list[Shown] = []
-    for cls in defined("CLASSES"):
+    for cls in definitions("CLASSES"):
         base = next((base for base in BASES if issubclass(cls, base)), None)
         rna: Any = cls.bl_rna
         if base is bpy.types.Operator:

@@ -192,12 +192,12 @@ def test_the_person_chooses_which_of_two_senders_is_followed(followed, port, mon
     send("127.0.0.1")
     wait_for(lambda: senders.followed == "127.0.0.1")
     send("127.0.0.2")
-    wait_for(lambda: senders.ignored == 16)
-    assert senders.other == "127.0.0.2"
+    wait_for(lambda: senders.ignored_packets == 16)
+    assert senders.ignored_sender == "127.0.0.2"
     assert bpy.ops.knuckle.live_follow_sender(sender="127.0.0.2") == {"FINISHED"}
     send("127.0.0.2")
     wait_for(lambda: senders.followed == "127.0.0.2")
-    assert senders.ignored == 16
+    assert senders.ignored_packets == 16
 
 
 def test_page_names_are_separated_by_spaces_or_commas(extension):

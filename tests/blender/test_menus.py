@@ -18,7 +18,7 @@ from knuckle.operators.help_pages import PAGES, page_url
 from knuckle.operators.preferences import COLORS, DEFAULTS, PACKAGE, overlay_colour, preferences
 from knuckle.panels.hand_menu import ENTRIES, PIE
 from knuckle.panels.sidebar import KNUCKLE_PT_presets
-from knuckle.registration import defined
+from knuckle.registration import definitions
 
 pytestmark = pytest.mark.usefixtures("extension")
 
@@ -102,7 +102,7 @@ def test_every_page_exists() -> None:
 
 
 def test_f1_on_every_operator_and_setting_opens_a_page_of_its_own() -> None:
-    for cls in defined("CLASSES"):
+    for cls in definitions("CLASSES"):
         if issubclass(cls, bpy.types.Operator):
             identifier = f"bpy.ops.{cls.bl_idname}"
         elif issubclass(cls, bpy.types.PropertyGroup | bpy.types.AddonPreferences):

@@ -283,9 +283,9 @@ def test_the_report_of_the_active_hand_is_exported(tmp_path: Path) -> None:
 
 
 def test_everything_a_person_meets_is_explained() -> None:
-    from knuckle.registration import defined
+    from knuckle.registration import definitions
 
-    for cls in defined("CLASSES"):
+    for cls in definitions("CLASSES"):
         kind = cls.bl_rna
         if issubclass(cls, bpy.types.Operator | bpy.types.PropertyGroup):
             for prop in kind.properties:

@@ -144,7 +144,7 @@ def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(
     held = keys(armature)
     with monkeypatch.context() as without:
         # A slider step rests no palm anew.
-        for search in ("rested", "_deepest_skin"):
+        for search in ("rest_on_surface", "_deepest_skin"):
             without.setattr(palm_on_object, search, None)
         shown().write((replace(one, factor=0.5),))
     assert waiting_of(shown().base) == {}

@@ -52,7 +52,7 @@ def load(folder: Path, **values: Any) -> None:
         ({"smoothing": "whole", "smoothing_settings": {"calm": 99}}, "smoothing whole: calm is 99"),
         ({"performer": {"hands": 3}}, "recipe.json, performer: not a performer file"),
         ({"performer": {}}, "recipe.json, performer: not a performer file"),
-        ({"markers": {"right": {"a": "elbow"}}}, "'elbow' is no joint"),
+        ({"markers": {"right": {"a": "elbow"}}}, "'elbow' is not a joint"),
         ({"markers": {}}, "recipe.json, markers: expected"),
         ({"cleaning": {"gap_limit": -0.5}}, "gap_limit is -0.5"),
         ({"cleaning": {"cutoff": 0.01}}, "cutoff is 0.01, the panel takes 0.1"),

@@ -14,7 +14,7 @@ from mathutils import Matrix
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.hand.joints import DIGITS
-from knuckle.operators.review import BeforeMend, remaining_problems
+from knuckle.operators.review import BeforeCorrection, remaining_problems
 from knuckle.operators.time_editors import region_without_frame
 from knuckle.pipeline.evidence.packing import unpack
 from knuckle.pipeline.job import SolveJob
@@ -324,7 +324,7 @@ def test_a_mend_tells_how_many_problems_are_left_and_which_of_them_it_has_made(h
     for before, reported in ((problems, left), ((ring,), f"{left}, {len(thumb)} of them caused by the mend")):
         reports = list[str]()
         teller: Any = SimpleNamespace(report=lambda _, text, to=reports: to.append(text))
-        BeforeMend(before, ring).report_remains(teller, bpy.context)
+        BeforeCorrection(before, ring).report_remains(teller, bpy.context)
         assert reports == [reported]
 
 

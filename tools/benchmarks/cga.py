@@ -56,52 +56,54 @@ def cross(a: Floats, b: Floats, axis: int) -> Floats:
 
 def circle(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tuple[Floats, Floats, Floats]:
     """Centre, normal and radius of where two spheres meet."""
-    way = q - p
-    square = dot(way, way, axis)
-    along = (square + r * r - s * s) / (2 * square)
-    return p + along * way, way / np.sqrt(square), np.sqrt(np.maximum(r * r - along * along * square, 0))
+    offset = q - p
+    square = dot(offset, offset, axis)
+    fraction = (square + r * r - s * s) / (2 * square)
+    return p + fraction * offset, offset / np.sqrt(square), np.sqrt(np.maximum(r * r - fraction * fraction * square, 0))
 
 
 def circle_and_case(p: Floats, r: Floats, q: Floats, s: Floats, axis: int) -> tuple[Floats, ...]:
     """Return the circle, and 1, 0 or -1 if the spheres intersect, touch or are disjoint."""
-    way = q - p
-    square = dot(way, way, axis)
-    along = (square + r * r - s * s) / (2 * square)
-    left = r * r - along * along * square
-    case = np.where(np.abs(left) <= 1e-12 * (r * r + along * along * square), 0, np.where(left > 0, 1, -1))
-    return p + along * way, way / np.sqrt(square), np.sqrt(np.maximum(left, 0)), case
+    offset = q - p
+    square = dot(offset, offset, axis)
+    fraction = (square + r * r - s * s) / (2 * square)
+    radius_squared = r * r - fraction * fraction * square
+    case = np.where(
+        np.abs(radius_squared) <= 1e-12 * (r * r + fraction * fraction * square), 0, np.where(radius_squared > 0, 1, -1)
+    )
+    return p + fraction * offset, offset / np.sqrt(square), np.sqrt(np.maximum(radius_squared, 0)), case
 
 
 def on_sphere(p: Floats, r: Floats, x: Floats, axis: int) -> Floats:
     """Return the nearest point on a sphere."""
-    way = x - p
-    return p + r / np.sqrt(dot(way, way, axis)) * way
+    offset = x - p
+    return p + r / np.sqrt(dot(offset, offset, axis)) * offset
 
 
 def on_circle(centre: Floats, normal: Floats, radius: Floats, x: Floats, axis: int) -> Floats:
     """Return the nearest point on a circle."""
-    way = x - centre
-    way = way - dot(way, normal, axis) * normal
-    return centre + radius / np.sqrt(dot(way, way, axis)) * way
+    offset = x - centre
+    offset = offset - dot(offset, normal, axis) * normal
+    return centre + radius / np.sqrt(dot(offset, offset, axis)) * offset
 
 
 def ends(circle: tuple[Floats, Floats, Floats], plane: tuple[Floats, Floats], axis: int) -> tuple[Floats, Floats]:
     """Return the points in which a circle (centre, normal, radius) meets a plane (normal, distance)."""
     (centre, normal, radius), (n, d) = circle, plane
-    along = cross(normal, n, axis)
-    square = dot(along, along, axis)
-    foot = centre + (d - dot(centre, n, axis)) / square * cross(along, normal, axis)
+    line_direction = cross(normal, n, axis)
+    square = dot(line_direction, line_direction, axis)
+    foot = centre + (d - dot(centre, n, axis)) / square * cross(line_direction, normal, axis)
     out = foot - centre
-    half = np.sqrt(np.maximum(radius * radius - dot(out, out, axis), 0) / square) * along
+    half = np.sqrt(np.maximum(radius * radius - dot(out, out, axis), 0) / square) * line_direction
     return foot + half, foot - half
 
 
 def line_ends(a: Floats, u: Floats, p: Floats, r: Floats, axis: int) -> tuple[Floats, Floats]:
     """Return the points in which a line meets a sphere."""
     out = a - p
-    along = dot(out, u, axis)
-    half = np.sqrt(np.maximum(along * along - dot(out, out, axis) + r * r, 0))
-    return a + (-along - half) * u, a + (-along + half) * u
+    foot_distance = dot(out, u, axis)
+    half = np.sqrt(np.maximum(foot_distance * foot_distance - dot(out, out, axis) + r * r, 0))
+    return a + (-foot_distance - half) * u, a + (-foot_distance + half) * u
 
 
 def plane(p: Floats, q: Floats, r: Floats, axis: int) -> tuple[Floats, Floats]:
@@ -111,7 +113,7 @@ def plane(p: Floats, q: Floats, r: Floats, axis: int) -> tuple[Floats, Floats]:
     return normal, dot(normal, p, axis)
 
 
-def turned(q: Floats, x: Floats, axis: int) -> Floats:
+def rotate(q: Floats, x: Floats, axis: int) -> Floats:
     """x turned by unit quaternions."""
     if axis == 1:
         return rotations.rotate(q, x)
@@ -165,7 +167,7 @@ def run() -> None:
         ),
         ("unit plane through three places", lambda: objects.plane_through(vp, vq, vx), both(plane, p, q, x)),
         ("plane through three points", lambda: g.join_plane(*points), both(plane, p, q, x)),
-        ("vector turned by a rotor", lambda: g.rotor_vector(rotor, vx), both(turned, turns, x)),
+        ("vector turned by a rotor", lambda: g.rotor_vector(rotor, vx), both(rotate, turns, x)),
     ]
     for name, ours, peers in rows:
         compare(name, [ours, *peers])

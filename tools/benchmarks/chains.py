@@ -80,7 +80,7 @@ def row(name: str, method: str, *, alone: bool) -> list[str]:
 
 def rows() -> list[list[str]]:
     """Return all rows: for each chain, every method alone, and FABRIK with the finish."""
-    return [each for name in CHAINS for each in rows_of(name)]
+    return [row_cells for name in CHAINS for row_cells in rows_of(name)]
 
 
 def rows_of(name: str) -> list[list[str]]:

@@ -27,7 +27,7 @@ from knuckle.pipeline.contacts.find_contacts import find_contacts
 from knuckle.pipeline.contacts.flesh_depths import pair_depths, part_depths
 from knuckle.pipeline.contacts.held_contacts import HeldContact
 from knuckle.pipeline.contacts.hold_contacts import hold_contacts
-from knuckle.pipeline.contacts.hold_touch import Unheld, chosen_touch, contact_from_touch, hold_touch
+from knuckle.pipeline.contacts.hold_touch import HoldFailure, contact_from_touch, find_touch, hold_touch
 from knuckle.pipeline.contacts.meeting_points import offsets_between
 from knuckle.pipeline.contacts.settling import settle
 from knuckle.pipeline.job import SolveJob
@@ -63,7 +63,7 @@ MAX_SECONDS, BLEND_SECONDS = 4.0, 0.8
 AROUND_SECONDS = 1.5
 """s around a contact in which a hand may move: a joint that has far to go takes longer than the usual blend."""
 LEAP_FACTOR = 1.5
-"""Factor up to which a joint may turn more than in the take without being counted."""
+"""Factor up to which a joint may turn more than in the take without counting as a jump."""
 
 
 @dataclass(slots=True)
@@ -78,9 +78,9 @@ class Figures:
     apart: list[float] = field(default_factory=list)
     """mm, distance between the contact's points in those frames."""
     before: list[float] = field(default_factory=list)
-    """and how deep its digits are in the others, in the take"""
+    """mm, depth of the touching digits inside the other digits, in the take without contacts."""
     after: list[float] = field(default_factory=list)
-    """and then."""
+    """mm, the same depth with the contacts held."""
     turns: float = -np.inf
     """°, maximum rotation of a joint in a frame beyond LEAP_FACTOR times the take's rotation."""
     steps: float = -np.inf
@@ -91,10 +91,10 @@ class Figures:
     """Processor time."""
 
     def merge(self, other: "Figures") -> None:
-        """Count what others measured, too."""
-        for each in fields(self):
-            pair = getattr(self, each.name), getattr(other, each.name)
-            setattr(self, each.name, max(pair) if each.name in ("turns", "steps") else pair[0] + pair[1])
+        """Add the figures of another hand or take."""
+        for entry in fields(self):
+            values = getattr(self, entry.name), getattr(other, entry.name)
+            setattr(self, entry.name, max(values) if entry.name in ("turns", "steps") else values[0] + values[1])
 
     def add(self, held: HeldContact, before: Pose, after: Pose, flesh: Flesh) -> None:
         """Count a contact that is held."""
@@ -107,24 +107,28 @@ class Figures:
         digits = [part for part in held.contact.parts if part != PALM]
         pairs = np.isin(flesh.parts, digits).any(axis=0)
         for deepest, pose in ((self.before, before), (self.after, after)):
-            deep = pair_depths(flesh, pose.hand, pose.angles[rows])[:, pairs]
-            deepest.extend(np.maximum(1000 * deep.max(axis=1), 0.0).tolist())
+            depths = pair_depths(flesh, pose.hand, pose.angles[rows])[:, pairs]
+            deepest.extend(np.maximum(1000 * depths.max(axis=1), 0.0).tolist())
 
     def compare(self, before: Pose, after: Pose, inside: Bools) -> None:
         """Compare the motion of a take with and without contacts; inside (F,) are frames that may change."""
-        rotated = [np.rad2deg(rot.angles_between(each.rotations[1:], each.rotations[:-1])) for each in (before, after)]
-        moved = [np.linalg.norm(np.diff(tips(each), axis=0), axis=-1) for each in (before, after)]
-        self.turns = max(self.turns, float((rotated[1] - LEAP_FACTOR * rotated[0]).max(initial=-np.inf)))
-        self.steps = max(self.steps, float((moved[1] - moved[0]).max(initial=-np.inf)))
+        rotations_deg = [
+            np.rad2deg(rot.angles_between(motion.rotations[1:], motion.rotations[:-1])) for motion in (before, after)
+        ]
+        displacements = [np.linalg.norm(np.diff(tips(motion), axis=0), axis=-1) for motion in (before, after)]
+        self.turns = max(self.turns, float((rotations_deg[1] - LEAP_FACTOR * rotations_deg[0]).max(initial=-np.inf)))
+        self.steps = max(self.steps, float((displacements[1] - displacements[0]).max(initial=-np.inf)))
         self.outside += int(((before.angles != after.angles).any(axis=1) & ~inside).sum())
         self.frames += len(before)
 
 
 def tips(pose: Pose) -> Floats:
     """Return the positions (F, 5, 3) mm of the fingertips, relative to the wrist."""
-    at = [JOINT_INDEX[chain[-1]] for chain in CHAIN_JOINTS.values()]
-    found: Floats = 1000 * joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))[..., :3, 3][:, at]
-    return found
+    tip_joints = [JOINT_INDEX[chain[-1]] for chain in CHAIN_JOINTS.values()]
+    positions: Floats = (
+        1000 * joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))[..., :3, 3][:, tip_joints]
+    )
+    return positions
 
 
 def solved_hands(take: str, hand: str) -> Iterator[SolvedHand]:
@@ -140,19 +144,23 @@ def solved_hands(take: str, hand: str) -> Iterator[SolvedHand]:
 def hold_found(solved: SolvedHand, figures: Figures) -> None:
     """Keep the contacts that are found in a take."""
     before, times, flesh = solved.keyed, solved.targets.times, solved.flesh
-    own = Flesh.of(solved.pose.hand)
-    contacts = find_contacts(solved.pose, times, own, pair_depths(own, solved.pose.hand, solved.pose.angles))
+    performer_flesh = Flesh.of(solved.pose.hand)
+    contacts = find_contacts(
+        solved.pose, times, performer_flesh, pair_depths(performer_flesh, solved.pose.hand, solved.pose.angles)
+    )
     figures.asked += len(contacts)
     if not contacts:
         return
     free, started = angles_of(before.hand, DIGITS), time.process_time()
-    held = hold_contacts(before, times, flesh, free, contacts)
-    after = run_to_end(settle(before, times, flesh, free, held, everywhere=False))
+    solution = hold_contacts(before, times, flesh, free, contacts)
+    after = run_to_end(settle(before, times, flesh, free, solution, everywhere=False))
     figures.seconds += time.process_time() - started
     inside = np.zeros(len(before), bool)
-    for each in held.contacts:
-        figures.add(each, before, after, flesh)
-        inside |= (times >= times[each.contact.first] - AROUND_SECONDS) & (times <= times[each.last] + AROUND_SECONDS)
+    for held_contact in solution.contacts:
+        figures.add(held_contact, before, after, flesh)
+        inside |= (times >= times[held_contact.contact.first] - AROUND_SECONDS) & (
+            times <= times[held_contact.last] + AROUND_SECONDS
+        )
     figures.compare(before, after, inside)
 
 
@@ -161,55 +169,55 @@ def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
     times, flesh = solved.targets.times, solved.flesh
     middle = float(times[len(times) // 2])
     rows = np.flatnonzero(np.abs(times - middle) <= MAX_SECONDS / 2)[1:-1]
-    before, own = Pose.at_origin(solved.keyed.hand, solved.keyed.angles[rows]), times[rows]
-    blend = min(BLEND_SECONDS, float(own[-1] - own[0]) / 3)
-    full = (own >= own[0] + blend) & (own <= own[-1] - blend)
-    touch, free = chosen_touch(before, flesh, "thumb", finger), angles_of(before.hand, ("thumb", finger))
+    before, clip_times = Pose.at_origin(solved.keyed.hand, solved.keyed.angles[rows]), times[rows]
+    blend = min(BLEND_SECONDS, float(clip_times[-1] - clip_times[0]) / 3)
+    full = (clip_times >= clip_times[0] + blend) & (clip_times <= clip_times[-1] - blend)
+    touch, free = find_touch(before, flesh, "thumb", finger), angles_of(before.hand, ("thumb", finger))
     figures.asked += 1
     started = time.process_time()
-    found = run_to_end(hold_touch(before, own, flesh, free, touch, full=full, continues=(True, True)))
+    touch_result = run_to_end(hold_touch(before, clip_times, flesh, free, touch, full=full, continues=(True, True)))
     figures.seconds += time.process_time() - started
-    if isinstance(found, Unheld) or found.rows.lacks_frames:
+    if isinstance(touch_result, HoldFailure) or touch_result.rows.lacks_frames:
         return
-    ends = found.rows.bounds
+    ends = touch_result.rows.bounds
     blends = ends[0], len(before) - 1 - ends[1]
-    held = hold_contacts(before, own, flesh, free, [contact_from_touch(touch, *ends)], blends=blends)
-    figures.add(held.contacts[0], before, found.pose, flesh)
-    figures.compare(before, found.pose, np.ones(len(before), bool))
+    solution = hold_contacts(before, clip_times, flesh, free, [contact_from_touch(touch, *ends)], blends=blends)
+    figures.add(solution.contacts[0], before, touch_result.pose, flesh)
+    figures.compare(before, touch_result.pose, np.ones(len(before), bool))
 
 
 @dataclass(slots=True)
 class Parted:
-    """Figures of digits that are kept apart on one hand, over all takes."""
+    """Figures of one hand whose digits are kept apart, over all takes."""
 
     before: list[float] = field(default_factory=list)
-    """mm, of each frame, how deep the deepest part is,"""
+    """mm, depth of the deepest part in each frame, before the digits are parted."""
     after: list[float] = field(default_factory=list)
-    """and then,"""
+    """mm, the same depth after the digits are parted."""
     newly: list[float] = field(default_factory=list)
-    """and then where the performer's are at most 1 mm deep."""
+    """mm, the depth after parting where the performer's own digits are at most 1 mm deep."""
     moved: float = 0.0
     """mm, maximum displacement of a fingertip."""
     seconds: float = 0.0
 
     def merge(self, other: "Parted") -> None:
-        """Count what others measured, too."""
-        for each in fields(self):
-            pair = getattr(self, each.name), getattr(other, each.name)
-            setattr(self, each.name, max(pair) if each.name == "moved" else pair[0] + pair[1])
+        """Add the figures of another hand or take."""
+        for entry in fields(self):
+            values = getattr(self, entry.name), getattr(other, entry.name)
+            setattr(self, entry.name, max(values) if entry.name == "moved" else values[0] + values[1])
 
     def add(self, solved: SolvedHand) -> None:
         """Part the digits of a hand."""
         pose, flesh, times = solved.keyed, solved.flesh, solved.targets.times
-        own = Flesh.of(solved.pose.hand)
-        performer = part_depths(own, pair_depths(own, solved.pose.hand, solved.pose.angles))
+        performer_flesh = Flesh.of(solved.pose.hand)
+        performer = part_depths(performer_flesh, pair_depths(performer_flesh, solved.pose.hand, solved.pose.angles))
         started = time.process_time()
         after = run_to_end(settle(pose, times, flesh, angles_of(pose.hand, DIGITS)))
         self.seconds += time.process_time() - started
-        deep = [part_depths(flesh, pair_depths(flesh, pose.hand, each.angles)) for each in (pose, after)]
-        self.before += deep[0].max(axis=1).tolist()
-        self.after += deep[1].max(axis=1).tolist()
-        self.newly += np.where(performer <= 1.0, deep[1], 0.0).max(axis=1).tolist()
+        depths = [part_depths(flesh, pair_depths(flesh, pose.hand, state.angles)) for state in (pose, after)]
+        self.before += depths[0].max(axis=1).tolist()
+        self.after += depths[1].max(axis=1).tolist()
+        self.newly += np.where(performer <= 1.0, depths[1], 0.0).max(axis=1).tolist()
         self.moved = max(self.moved, float(np.linalg.norm(tips(after) - tips(pose), axis=-1).max()))
 
 
@@ -290,22 +298,22 @@ def main() -> None:
     options = parser.parse_args()
     held_rows, parted_rows = list[list[str]](), list[list[str]]()
     for hand in options.hands:
-        found, parted = Figures(), Parted()
+        figures, parted_figures = Figures(), Parted()
         fingers = {finger: Figures() for finger in DIGITS[1:]}
         for take in options.takes:
             for solved in solved_hands(take, hand):
-                one, own = Figures(), Parted()
-                hold_found(solved, one)
-                found.merge(one)
+                take_figures, take_parted = Figures(), Parted()
+                hold_found(solved, take_figures)
+                figures.merge(take_figures)
                 for finger, figures in fingers.items():
                     hold_thumb(solved, finger, figures)
-                own.add(solved)
-                parted.merge(own)
-                print(" | ".join(row_of(f"{take} {solved.side}", hand, one)), flush=True)
-                print("    parted", " | ".join(parted_row(hand, own)), flush=True)
-        held_rows.append(row_of("found", hand, found))
+                take_parted.add(solved)
+                parted_figures.merge(take_parted)
+                print(" | ".join(row_of(f"{take} {solved.side}", hand, take_figures)), flush=True)
+                print("    parted", " | ".join(parted_row(hand, take_parted)), flush=True)
+        held_rows.append(row_of("found", hand, figures))
         held_rows += [row_of(f"thumb on {finger}", hand, figures) for finger, figures in fingers.items()]
-        parted_rows.append(parted_row(hand, parted))
+        parted_rows.append(parted_row(hand, parted_figures))
     print(table(HELD_HEAD, held_rows), table(PARTED_HEAD, parted_rows), sep="\n\n")
 
 

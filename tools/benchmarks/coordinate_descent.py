@@ -59,11 +59,13 @@ def row(what: str, case: Experiment, displaced: Experiment) -> list[str]:
     started = time.process_time()
     pose, state = SOLVERS[name](**settings).solve(case.hand, case.targets)
     seconds = time.process_time() - started
-    true, solved = (kinematics.joint_frames(case.hand, each)[:, :, :3, 3] for each in (case.truth, pose))
-    apart = 1000 * np.linalg.norm(solved - true, axis=-1)
-    ends, others = apart[:, tips], np.delete(apart, tips, axis=1)
-    missed, _ = SOLVERS[name](**settings).solve(displaced.hand, displaced.targets)
-    reached = kinematics.joint_frames(displaced.hand, missed)[:, :, :3, 3][:, tips]
+    true_positions, positions = (
+        kinematics.joint_frames(case.hand, angles_or_pose)[:, :, :3, 3] for angles_or_pose in (case.truth, pose)
+    )
+    distances = 1000 * np.linalg.norm(positions - true_positions, axis=-1)
+    ends, others = distances[:, tips], np.delete(distances, tips, axis=1)
+    tip_errors, _ = SOLVERS[name](**settings).solve(displaced.hand, displaced.targets)
+    reached = kinematics.joint_frames(displaced.hand, tip_errors)[:, :, :3, 3][:, tips]
     iterations = getattr(state, "passes", None)
     return [
         what,

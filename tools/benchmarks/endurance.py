@@ -3,10 +3,10 @@
     python tools/benchmarks/endurance.py --hours 8 --write
 
 Packets come through a real socket, as fast as they are read; only time.perf_counter, by which Knuckle tells when they
-arrive, is simulated. Two hands close and open at RATE; Blender looks LOOKS times a second and draws every panel once in
-it. A take is recorded for TAKE of each PERIOD, keyed, and deleted with its file; after each
-second take the scene is saved, and following stopped and begun again. --write puts a row for each NOTED into
-docs/reference/reliability.md. The exit status is 1 if a packet is lost or what is held grows.
+arrive, is simulated. Two hands close and open at RATE; Blender polls POLLS_PER_SECOND times a second and draws every
+panel once a second. A take is recorded for TAKE of each PERIOD, keyed, and deleted with its file; after every other
+take the scene is saved, and following is stopped and started again. --write puts a row for each NOTE_INTERVAL into
+docs/reference/reliability.md. The exit status is 1 if a packet is lost or the usage grows.
 """
 
 import argparse
@@ -47,7 +47,7 @@ LOSS_SECONDS = 2.0
 WARM_UP_SECONDS = 3600
 """s after which memory should no longer grow."""
 GROWTH_MB = 20.0
-"""Maximum growth from then on."""
+"""Maximum growth of memory after the warm-up, MB."""
 
 
 class Clock:
@@ -62,18 +62,18 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Usage:
     """Memory and handles of the process."""
 
     hours: float
     frames: int
-    """Received so far."""
+    """Number of frames received so far."""
     lost: int
     memory_mb: float
     threads: int
     open_files: int
     handlers: int
-    """Blender's, of every kind."""
+    """Number of Blender's handlers, of every kind."""
     draw_callbacks: int
     data_blocks: int
     cpu_minutes: float
@@ -86,7 +86,7 @@ class Endurance:
     def __init__(self, clock: Clock, folder: Path) -> None:
         self.clock, self.folder, self.address = clock, folder, free_address()
         closing, sender = moments(CYCLE // 2, RATE), XsensSender(Address("127.0.0.1", self.address.port))
-        self._cycle = itertools.cycle([list(sender.packets(one)) for one in (*closing, *closing[::-1])])
+        self._cycle = itertools.cycle([list(sender.packets(moment)) for moment in (*closing, *closing[::-1])])
         self._sent = self._frames = self._lost = 0
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
@@ -98,8 +98,8 @@ class Endurance:
 
     def start(self) -> None:
         """Follow the device."""
-        chosen = bpy.context.scene.knuckle_live
-        chosen.device, chosen.port, chosen.folder = DEVICE, self.address.port, str(self.folder)
+        settings = bpy.context.scene.knuckle_live
+        settings.device, settings.port, settings.folder = DEVICE, self.address.port, str(self.folder)
         bpy.ops.knuckle.live_start()
         wait_for(lambda: self.run.receiver.is_open)
 
@@ -110,8 +110,8 @@ class Endurance:
         self._lost += stats.lost + stats.late + stats.malformed + stats.overrun
         bpy.ops.knuckle.live_stop()
 
-    def look(self, second: bool) -> None:
-        """Let the device send until Blender's next look, and let Blender look; second: whether panels are drawn."""
+    def poll(self, second: bool) -> None:
+        """Let the device send until Blender's next poll, and let Blender poll. second: whether panels are drawn."""
         stats = self.run.receiver.stats
         expected = stats.frames + RATE // POLLS_PER_SECOND
         for packets in itertools.islice(self._cycle, RATE // POLLS_PER_SECOND):
@@ -141,20 +141,20 @@ class Endurance:
             bpy.data.batch_remove(list(bpy.data.actions))
             bpy.context.scene.knuckle_live.takes.clear()
 
-    def held(self, seconds: int) -> Held:
+    def usage(self, seconds: int) -> Usage:
         """Return the current memory and handles of the process."""
         gc.collect()
         stats = self.run.receiver.stats
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         handlers = [getattr(bpy.app.handlers, name) for name in dir(bpy.app.handlers)]
-        return Held(
+        return Usage(
             round(seconds / 3600, 2),
             self._frames + stats.frames,
             self._lost + stats.lost + stats.late + stats.malformed + stats.overrun,
             round(pages * resource.getpagesize() / 1e6, 1),
             threading.active_count(),
             len(list(Path("/proc/self/fd").iterdir())),
-            sum(len(each) for each in handlers if isinstance(each, list)),
+            sum(len(handler_list) for handler_list in handlers if isinstance(handler_list, list)),
             sum(map(len, SESSION.draw_handlers.values())),
             sum(map(len, collections())),
             round(time.process_time() / 60, 1),
@@ -163,19 +163,19 @@ class Endurance:
 
 def collections() -> list[bpy.types.bpy_prop_collection]:
     """Return all collections of data-blocks."""
-    found = (getattr(bpy.data, one.identifier) for one in bpy.data.bl_rna.properties if one.type == "COLLECTION")
-    return list(found)
+    members = (getattr(bpy.data, prop.identifier) for prop in bpy.data.bl_rna.properties if prop.type == "COLLECTION")
+    return list(members)
 
 
-def follow(hours: float, folder: Path) -> Iterator[Held]:
-    """Follow the device for so long; yields what is held each NOTED s."""
+def follow(hours: float, folder: Path) -> Iterator[Usage]:
+    """Follow the device for `hours`; yield the usage every NOTE_INTERVAL s."""
     clock = Clock()
     time.perf_counter = clock  # type: ignore[assignment]
     run = Endurance(clock, folder)
     run.start()
     for second in range(1, int(3600 * hours) + 1):
         for number in range(POLLS_PER_SECOND):
-            run.look(second=number == 0)
+            run.poll(second=number == 0)
         if second % PERIOD in (PERIOD // 2, PERIOD // 2 + TAKE):
             run.record()
         if second % (2 * PERIOD) == PERIOD:
@@ -183,12 +183,12 @@ def follow(hours: float, folder: Path) -> Iterator[Held]:
             run.stop()
             run.start()
         if second % NOTE_INTERVAL == 0:
-            yield run.held(second)
+            yield run.usage(second)
     run.stop()
 
 
-def grown(rows: list[Held]) -> str:
-    """Return what grew or was lost; empty if nothing did."""
+def growth(rows: list[Usage]) -> str:
+    """Return which figure grew, or how many frames were lost; empty if none."""
     settled = [row for row in rows if row.hours * 3600 >= WARM_UP_SECONDS] or rows
     first, last = settled[0], settled[-1]
     if last.lost:
@@ -206,26 +206,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hours", type=float, default=8.0)
     parser.add_argument("--write", action="store_true")
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     bpy.ops.wm.read_factory_settings(use_empty=True)
     knuckle.register()
-    names, rows = [field.name.replace("_", " ") for field in fields(Held)], []
+    names, rows = [field.name.replace("_", " ") for field in fields(Usage)], []
     print("\t".join(names))
     try:
         with tempfile.TemporaryDirectory() as folder:
-            for row in follow(chosen.hours, Path(folder)):
+            for row in follow(arguments.hours, Path(folder)):
                 rows.append(row)
                 print("\t".join(map(str, astuple(row))), flush=True)
     finally:
         knuckle.unregister()
-    if chosen.write:
+    if arguments.write:
         from standard_page import fill, table
 
         fill(PAGE, {"endurance": table(names, [map(str, astuple(row)) for row in rows])})
-    wrong = grown(rows)
-    if wrong:
-        print(f"endurance: {wrong}")
-    return 1 if wrong else 0
+    fault = growth(rows)
+    if fault:
+        print(f"endurance: {fault}")
+    return 1 if fault else 0
 
 
 if __name__ == "__main__":

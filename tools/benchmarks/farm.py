@@ -44,7 +44,7 @@ PICTURES = ROOT / "docs" / "pictures"
 COMMAND = "import sys; from knuckle.cli.main import main; sys.exit(main())"
 KILLS, SEED = 10, 18
 GAVE_UP = 1
-"""What the command returns that could not begin."""
+"""Exit status of a command that could not begin."""
 MANY_TAKES = 100_000
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 100, 200, 400, 800)
 MILLION = 1_000_000
@@ -98,11 +98,11 @@ class KilledRun:
 
     seconds: float
     workers: int
-    """How often a worker was ended."""
+    """How often a worker was killed."""
     commands: int
-    """How often the command was ended, with its scheduler; it was started again."""
+    """How often the command was killed with its scheduler; it was started again."""
     given_up: int
-    """How often the command ended with a sentence, since a worker was ended while it started; it was started again."""
+    """How often the command gave up because a worker was killed while it started; it was started again."""
     takes: int
 
 
@@ -221,14 +221,14 @@ def course_table(courses: list[Course], takes: int) -> str:
     heads = ("Workers", f"{takes:,} takes take", "Takes a minute", "Workers busy", "Scheduler busy", "Bundles")
     rows = [
         (
-            one.workers,
-            f"{one.seconds / 3600:.2f} h",
-            f"{60 * takes / one.seconds:,.0f}",
-            f"{one.efficiency:.1%}",
-            f"{one.scheduler:.1%}",
-            f"{one.bundles:,}",
+            course.workers,
+            f"{course.seconds / 3600:.2f} h",
+            f"{60 * takes / course.seconds:,.0f}",
+            f"{course.efficiency:.1%}",
+            f"{course.scheduler:.1%}",
+            f"{course.bundles:,}",
         )
-        for one in courses
+        for course in courses
     ]
     return table(heads, rows)
 
@@ -241,10 +241,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def draw(courses: list[Course], takes: int) -> None:
     """Draw takes per minute over the number of workers, with the ideal line."""
-    few = [one for one in courses if one.workers <= 400]
-    workers = [float(one.workers) for one in few]
-    rates = [60 * takes / one.seconds for one in few]
-    ideal = [rates[0] / few[0].efficiency * count for count in workers]
+    small_farms = [course for course in courses if course.workers <= 400]
+    workers = [float(course.workers) for course in small_farms]
+    rates = [60 * takes / course.seconds for course in small_farms]
+    ideal = [rates[0] / small_farms[0].efficiency * count for count in workers]
     drawing = svg.lines(
         "Takes a minute by the number of workers, simulated",
         svg.axis("workers", workers, zero=True),

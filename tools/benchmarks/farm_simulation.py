@@ -47,5 +47,5 @@ def simulate(takes: Sequence[tuple[int, float]], workers: int, per_bundle: float
 
 def resampled(takes: Sequence[tuple[int, float]], count: int, seed: int = 0) -> list[tuple[int, float]]:
     """Return the given number of takes, drawn from those that were measured."""
-    drawn = np.random.default_rng(seed).integers(0, len(takes), count)
-    return [takes[int(number)] for number in drawn]
+    indices = np.random.default_rng(seed).integers(0, len(takes), count)
+    return [takes[int(number)] for number in indices]

@@ -123,7 +123,7 @@ def fewest(armature: Any, settings: Callable[[float], Settings], operator: Any) 
         # Useful settings are small: squaring searches them more finely.
         middle = (low + high) / 2
         trial = dense.copy()
-        play(armature, trial, next(one for one in trial.slots if one.identifier == slot.identifier))
+        play(armature, trial, next(candidate for candidate in trial.slots if candidate.identifier == slot.identifier))
         run(armature, operator, settings(middle**2))
         if within(armature, hand):
             low, best = middle, min(best, keys_of(armature))

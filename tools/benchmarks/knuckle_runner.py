@@ -79,12 +79,12 @@ def targets_of(hand: HandModel, problem: dict, with_rotations: bool = False) -> 
 
 def columns(hand: HandModel) -> list[tuple[int, int, int]]:
     """Return the benchmark's digit and column of each angle, and its index in the HandModel."""
-    found = [
+    result = [
         (digit, column, hand.dof(names.CHAIN_JOINTS[name][joint], movement))
         for digit, name in enumerate(names.DIGITS)
         for column, (joint, movement) in enumerate(_COLUMNS)
     ]
-    return [(digit, column, dof) for digit, column, dof in found if dof is not None]
+    return [(digit, column, dof) for digit, column, dof in result if dof is not None]
 
 
 def columns_of(hand: HandModel, angles: np.ndarray) -> np.ndarray:

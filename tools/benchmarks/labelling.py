@@ -52,12 +52,12 @@ def recording(path: Path) -> Recording:
     return markers.times, markers.positions, truth_of(markers)
 
 
-def fractions_right(known: Recording, seed: int, **spoilt: int) -> str:
+def fractions_right(clip: Recording, seed: int, **spoilt: int) -> str:
     """Return the percentages of a spoiled recording's marker-frames with correct / wrong labels."""
-    times, positions, truth = known
+    times, positions, truth = clip
     spoiled = spoil(positions, seed, **spoilt)
-    found = score(label_hands(times, spoiled.positions), spoiled, truth)
-    return f"{round(100 * found.right, 1):g} / {round(100 * found.wrong, 1):g}"
+    scores = score(label_hands(times, spoiled.positions), spoiled, truth)
+    return f"{round(100 * scores.right, 1):g} / {round(100 * scores.wrong, 1):g}"
 
 
 def spoiled_takes() -> str:
@@ -67,15 +67,15 @@ def spoiled_takes() -> str:
 
 def spoiled_row(file: str, path: Path) -> list[str]:
     """Return the row of one recording."""
-    known = recording(path)
+    clip = recording(path)
     cells = [
-        " and ".join(dict.fromkeys(fractions_right(known, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()
+        " and ".join(dict.fromkeys(fractions_right(clip, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()
     ]
-    return [f"{file}, {_counts(known)}", *cells]
+    return [f"{file}, {_counts(clip)}", *cells]
 
 
-def _counts(known: Recording) -> str:
-    _, positions, truth = known
+def _counts(clip: Recording) -> str:
+    _, positions, truth = clip
     hands = {side for side, _ in truth.values()}
     others = positions.shape[1] - len(truth)
     return f"{len(truth) // len(hands)}" + (f", and {others} elsewhere" if others else "")
@@ -88,26 +88,26 @@ def stripped_takes() -> str:
 
 def stripped_row(file: str, path: Path) -> list[str]:
     """Return the row of one recording."""
-    known = recording(path)
-    return [file, *(fractions_right(stripped(*known, digits), 1) for digits in TIPS.values())]
+    clip = recording(path)
+    return [file, *(fractions_right(stripped(*clip, digits), 1) for digits in TIPS.values())]
 
 
-def sureness() -> str:
+def confidence_table() -> str:
     """Return a table of the confidence of pieces and how many are right, for recordings whole and stripped, spoiled in
     all four ways.
 
     The curves of confidence were fitted to recordings spoiled with other seeds.
     """
-    said, right = [], []
-    for known, seed in _sets():
-        times, positions, truth = known
+    confidences, outcomes = [], []
+    for clip, seed in _sets():
+        times, positions, truth = clip
         for kind in SPOILT.values():
             spoiled = spoil(positions, seed, **kind)
             for hand in label_hands(times, spoiled.positions).hands:
                 for confidence, is_right in _pieces(hand, spoiled, truth):
-                    said.append(confidence)
-                    right.append(is_right)
-    sure, good = np.array(said), np.array(right)
+                    confidences.append(confidence)
+                    outcomes.append(is_right)
+    sure, good = np.array(confidences), np.array(outcomes)
     ranges = [(sure > low) & (sure <= high) for low, high in pairwise(CONFIDENCE_BINS)]
     head = ["said", *(f"{low:g} to {high:g}" for low, high in pairwise(CONFIDENCE_BINS))]
     rows = [
@@ -121,10 +121,10 @@ def sureness() -> str:
 def _sets() -> Iterator[tuple[Recording, int]]:
     """Yield the recordings, whole and stripped, and a seed for each."""
     for number, file in enumerate(FILES):
-        known = recording(CAPTURES / file)
-        yield known, 100 + 10 * number
+        clip = recording(CAPTURES / file)
+        yield clip, 100 + 10 * number
         for more, digits in enumerate(TIPS.values(), 1):
-            yield stripped(*known, digits), 100 + 10 * number + more
+            yield stripped(*clip, digits), 100 + 10 * number + more
 
 
 def _pieces(hand: LabelledHand, spoiled: Spoiled, truth: Truth) -> Iterator[tuple[float, bool]]:
@@ -141,7 +141,11 @@ def _mean(values: Floats) -> str:
     return f"{values.mean():.2f}" if len(values) else "–"
 
 
-SECTIONS: dict[str, Callable[[], str]] = {"sure": sureness, "spoiled": spoiled_takes, "stripped": stripped_takes}
+SECTIONS: dict[str, Callable[[], str]] = {
+    "sure": confidence_table,
+    "spoiled": spoiled_takes,
+    "stripped": stripped_takes,
+}
 
 
 def main() -> None:

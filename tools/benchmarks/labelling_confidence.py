@@ -59,9 +59,9 @@ class Example:
     curve: str
     margin: float
     right: float
-    """Fraction of frames."""
+    """Fraction of the frames with a correct label."""
     weight: float
-    """Frames, or 1 for a side."""
+    """Number of frames; 1 for a side."""
 
 
 @dataclass(frozen=True)
@@ -88,25 +88,25 @@ def measure(path: Path) -> list[Example]:
     search, curves = model_hands.search_sides, dict(label_confidence.CURVES)
 
     def recorded(shape: Any, seen: Floats, starts: Any) -> Steps[Any]:
-        searched, rivals = yield from search(shape, seen, starts)
-        examples.append(side_example(shape, seen, rivals, side))
-        return searched, rivals
+        result, side_fits = yield from search(shape, seen, starts)
+        examples.append(side_example(shape, seen, side_fits, side))
+        return result, side_fits
 
     model_hands.search_sides = recorded
     label_confidence.CURVES.update({name: _MarginAsConfidence(offset) for name, offset in OFFSETS.items()})
     try:
-        found = label_hands(times, spoiled.positions, layouts=LAYOUT_SIDES)
+        labelling = label_hands(times, spoiled.positions, layouts=LAYOUT_SIDES)
     finally:
         model_hands.search_sides = search
         label_confidence.CURVES.update(curves)
-    for hand in found.hands:
+    for hand in labelling.hands:
         for span in hand.spans:
             owners = seen_owners(spoiled, span)
-            own = [owner in truth and truth[owner][1] == hand.layout.spots[span.spot] for owner in owners]
+            is_own = [owner in truth and truth[owner][1] == hand.layout.spots[span.spot] for owner in owners]
             # The side is fitted separately: its confidence multiplies that of a marker.
             shifted = span.confidence / hand.side_confidence
             curve = "marker" if shifted > OFFSETS["marker"] else "fragment"
-            examples.append(Example(curve, shifted - OFFSETS[curve], float(np.mean(own)), len(own)))
+            examples.append(Example(curve, shifted - OFFSETS[curve], float(np.mean(is_own)), len(is_own)))
     return examples
 
 
@@ -124,61 +124,78 @@ def short_pieces(positions: Floats, truth: Truth, rng: np.random.Generator) -> l
     starts = rng.integers(0, len(positions) - PIECE_FRAMES, PIECES)
     pieces = [positions[start : start + PIECE_FRAMES] for start in starts]
     return [
-        side_example(shape, piece, [fit_model(shape, each, piece, labels) for each in SIDES], side) for piece in pieces
+        side_example(shape, piece, [fit_model(shape, fitted_side, piece, labels) for fitted_side in SIDES], side)
+        for piece in pieces
     ]
 
 
 def fit_side(examples: list[Example]) -> SideCurve:
     """Fit the slope of the side's curve by maximum likelihood."""
-    signed = np.array([each.margin * (1 if each.right else -1) for each in examples if each.curve == "side"])
+    signed_margins = np.array(
+        [example.margin * (1 if example.right else -1) for example in examples if example.curve == "side"]
+    )
     slopes = np.linspace(0.5, 50, 1000)
-    likelihoods = -np.logaddexp(0, -slopes[:, None] * signed).sum(axis=1)
+    likelihoods = -np.logaddexp(0, -slopes[:, None] * signed_margins).sum(axis=1)
     return SideCurve(round(float(slopes[likelihoods.argmax()]), 2))
 
 
 def fit_curve(examples: list[Example], curve: str) -> LogisticCurve:
     """Fit a curve by logistic regression, Newton's method with a weak ridge."""
-    own = [example for example in examples if example.curve == curve]
-    margins = np.log(np.clip([example.margin for example in own], MIN_MARGIN, MAX_MARGIN))
-    design = np.stack([np.ones(len(own)), margins], axis=1)
-    right, weight = (np.array([getattr(example, name) for example in own]) for name in ("right", "weight"))
-    weight = weight * len(own) / weight.sum()
+    curve_examples = [example for example in examples if example.curve == curve]
+    margins = np.log(np.clip([example.margin for example in curve_examples], MIN_MARGIN, MAX_MARGIN))
+    design = np.stack([np.ones(len(curve_examples)), margins], axis=1)
+    is_right, weight = (
+        np.array([getattr(example, name) for example in curve_examples]) for name in ("right", "weight")
+    )
+    weight = weight * len(curve_examples) / weight.sum()
     parameters = np.zeros(2)
     for _ in range(50):
-        said = 1 / (1 + np.exp(-design @ parameters))
-        gradient = design.T @ (weight * (right - said)) - RIDGE * parameters
-        curvature = (design * (weight * said * (1 - said))[:, None]).T @ design + RIDGE * np.eye(2)
+        probability = 1 / (1 + np.exp(-design @ parameters))
+        gradient = design.T @ (weight * (is_right - probability)) - RIDGE * parameters
+        curvature = (design * (weight * probability * (1 - probability))[:, None]).T @ design + RIDGE * np.eye(2)
         parameters = parameters + np.clip(np.linalg.solve(curvature, gradient), -2, 2)
     return LogisticCurve(*(round(float(value), 3) for value in parameters))
 
 
 def row(examples: list[Example], curves: dict[str, LogisticCurve], name: str) -> list[str]:
     """Return the row of confidences of markers and fragments, and how many are right."""
-    own = [each for each in examples if each.curve in curves]
-    said = [float(curves[each.curve].probability(np.array(each.margin))) for each in own]
-    return [name, *calibration_cells(said, [each.right for each in own], [each.weight for each in own], BINS)]
+    row_examples = [example for example in examples if example.curve in curves]
+    probabilities = [float(curves[example.curve].probability(np.array(example.margin))) for example in row_examples]
+    return [
+        name,
+        *calibration_cells(
+            probabilities,
+            [example.right for example in row_examples],
+            [example.weight for example in row_examples],
+            BINS,
+        ),
+    ]
 
 
 def collect(options: argparse.Namespace) -> dict[str, list[Example]]:
     """Return performer -> examples of the requested takes; cached ones are not measured again."""
-    cache, done = options.cache, {}
+    cache, examples_of_take = options.cache, {}
     if cache.exists():
-        done = {row["take"]: row["examples"] for row in map(json.loads, cache.read_text("utf-8").splitlines())}
+        examples_of_take = {
+            row["take"]: row["examples"] for row in map(json.loads, cache.read_text("utf-8").splitlines())
+        }
     takes = [
         path
         for folder in sorted(SKIN_TAKES.glob("user*"))
         for path in sorted(folder.glob("*.trc"))[options.first :: options.every]
     ]
-    found: dict[str, list[Example]] = {}
+    examples_of_performer: dict[str, list[Example]] = {}
     for path in takes:
         take = f"{path.parent.name}/{path.stem}"
-        if take not in done:
-            done[take] = [asdict(example) for example in measure(path)]
+        if take not in examples_of_take:
+            examples_of_take[take] = [asdict(example) for example in measure(path)]
             cache.parent.mkdir(parents=True, exist_ok=True)
             with cache.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"take": take, "examples": done[take]}) + "\n")
-        found.setdefault(path.parent.name, []).extend(Example(**each) for each in done[take])
-    return found
+                file.write(json.dumps({"take": take, "examples": examples_of_take[take]}) + "\n")
+        examples_of_performer.setdefault(path.parent.name, []).extend(
+            Example(**example_fields) for example_fields in examples_of_take[take]
+        )
+    return examples_of_performer
 
 
 def main() -> None:
@@ -190,16 +207,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "docs")
     parser.add_argument("--write", action="store_true", help="write the curves, and the table of the page")
     options = parser.parse_args()
-    found = collect(options)
+    examples_of_performer = collect(options)
     rows, slopes = [], []
-    for performer, own in found.items():
-        others = [example for name, examples in found.items() if name != performer for example in examples]
-        curves = {curve: fit_curve(others, curve) for curve in OFFSETS}
-        rows.append(row(own, curves, f"{performer}, from the others"))
-        slopes.append(fit_side(others))
-    every = [example for examples in found.values() for example in examples]
-    curves = {curve: fit_curve(every, curve) for curve in OFFSETS}
-    rows.append(row(every, curves, "all"))
+    for performer, test_examples in examples_of_performer.items():
+        training_examples = [
+            example for name, examples in examples_of_performer.items() if name != performer for example in examples
+        ]
+        curves = {curve: fit_curve(training_examples, curve) for curve in OFFSETS}
+        rows.append(row(test_examples, curves, f"{performer}, from the others"))
+        slopes.append(fit_side(training_examples))
+    all_examples = [example for examples in examples_of_performer.values() for example in examples]
+    curves = {curve: fit_curve(all_examples, curve) for curve in OFFSETS}
+    rows.append(row(all_examples, curves, "all"))
     text = table(["takes of", *(f"{low:g} to {high:g}" for low, high in pairwise(BINS))], rows)
     # So few sides are wrong that only the most cautious fit can be trusted.
     side = min(slopes, key=lambda curve: curve.slope)

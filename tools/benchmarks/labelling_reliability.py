@@ -45,24 +45,24 @@ class Tally:
     scores: list[float] = field(default_factory=list)
     refused: int = 0
 
-    def add(self, found: Labelling, spoiled: Spoiled, truth: Truth) -> None:
+    def add(self, labelling: Labelling, spoiled: Spoiled, truth: Truth) -> None:
         """Count one capture."""
-        good, labelled = 0, 0
-        self.refused += not found.hands
-        for hand in found.hands:
+        correct_count, labelled_count = 0, 0
+        self.refused += not labelling.hands
+        for hand in labelling.hands:
             owners = spoiled.owner[np.nonzero(hand.columns >= 0)[0], hand.columns[hand.columns >= 0]]
             sides = [truth[owner][0] for owner in owners.tolist() if owner in truth]
             if sides:
                 self.sides.append((hand.side_confidence, sides.count(hand.side) > len(sides) / 2))
             for span in hand.spans:
                 owners = seen_owners(spoiled, span)
-                own = [truth.get(owner) == (hand.side, hand.layout.spots[span.spot]) for owner in owners]
+                is_correct = [truth.get(owner) == (hand.side, hand.layout.spots[span.spot]) for owner in owners]
                 self.said.append(span.confidence)
-                self.right.append(float(np.mean(own)))
-                self.frames.append(len(own))
-                good, labelled = good + sum(own), labelled + len(own)
+                self.right.append(float(np.mean(is_correct)))
+                self.frames.append(len(is_correct))
+                correct_count, labelled_count = correct_count + sum(is_correct), labelled_count + len(is_correct)
         total = int(np.isin(spoiled.owner, list(truth)).sum())
-        self.scores.append(2 * good / max(labelled + total, 1))
+        self.scores.append(2 * correct_count / max(labelled_count + total, 1))
 
     def row(self, name: str) -> list[str]:
         """Return predicted confidence and true rate by bins, wrong sides with a confidence above 0.85, refusals
@@ -81,7 +81,7 @@ def calibration_cells(
     said: Sequence[float], right: Sequence[float], frames: Sequence[float], bins: Sequence[float]
 ) -> list[str]:
     """Return for each bin of confidence its mean, the fraction that is right, weighted by frames, and the frames."""
-    values, correct, weights = (np.array(each) for each in (said, right, frames))
+    values, correct, weights = (np.array(column) for column in (said, right, frames))
     cells = []
     for low, high in pairwise(bins):
         in_bin = (values > low) & (values <= high)
@@ -89,8 +89,10 @@ def calibration_cells(
             cells.append("–")
             continue
         frames_in_bin = weights[in_bin]
-        stated, found = (np.average(each[in_bin], weights=frames_in_bin) for each in (values, correct))
-        cells.append(f"{stated:.3f} / {found:.3f} ({frames_in_bin.sum():.0f})")
+        mean_confidence, fraction_right = (
+            np.average(column[in_bin], weights=frames_in_bin) for column in (values, correct)
+        )
+        cells.append(f"{mean_confidence:.3f} / {fraction_right:.3f} ({frames_in_bin.sum():.0f})")
     return cells
 
 
@@ -110,16 +112,18 @@ def shadowed(positions: Floats, truth: Truth, rng: np.random.Generator) -> Float
         (a, b)
         for side in {side for side, _ in truth.values()}
         for digit in DIGITS
-        for a, b in pairwise(c for c, (own, spot) in truth.items() if own == side and digit_of(spot.joint) == digit)
+        for a, b in pairwise(
+            c for c, (own_columns, spot) in truth.items() if own_columns == side and digit_of(spot.joint) == digit
+        )
     ]
     clear = np.zeros((len(positions), len(columns)))
     for direction in around:
         for row, column in enumerate(columns):
-            hidden = np.zeros(len(positions), bool)
+            hidden_rows = np.zeros(len(positions), bool)
             for a, b in segments:
                 if column not in (a, b):
-                    hidden |= _is_behind(positions[:, column], positions[:, a], positions[:, b], direction)
-            clear[:, row] += ~hidden
+                    hidden_rows |= _is_behind(positions[:, column], positions[:, a], positions[:, b], direction)
+            clear[:, row] += ~hidden_rows
     clear += rng.uniform(0, 0.01, (1, len(columns)))
     result = positions.copy()
     result[:, columns] = np.where((clear < np.quantile(clear, HIDDEN_FRACTION))[..., None], np.nan, result[:, columns])
@@ -131,9 +135,9 @@ def _is_behind(points: Floats, starts: Floats, ends: Floats, direction: Floats) 
     with np.errstate(invalid="ignore"):
         correct = np.linspace(0, 1, 6)[:, None, None]
         offsets = starts + correct * (ends - starts) - points
-        along = offsets @ direction
-        beside = np.linalg.norm(offsets - along[..., None] * direction, axis=-1)
-        hit: NDArray[np.bool_] = ((beside < DIGIT_RADIUS_M) & (along > 2 * DIGIT_RADIUS_M)).any(axis=0)
+        depths = offsets @ direction
+        distances = np.linalg.norm(offsets - depths[..., None] * direction, axis=-1)
+        hit: NDArray[np.bool_] = ((distances < DIGIT_RADIUS_M) & (depths > 2 * DIGIT_RADIUS_M)).any(axis=0)
     return hit
 
 

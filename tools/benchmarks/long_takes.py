@@ -53,7 +53,7 @@ class Run:
     processor: float
     """s, of the command and its worker processes."""
     peak: int
-    """Bytes of all of them together, shared memory counted once for each."""
+    """Peak memory of all processes together, bytes; shared memory counts once for each process."""
     pieces: int
     difference: float
     load: float
@@ -123,8 +123,8 @@ def memory_of(process: psutil.Process) -> int:
     """Return the bytes of memory used by a process and its children."""
     total = 0
     try:
-        for each in [process, *process.children(recursive=True)]:
-            total += each.memory_info().rss
+        for member in [process, *process.children(recursive=True)]:
+            total += member.memory_info().rss
     except psutil.NoSuchProcess:
         return total
     return total
@@ -133,14 +133,14 @@ def memory_of(process: psutil.Process) -> int:
 def stages_of(frames: int, markers_on: str) -> dict[str, float]:
     """Return ms of processor time for a frame of each stage of a solve at once."""
     job = SolveJob(Recipe(str(made_take(frames, ".c3d")), markers_on=markers_on))
-    found: dict[str, float] = {}
-    description, last = "", time.process_time()
+    ms_of_stage: dict[str, float] = {}
+    description, previous_time = "", time.process_time()
     for progress in job.steps():
-        now = time.process_time()
-        found[description] = found.get(description, 0.0) + now - last
-        description, last = progress.description or description, now
-    found[description] = found.get(description, 0.0) + time.process_time() - last
-    return {name: 1000 * spent / frames for name, spent in found.items() if name}
+        time_now = time.process_time()
+        ms_of_stage[description] = ms_of_stage.get(description, 0.0) + time_now - previous_time
+        description, previous_time = progress.description or description, time_now
+    ms_of_stage[description] = ms_of_stage.get(description, 0.0) + time.process_time() - previous_time
+    return {name: 1000 * spent / frames for name, spent in ms_of_stage.items() if name}
 
 
 def kept(path: Path) -> list[dict[str, float | str]]:
@@ -155,18 +155,22 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def write() -> None:
     """Fill the page and draw its plot."""
-    runs = [Run(**one) for one in kept(RUNS)]  # type: ignore[arg-type]
+    runs = [Run(**stored_run) for stored_run in kept(RUNS)]  # type: ignore[arg-type]
     runs.sort(key=lambda run: (run.markers_on, run.suffix, run.frames))
-    stages = [(str(each["markers_on"]), str(each["stage"]), f"{float(each['ms']):.3f}") for each in kept(STAGES)]
+    stages = [(str(row["markers_on"]), str(row["stage"]), f"{float(row['ms']):.3f}") for row in kept(STAGES)]
     fill(
         PAGE, {"runs": table(HEADS, [run.row for run in runs]), "stages": table(("Markers on", "Stage", "ms"), stages)}
     )
     curves = []
     for markers_on, name in KINDS.items():
-        own = [run for run in runs if (run.markers_on, run.suffix) == (markers_on, ".c3d")]
-        if own:
+        series_runs = [run for run in runs if (run.markers_on, run.suffix) == (markers_on, ".c3d")]
+        if series_runs:
             curves.append(
-                svg.Series(name, [float(run.frames) for run in own], [1e3 * run.processor / run.frames for run in own])
+                svg.Series(
+                    name,
+                    [float(run.frames) for run in series_runs],
+                    [1e3 * run.processor / run.frames for run in series_runs],
+                )
             )
     every = [x for curve in curves for x in curve.x]
     high = [y for curve in curves for y in curve.y]
@@ -193,14 +197,16 @@ def main() -> None:
         run = run_command(frames, options.markers_on, options.suffix)
         print(*run.row, flush=True)
         same = (run.frames, run.markers_on, run.suffix)
-        others = [one for one in kept(RUNS) if (one["frames"], one["markers_on"], one["suffix"]) != same]
-        RUNS.write_text(json.dumps([*others, asdict(run)], indent=1))
+        other_rows = [
+            stored for stored in kept(RUNS) if (stored["frames"], stored["markers_on"], stored["suffix"]) != same
+        ]
+        RUNS.write_text(json.dumps([*other_rows, asdict(run)], indent=1))
     if options.stages:
-        found = stages_of(options.stages, options.markers_on)
-        rows = [{"markers_on": options.markers_on, "stage": name, "ms": spent} for name, spent in found.items()]
-        others = [one for one in kept(STAGES) if one["markers_on"] != options.markers_on]
-        STAGES.write_text(json.dumps([*others, *rows], indent=1))
-        print(*(f"{each['stage']}: {each['ms']:.3f} ms" for each in rows), sep="\n", flush=True)
+        ms_of_stage = stages_of(options.stages, options.markers_on)
+        rows = [{"markers_on": options.markers_on, "stage": name, "ms": spent} for name, spent in ms_of_stage.items()]
+        other_rows = [stored for stored in kept(STAGES) if stored["markers_on"] != options.markers_on]
+        STAGES.write_text(json.dumps([*other_rows, *rows], indent=1))
+        print(*(f"{stage['stage']}: {stage['ms']:.3f} ms" for stage in rows), sep="\n", flush=True)
     if options.write:
         write()
 

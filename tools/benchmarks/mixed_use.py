@@ -33,9 +33,9 @@ def main() -> int:
         result = play_scenario("mixed_use", str(seconds), seconds=seconds + 600)
     rounds = result["rounds"]
     rows = [rounds[0]]
-    for one in rounds[1:]:
-        if one["minutes"] >= rows[-1]["minutes"] + ROW_MINUTES or one is rounds[-1]:
-            rows.append(one)
+    for round_result in rounds[1:]:
+        if round_result["minutes"] >= rows[-1]["minutes"] + ROW_MINUTES or round_result is rounds[-1]:
+            rows.append(round_result)
     text = table(rows[0], [map(str, row.values()) for row in rows])
     print(f"{text}\n\n{len(rounds)} rounds, {result['done']}, faults: {result['faults']}")
     if options.write:

@@ -57,35 +57,35 @@ def faults(tips: Floats, seed: int) -> dict[str, tuple[Floats, Bools]]:
     """Return fault -> markers (F, 5, 3) mm with the fault, and whether they are seen (F, 5)."""
     rng = np.random.default_rng(seed)
     noisy = tips + rng.normal(0, 1.0, tips.shape)
-    seen = np.ones(tips.shape[:2], bool)
+    is_seen = np.ones(tips.shape[:2], bool)
     times = rng.choice(np.arange(50, FRAMES - 50), 40, replace=False)
     digits = rng.integers(0, 5, len(times))
     jumps = noisy.copy()
     jump = rng.normal(size=(len(times), 3))
     jumps[times, digits] += jump / np.linalg.norm(jump, axis=1, keepdims=True) * rng.uniform(9, 43, (len(times), 1))
-    swaps, gaps = noisy.copy(), seen.copy()
+    swaps, gaps = noisy.copy(), is_seen.copy()
     for time, digit in zip(times[:20], digits[:20], strict=True):
         other, rows = (digit + 1) % 5, slice(time, time + int(rng.integers(1, 4)))
         swaps[rows, digit], swaps[rows, other] = noisy[rows, other], noisy[rows, digit]
         gaps[time : time + 15, digit] = False
     return {
-        "1 mm of noise": (noisy, seen),
-        "and 40 jumps of 9-43 mm": (jumps, seen),
-        "and 20 swaps of two tips, 1-3 frames": (swaps, seen),
+        "1 mm of noise": (noisy, is_seen),
+        "and 40 jumps of 9-43 mm": (jumps, is_seen),
+        "and 20 swaps of two tips, 1-3 frames": (swaps, is_seen),
         "and 20 gaps of 0.15 s": (noisy, gaps),
     }
 
 
-def targets_of(tips: Floats, seen: Bools) -> tuple[Any, Targets]:
+def targets_of(tips: Floats, is_seen: Bools) -> tuple[Any, Targets]:
     """Return the problem's hand, and its tips as targets."""
     hand = knuckle_runner.standard_hand()
     sites = np.array([hand.site_index(tip) for tip in TIPS])
-    return hand, Targets(np.arange(len(tips)) / RATE, sites, tips / 1000 * seen[..., None], seen.astype(float))
+    return hand, Targets(np.arange(len(tips)) / RATE, sites, tips / 1000 * is_seen[..., None], is_seen.astype(float))
 
 
-def angles_of(solver: str, mode: str, tips: Floats, seen: Bools) -> Floats:
+def angles_of(solver: str, mode: str, tips: Floats, is_seen: Bools) -> Floats:
     """Return the angles (F, 5, 5) rad of the solved hand."""
-    hand, targets = targets_of(tips, seen)
+    hand, targets = targets_of(tips, is_seen)
     smoothing = make_smoothing(mode, {})
     smoothed = smoothing.smooth_targets(hand, targets, 0.2)
     pose, _ = SOLVERS[solver]().solve(hand, smoothed.targets, State(np.eye(4), hand.neutral))
@@ -98,12 +98,13 @@ def known_hands(solver: str) -> None:
     print("| | smoothing | tips to truth mean / max, mm | middle joints mean / max, mm | jitter over the truth's |")
     print("|---|---|---|---|---|")
     points, _ = truth(4711)
-    for fault, (tips, seen) in faults(points[:, :, 3], 4712).items():
+    for fault, (tips, is_seen) in faults(points[:, :, 3], 4712).items():
         for mode in MODES:
-            found, _ = standard.fk(angles_of(solver, mode, tips, seen))
-            errors = np.linalg.norm(found - points, axis=-1)[WARM_UP_FRAMES:]
+            positions, _ = standard.fk(angles_of(solver, mode, tips, is_seen))
+            errors = np.linalg.norm(positions - points, axis=-1)[WARM_UP_FRAMES:]
             jitter = [
-                np.linalg.norm(np.diff(p[WARM_UP_FRAMES:, :, 1:], 2, axis=0), axis=-1).mean() for p in (found, points)
+                np.linalg.norm(np.diff(p[WARM_UP_FRAMES:, :, 1:], 2, axis=0), axis=-1).mean()
+                for p in (positions, points)
             ]
             tip, middle = errors[:, :, 3], errors[:, :, 1:3]
             print(
@@ -112,17 +113,23 @@ def known_hands(solver: str) -> None:
             )
 
 
-def lag_of(found: Floats, points: Floats) -> float:
+def lag_of(delayed: Floats, points: Floats) -> float:
     """Return the lag, in frames, of paths (F, ...) behind others: the maximum of their velocities' correlation, by a
     parabola."""
-    one, other = (
-        np.diff(each[WARM_UP_FRAMES:], axis=0).reshape(len(each) - WARM_UP_FRAMES - 1, -1) for each in (found, points)
+    delayed_velocity, velocity = (
+        np.diff(paths[WARM_UP_FRAMES:], axis=0).reshape(len(paths) - WARM_UP_FRAMES - 1, -1)
+        for paths in (delayed, points)
     )
     shifts = np.arange(-3, 6)
-    fits = np.array([(one[10 + s : len(one) - 10 + s] * other[10 : len(other) - 10]).sum() for s in shifts])
-    best = int(np.clip(fits.argmax(), 1, len(shifts) - 2))
-    left, top, right = fits[best - 1 : best + 2]
-    return float(shifts[best] + (left - right) / (2 * (left - 2 * top + right)))
+    correlations = np.array(
+        [
+            (delayed_velocity[10 + s : len(delayed_velocity) - 10 + s] * velocity[10 : len(velocity) - 10]).sum()
+            for s in shifts
+        ]
+    )
+    best = int(np.clip(correlations.argmax(), 1, len(shifts) - 2))
+    before_peak, peak, after_peak = correlations[best - 1 : best + 2]
+    return float(shifts[best] + (before_peak - after_peak) / (2 * (before_peak - 2 * peak + after_peak)))
 
 
 def lags(solver: str) -> None:
@@ -137,8 +144,8 @@ def lags(solver: str) -> None:
             late, _ = smoothing.smooth_piece(targets)  # type: ignore[attr-defined]
             pose, _ = SOLVERS[solver]().solve(hand, late.targets, State(np.eye(4), hand.neutral))
             angles = smoothing.smooth_pose(hand, late.targets, pose, late.noise).angles
-            shown, _ = standard.fk(knuckle_runner.columns_of(hand, angles))
-            print(f"| {sigma:g} mm | {wait} | {lag_of(shown[:, :, 3], points[:, :, 3]):.2f} |")
+            displayed, _ = standard.fk(knuckle_runner.columns_of(hand, angles))
+            print(f"| {sigma:g} mm | {wait} | {lag_of(displayed[:, :, 3], points[:, :, 3]):.2f} |")
 
 
 def captures(solver: str) -> None:
@@ -158,10 +165,10 @@ def occlusions(solver: str) -> None:
     """Print the distances of hidden fingertips of real captures from their recorded markers."""
     print("\n| capture | hidden for | smoothing | hidden tips, mean / p90, mm |\n|---|---|---|---|")
     for name in ("two_hands_glove.c3d", "qualisys_glove.tsv"):
-        found = job.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver)).hands[-1]
+        solved_hand = job.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver)).hands[-1]
         for seconds in (0.3, 0.6, 1.2):
             for mode in MODES:
-                misses = _hidden(solver, mode, found.hand, found.targets, seconds)
+                misses = _hidden(solver, mode, solved_hand.hand, solved_hand.targets, seconds)
                 print(
                     f"| {name} | {seconds:g} s | {mode} | {misses.mean():.1f} / {np.quantile(misses, 0.9):.1f} |",
                     flush=True,
@@ -186,8 +193,8 @@ def _hidden(solver: str, mode: str, hand: Any, targets: Targets, seconds: float)
     smoothed = smoothing.smooth_targets(hand, replace(targets, weights=weights), 0.2)
     pose, _ = SOLVERS[solver]().solve(hand, smoothed.targets)
     pose = smoothing.smooth_pose(hand, smoothed.targets, pose, smoothed.noise)
-    at = np.isin(names, TIPS)
-    truth = replace(targets, weights=hidden * at)
+    is_tip = np.isin(names, TIPS)
+    truth = replace(targets, weights=hidden * is_tip)
     errors: Floats = 1000 * residuals(hand, truth, pose)
     return errors[np.isfinite(errors)]
 
@@ -202,24 +209,24 @@ def _figures(solved_hand: SolvedHand) -> str:
     root = pose.root
     positions = np.where(solved_hand.measured[..., None], solved_hand.targets.positions, np.nan)
     in_wrist = np.einsum("fji,ftj->fti", root[:, :3, :3], positions - root[:, None, :3, 3])
-    moved = np.linalg.norm(np.diff(in_wrist, axis=0), axis=-1)
+    displacements = np.linalg.norm(np.diff(in_wrist, axis=0), axis=-1)
     cosines = np.abs((pose.rotations[1:] * pose.rotations[:-1]).sum(-1)).clip(0, 1)
     rotations_deg = np.rad2deg(2 * np.arccos(cosines))
     largest = []
     for digit in DIGITS:
         chain = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
-        smoothed = np.all(moved[:, np.isin(joints, chain)] < 0.005, axis=1)
+        smoothed = np.all(displacements[:, np.isin(joints, chain)] < 0.005, axis=1)
         largest.append(rotations_deg[smoothed][:, chain].max(initial=0.0))
     ends = [hand.joints.index(tip) for tip in TIPS]
     tips = joint_frames(hand, pose)[:, :, :3, 3][:, ends]
     jitter = 1000 * np.sqrt((np.diff(tips, 3, axis=0) ** 2).sum(-1).mean())
     angle_jitter = np.rad2deg(np.sqrt((np.diff(pose.angles, 3, axis=0) ** 2).mean()))
     errors = 1000 * np.where(solved_hand.measured, residuals(hand, solved_hand.targets, pose), np.nan)
-    at_tips = errors[:, np.isin(joints, ends)]
+    tip_errors = errors[:, np.isin(joints, ends)]
     return (
         f"{largest[0]:.0f}, {max(largest[1:]):.0f} | {jitter:.2f} | {angle_jitter:.2f} "
         f"| {np.sqrt(np.nanmean(errors**2)):.2f} "
-        f"| {np.nanmean(at_tips):.2f} / {np.nanquantile(at_tips, 0.99):.2f} / {np.nanmax(at_tips):.1f}"
+        f"| {np.nanmean(tip_errors):.2f} / {np.nanquantile(tip_errors, 0.99):.2f} / {np.nanmax(tip_errors):.1f}"
     )
 
 

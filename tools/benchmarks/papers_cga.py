@@ -36,7 +36,7 @@ ROUNDS = 7
 LIVE, BATCH = 300, 20_000
 """Frames."""
 RATE = 100.0
-"""Hz, the paper's."""
+"""Frame rate of the paper's experiment, Hz."""
 HEAD = (
     "what",
     "ms to the angles, median (spread)",
@@ -79,7 +79,7 @@ class Timed(NamedTuple):
     solving: float
     """s per frame, from the markers to the angles and the wrist."""
     placing: float
-    """s per frame, from there to the positions of all joints."""
+    """s per frame, from the angles to the positions of all joints."""
     joints: Floats
     """(F, 25, 3) m."""
 
@@ -156,7 +156,9 @@ def rows(rounds: int = ROUNDS) -> list[list[str]]:
 
 def row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
     """Return the row of a method: its times, and the remaining distances of fingertips from their markers."""
-    solving, placing = ([1000 * seconds for seconds in each] for each in zip(*(t[:2] for t in timed), strict=True))
+    solving, placing = (
+        [1000 * seconds for seconds in samples] for samples in zip(*(t[:2] for t in timed), strict=True)
+    )
     middle = statistics.median(placing)
     errors = 1000 * np.linalg.norm(timed[-1].joints[:, _tips(case.hand)] - case.targets.positions[:, 3:], axis=-1)
     return [

@@ -56,7 +56,7 @@ METHODS: dict[str, Any] = {
 GAINS = (1.0, 3.0, 10.0, 30.0, 100.0)
 SECONDS = 3.0
 GOAL = "pinch"
-"""A pose no link of which is turned so far from zero that the shorter way to it is backwards."""
+"""A pose in which every link is rotated by less than 180 degrees from zero."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Row:
     rate: Floats
     """(3,) log10 of the root mean square error of angular velocities, rad/s."""
     milliseconds: Floats
-    """(3,) for a frame, solved one after another: quartiles."""
+    """(3,) ms for a frame, quartiles; frames are solved one after another."""
 
 
 def turns_of(hand: HandModel, pose: Pose) -> Floats:
@@ -101,20 +101,20 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
     rng = np.random.default_rng(seed)
     turns = turns_of(hand, pose)
     rates = rates_of(turns, span)
-    wrong = rng.normal(0, NOISE, rates.shape)
-    angle = np.linalg.norm(wrong, axis=-1)
+    axis_errors = rng.normal(0, NOISE, rates.shape)
+    angle = np.linalg.norm(axis_errors, axis=-1)
     measured = rot.multiply(
-        rot.from_axis_angle(wrong / np.maximum(angle, 1e-12)[..., None], angle), rot.from_matrix(turns)
+        rot.from_axis_angle(axis_errors / np.maximum(angle, 1e-12)[..., None], angle), rot.from_matrix(turns)
     )
-    nowhere = np.zeros(rates.shape[:2])
+    no_positions = np.zeros(rates.shape[:2])
     sites = np.array([hand.site_index(link) for link in LINKS])
     targets = Targets(
         times=np.arange(len(pose)) * span,
         sites=sites,
         positions=np.zeros(rates.shape),
-        weights=nowhere,
+        weights=no_positions,
         rotations=measured,
-        rotation_weights=nowhere + 1,
+        rotation_weights=no_positions + 1,
         angular_velocities=rates + rng.normal(0, NOISE_RATE, rates.shape),
     )
     return Motion(hand, pose, targets, rates)
@@ -139,9 +139,9 @@ def figure_7() -> list[Row]:
     hand, pose, span = recorded()
     rows = []
     for speed, every in SPEEDS.items():
-        played = at_speed(hand, pose, span, every)
+        motion_at_speed = at_speed(hand, pose, span, every)
         for method, solver in METHODS.items():
-            rows.append(row(speed, method, played, solver))
+            rows.append(row(speed, method, motion_at_speed, solver))
             print(f"{speed}, {method}: done", flush=True)
     return rows
 
@@ -150,20 +150,24 @@ def row(speed: str, method: str, played: Motion, solver: Any) -> Row:
     """Return the row of a method that solves a motion frame by frame; the first frames are left out."""
     targets, roots, angles, seconds, state = played.targets, [], [], [], None
     for frame in range(len(targets)):
-        one = targets.select(slice(frame, frame + 1))
+        frame_targets = targets.select(slice(frame, frame + 1))
         start = time.perf_counter()
-        pose, state = solver.solve(played.hand, one, state)
+        pose, state = solver.solve(played.hand, frame_targets, state)
         seconds.append(time.perf_counter() - start)
         roots.append(pose.root)
         angles.append(pose.angles)
-    found = turns_of(played.hand, Pose(played.hand, np.concatenate(roots), np.concatenate(angles)))
+    solved_rotations = turns_of(played.hand, Pose(played.hand, np.concatenate(roots), np.concatenate(angles)))
     span = float(targets.times[1])
-    rate_errors = rates_of(found, span) - played.rates
-    kept = slice(20, None)
-    trace = trace_errors(rot.to_matrix(targets.rotations), found)[kept]
-    rate = np.sqrt((rate_errors**2).sum(-1).mean(-1))[kept]
+    rate_errors = rates_of(solved_rotations, span) - played.rates
+    counted_frames = slice(20, None)
+    trace = trace_errors(rot.to_matrix(targets.rotations), solved_rotations)[counted_frames]
+    rate = np.sqrt((rate_errors**2).sum(-1).mean(-1))[counted_frames]
     return Row(
-        speed, method, quartiles(np.log10(trace)), quartiles(np.log10(rate)), quartiles(1000 * np.array(seconds)[kept])
+        speed,
+        method,
+        quartiles(np.log10(trace)),
+        quartiles(np.log10(rate)),
+        quartiles(1000 * np.array(seconds)[counted_frames]),
     )
 
 
@@ -173,7 +177,7 @@ def trace_errors(desired: Floats, found: Floats) -> Floats:
 
 
 def quartiles(values: Floats) -> Floats:
-    """Return (3,)"""
+    """Return the quartiles (3,)."""
     return np.quantile(values, [0.25, 0.5, 0.75])
 
 
@@ -199,21 +203,21 @@ def figure_8() -> dict[float, tuple[Floats, Floats]]:
 
 def page_rows(rows: list[Row]) -> Iterator[list[str]]:
     """Yield the table of figure 7."""
-    for each in rows:
-        figures = (each.trace, each.rate, each.milliseconds)
-        yield [each.speed, each.method, *(f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in figures)]
+    for row in rows:
+        figures = (row.trace, row.rate, row.milliseconds)
+        yield [row.speed, row.method, *(f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in figures)]
 
 
 def pictures(out: Path, rows: list[Row], curves: dict[float, tuple[Floats, Floats]]) -> None:
     """Bars of the medians of figure 7, and the curves of figure 8."""
-    shown = {
+    medians_of_panel = {
         "trace": ("log10 of the mean trace error", "Orientations missed"),
         "rate": ("log10 of the error, rad/s", "Angular velocities missed"),
         "milliseconds": ("log10 of ms a frame", "Time of a frame"),
     }
-    for name, (label, title) in shown.items():
+    for name, (label, title) in medians_of_panel.items():
         medians = {
-            method: [float(getattr(each, name)[1]) for each in rows if each.method == method] for method in METHODS
+            method: [float(getattr(entry, name)[1]) for entry in rows if entry.method == method] for method in METHODS
         }
         if name == "milliseconds":
             medians = {method: [float(np.log10(value)) for value in values] for method, values in medians.items()}
@@ -224,7 +228,7 @@ def pictures(out: Path, rows: list[Row], curves: dict[float, tuple[Floats, Float
     lines = [svg.Series(f"K = {gain:g}", times, error) for gain, (times, error) in curves.items()]
     across = svg.axis("seconds", [0.0, SECONDS], zero=True)
     up = svg.Axis("log10 of the mean trace error", -12.0, 0.0, svg.ticks(-12.0, 0.0))
-    lines = [replace(each, y=np.maximum(each.y, up.low)) for each in lines]
+    lines = [replace(entry, y=np.maximum(entry.y, up.low)) for entry in lines]
     svg.write(
         out / "pictures" / "dynamical-gains.svg", svg.lines(f"From zero to a {GOAL}, by the gain", across, up, lines)
     )

@@ -87,9 +87,11 @@ def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
     local = to_wrist_frame(hand.proportions, tuple(hand.spots.values()), positions)
     spots = tuple(hand.spots.values())
     measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in DRAWN_DIGITS}
-    given = [column for column, spot in enumerate(spots) if spot.joint in GIVEN]
-    some = replace(hand, spots={label: hand.spots[label] for label in np.array(list(hand.spots))[given]})
-    return measured, {name: followed(some, positions[:, given], solver) for name, solver in METHODS.items()}
+    given_columns = [column for column, spot in enumerate(spots) if spot.joint in GIVEN]
+    given_hand = replace(hand, spots={label: hand.spots[label] for label in np.array(list(hand.spots))[given_columns]})
+    return measured, {
+        name: followed(given_hand, positions[:, given_columns], solver) for name, solver in METHODS.items()
+    }
 
 
 def followed(hand: MeasuredHand, positions: Floats, solver: Solver[Any]) -> Followed:
@@ -123,7 +125,7 @@ def in_plane(bases: Floats, *points: Floats) -> Floats:
 
     bases: (F, 4, 4) frames of its first joint at zero angles, +Y along the digit, +Z out of the back of the hand.
     """
-    local = [np.einsum("fji,fj->fi", bases[:, :3, :3], each - bases[:, :3, 3]) for each in points]
+    local = [np.einsum("fji,fj->fi", bases[:, :3, :3], positions - bases[:, :3, 3]) for positions in points]
     return 1000 * np.stack(local)[..., [1, 2]] * [1.0, -1.0]
 
 
@@ -134,14 +136,14 @@ def bent(pose: Pose, digit: str) -> Floats:
     return flexed
 
 
-def rows(measured: dict[str, Floats], found: dict[str, Followed]) -> list[list[str]]:
+def rows(measured: dict[str, Floats], solutions: dict[str, Followed]) -> list[list[str]]:
     """Return a row for each method: mean errors of angles and of fingertips."""
     result = []
-    for name, one in found.items():
+    for name, solution in solutions.items():
         cells = [name]
         for digit in DRAWN_DIGITS:
-            angle_errors = np.nanmean(np.abs(one.angles[digit] - measured[digit]), axis=0)
-            cells += [" / ".join(f"{angle:.1f}" for angle in angle_errors), f"{one.off[digit].mean():.2f}"]
+            angle_errors = np.nanmean(np.abs(solution.angles[digit] - measured[digit]), axis=0)
+            cells += [" / ".join(f"{angle:.1f}" for angle in angle_errors), f"{solution.off[digit].mean():.2f}"]
         result.append(cells)
     thesis = [cell for digit in DRAWN_DIGITS for cell in ("", f"{THESIS_MM[digit]:g}")]
     return [*result, ["the thesis, its own recording", *thesis]]
@@ -154,24 +156,24 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
     Here the truth is known to the last digit, which no recording at hand has.
     """
     rho = np.array([0.5, 0.6, 0.65, 0.7, 0.75])
-    bare = [FULL.index(spot) for spot in FULL if spot.joint in ("wrist", *KNUCKLES, *TIPS)]
+    visible_columns = [FULL.index(spot) for spot in FULL if spot.joint in ("wrist", *KNUCKLES, *TIPS)]
     methods = {name: METHODS[name] for name in ("lu, with ρ", "even", "FABRIK")}
     errors: dict[tuple[str, bool], list[float]] = {}
     for seed in range(hands):
         shape = someone("right", seed)
         true = bends(frames, rho, seed)
         radii = radii_by_size(shape) * np.random.default_rng(seed).uniform(0.8, 1.2, (5, 3))
-        positions = on_skin(shape, radii, true, noise, seed)[:, bare]
-        spots = {FULL[column].joint: FULL[column] for column in bare}
+        positions = on_skin(shape, radii, true, noise, seed)[:, visible_columns]
+        spots = {FULL[column].joint: FULL[column] for column in visible_columns}
         for name, solver in methods.items():
-            for known in (False, True):
-                given_radii = radii if known else radii_by_size(shape)
+            for has_radii in (False, True):
+                given_radii = radii if has_radii else radii_by_size(shape)
                 hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=given_radii)
                 model, targets = assign(hand.model, spots, np.arange(frames) / 60, positions)
                 pose, _ = solver.solve(model, targets, solvers.initial_state(solver, hand))
                 off = [np.abs(bent(pose, digit) - np.rad2deg(true[:, row])) for row, digit in enumerate(DIGITS) if row]
-                errors.setdefault((name, known), []).append(float(np.mean(off)))
-    means = {name: [np.mean(errors[name, known]) for known in (False, True)] for name in methods}
+                errors.setdefault((name, has_radii), []).append(float(np.mean(off)))
+    means = {name: [np.mean(errors[name, has_radii]) for has_radii in (False, True)] for name in methods}
     return [[name, *(f"{error:.1f}" for error in means[name])] for name in methods]
 
 
@@ -182,44 +184,51 @@ def precision_rows(frames: int = 400) -> list[list[str]]:
     end = ChainMarker(2, float(chain.lengths[2]))
     times = np.linspace(0, 1, frames)
     middle = np.deg2rad(48 + 46 * np.sin(9 * times))
-    true = np.stack([np.deg2rad(28 + 44 * np.sin(7 * times + 1)), middle, middle * 2 / 3], axis=-1)
-    goals = tip(linkage(chain, end, np.zeros(3)).links, true)
+    true_angles = np.stack([np.deg2rad(28 + 44 * np.sin(7 * times + 1)), middle, middle * 2 / 3], axis=-1)
+    goals = tip(linkage(chain, end, np.zeros(3)).links, true_angles)
     even = planar_table(chain, end, np.zeros(3))
     result = []
     for precision, with_rho in product((0.25, 0.5, 1.0, 2.0, 4.0), (True, False)):
         lu = planar_lu(even, precision, with_rho)
         assert lu.index is not None
         entries = len(lu.index.middle)
-        first, second, third = true[0].tolist()
-        found = lu.after((first, second, third)).bend_frames(goals.real, goals.imag, [])
+        first, second, third = true_angles[0].tolist()
+        angles = lu.after((first, second, third)).bend_frames(goals.real, goals.imag, [])
         name = f"lu, {precision:g} mm and °" + ("" if with_rho else ", without ρ")
-        result.append(_precision_row(name, entries, 3 * entries, found, true))
-    found = even.bend_frames(goals.real, goals.imag, [])
-    return [*result, _precision_row("even", ROWS + 2, 2 * (ROWS + 2), found, true)]
+        result.append(_precision_row(name, entries, 3 * entries, angles, true_angles))
+    angles = even.bend_frames(goals.real, goals.imag, [])
+    return [*result, _precision_row("even", ROWS + 2, 2 * (ROWS + 2), angles, true_angles)]
 
 
-def _precision_row(name: str, entries: int, numbers: int, found: tuple[Floats, ...], true: Floats) -> list[str]:
-    off, error = np.rad2deg(np.abs(np.stack(found[:3], axis=-1) - true)), 1000 * found[3]
+def _precision_row(
+    name: str, entries: int, numbers: int, solution: tuple[Floats, ...], true_angles: Floats
+) -> list[str]:
+    off, error = np.rad2deg(np.abs(np.stack(solution[:3], axis=-1) - true_angles)), 1000 * solution[3]
     tips, angles = f"{error.mean():.3f} / {error.max():.2f}", f"{off.mean():.2f} / {off.max():.1f}"
     return [name, f"{entries:,}", f"{8 * numbers / 1024:,.0f}", tips, angles]
 
 
-def pictures(folder: Path, measured: dict[str, Floats], found: dict[str, Followed]) -> None:
+def pictures(folder: Path, measured: dict[str, Floats], solutions: dict[str, Followed]) -> None:
     """Draw the page's pictures."""
-    drawn = {"measured": None, "lu, with ρ": "lu, with ρ", "even": "even"}
+    method_of_curve = {"measured": None, "lu, with ρ": "lu, with ρ", "even": "even"}
     for digit, joint in (("index-finger", 0), ("index-finger", 1), ("index-finger", 2), ("thumb", 1), ("thumb", 2)):
-        part = ("MCP", "PIP", "DIP")[joint] if digit != "thumb" else ("CMC", "MCP", "IP")[joint]
-        curves = [(measured if of is None else found[of].angles)[digit][:, joint] for of in drawn.values()]
-        title = f"{digit.replace('-', ' ')}, {part}: how far it is bent"
-        path = folder / f"table-{digit.split('-')[0]}-{part.lower()}.svg"
-        draw(path, title, "degrees", dict(zip(drawn, curves, strict=True)))
+        joint_name = ("MCP", "PIP", "DIP")[joint] if digit != "thumb" else ("CMC", "MCP", "IP")[joint]
+        curves = [
+            (measured if of is None else solutions[of].angles)[digit][:, joint] for of in method_of_curve.values()
+        ]
+        title = f"{digit.replace('-', ' ')}, {joint_name}: how far it is bent"
+        path = folder / f"table-{digit.split('-')[0]}-{joint_name.lower()}.svg"
+        draw(path, title, "degrees", dict(zip(method_of_curve, curves, strict=True)))
     for digit, (axis, about) in product(DRAWN_DIGITS, enumerate(("along the straight digit", "towards the palm"))):
-        curves = [found["even"].tips[digit][0], *(found[name].tips[digit][1] for name in ("lu, with ρ", "even"))]
+        curves = [
+            solutions["even"].tips[digit][0],
+            *(solutions[name].tips[digit][1] for name in ("lu, with ρ", "even")),
+        ]
         path = folder / f"table-{digit.split('-')[0]}-tip-{'xy'[axis]}.svg"
         title = f"{digit.replace('-', ' ')}: its tip, {about}"
-        draw(path, title, "mm", dict(zip(drawn, (curve[:, axis] for curve in curves), strict=True)))
+        draw(path, title, "mm", dict(zip(method_of_curve, (curve[:, axis] for curve in curves), strict=True)))
     for digit in DRAWN_DIGITS:
-        errors = {name: found[name].off[digit] for name in ("lu, with ρ", "even", "recorded")}
+        errors = {name: solutions[name].off[digit] for name in ("lu, with ρ", "even", "recorded")}
         path = folder / f"table-{digit.split('-')[0]}-tip.svg"
         draw(path, f"{digit.replace('-', ' ')}: fingertip to its marker", "mm", errors)
 

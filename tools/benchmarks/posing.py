@@ -63,9 +63,9 @@ def opened(name: str) -> Any:
     bpy.ops.object.mode_set(mode="POSE")
     bpy.context.view_layer.update()
     for side in detection_cache.detect(armature).hands:
-        held = posable_hand(armature, side)
-        stands = held.read()
-        held.write(HandState(Pose(held.hand, stands.pose.root, held.hand.neutral[None]), stands.beyond))
+        posable = posable_hand(armature, side)
+        stands = posable.read()
+        posable.write(HandState(Pose(posable.hand, stands.pose.root, posable.hand.neutral[None]), stands.beyond))
     bpy.context.view_layer.update()
     return armature
 
@@ -92,20 +92,20 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
     hand_arm = posable_hand_arm(armature, "right")
     dragged = start_rig_drag(hand_arm, joint)
     size = float(np.linalg.norm(dragged.drag.start.hand.rest[1:, :3, 3], axis=-1).max())
-    ways = goals(steps, 2 * size)
-    busy: list[float] = []
-    solved: list[float] = []
-    evaluated: list[float] = []
-    last = None
-    for way in ways:
-        began, own_time = time.perf_counter(), time.thread_time()
-        last = move(dragged, dragged.position + way, last)
-        posed = time.perf_counter()
+    goal_offsets = goals(steps, 2 * size)
+    cpu_seconds: list[float] = []
+    step_seconds: list[float] = []
+    update_seconds: list[float] = []
+    drag_step = None
+    for goal_offset in goal_offsets:
+        start, cpu_start = time.perf_counter(), time.thread_time()
+        drag_step = move(dragged, dragged.position + goal_offset, drag_step)
+        posed_at = time.perf_counter()
         bpy.context.view_layer.update()
-        ended = time.perf_counter()
-        busy.append(time.thread_time() - own_time)
-        solved.append(ended - began)
-        evaluated.append(ended - posed)
+        end = time.perf_counter()
+        cpu_seconds.append(time.thread_time() - cpu_start)
+        step_seconds.append(end - start)
+        update_seconds.append(end - posed_at)
     restore_pose(dragged)
     binding = hand_arm.rig_hand.binding
     from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
@@ -117,15 +117,15 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
     ik.target, ik.chain_count = target, 3
     bpy.context.view_layer.update()
     home = armature.matrix_world @ bone.tail
-    own = []
-    for way in ways:
-        began = time.perf_counter()
-        target.location = home + Vector(way.tolist())
+    ik_seconds = []
+    for goal_offset in goal_offsets:
+        start = time.perf_counter()
+        target.location = home + Vector(goal_offset.tolist())
         bpy.context.view_layer.update()
-        own.append(time.perf_counter() - began)
+        ik_seconds.append(time.perf_counter() - start)
     bone.constraints.remove(ik)
     bpy.data.objects.remove(target)
-    return busy, solved, evaluated, own
+    return cpu_seconds, step_seconds, update_seconds, ik_seconds
 
 
 def both(values: list[float]) -> str:
@@ -163,14 +163,18 @@ def wander(minutes: float) -> str:
         dragged = start_rig_drag(
             posable_hand_arm(armature, "right"), str(rng.choice(DRAGGABLE)), pins_of(armature, "right")
         )
-        last = None
-        for way in goals(30, 0.2, drags):
-            last = move(dragged, dragged.position + way, last)
+        drag_step = None
+        for goal_offset in goals(30, 0.2, drags):
+            drag_step = move(dragged, dragged.position + goal_offset, drag_step)
             bpy.context.view_layer.update()
             steps += 1
         if rng.random() < 0.7:
             restore_pose(dragged)
-        assert last is not None and np.isfinite(last.pose.angles).all() and np.isfinite(last.pose.root).all()
+        assert (
+            drag_step is not None
+            and np.isfinite(drag_step.pose.angles).all()
+            and np.isfinite(drag_step.pose.root).all()
+        )
         drags += 1
     return (
         f"{minutes:g} minutes of random drags, {drags} of them with {steps} steps, without an error: "

@@ -33,43 +33,53 @@ def measured(name: str, drags: int) -> list[str]:
 
     times: list[float] = []
     pinned_times: list[float] = []
-    errors, over, pace, back, pinned = [], [0.0], [], [], []
+    errors, limit_excess, rotation_gains, return_errors, pin_errors = [], [0.0], [], [], []
 
-    def led(of: Any, ways: Any, spent: list[float]) -> list[Any]:
-        courses: list[Any] = []
-        low, high = of.hand.limits.T
-        for way in ways:
-            began = time.thread_time()
-            courses.append(of.step(of.position + way, courses[-1] if courses else None))
-            spent.append(time.thread_time() - began)
-            angles = courses[-1].pose.angles
-            over.append(float(np.rad2deg(np.maximum(low - angles, angles - high).max())))
-        return [course.pose for course in courses]
+    def run_drag(drag: Any, goal_offsets: Any, seconds: list[float]) -> list[Any]:
+        drag_steps: list[Any] = []
+        low, high = drag.hand.limits.T
+        for goal_offset in goal_offsets:
+            start = time.thread_time()
+            drag_steps.append(drag.step(drag.position + goal_offset, drag_steps[-1] if drag_steps else None))
+            seconds.append(time.thread_time() - start)
+            angles = drag_steps[-1].pose.angles
+            limit_excess.append(float(np.rad2deg(np.maximum(low - angles, angles - high).max())))
+        return [drag_step.pose for drag_step in drag_steps]
 
-    parts = np.linspace(0.0, 1.0, STEPS + 1)[1:, None]
+    fractions = np.linspace(0.0, 1.0, STEPS + 1)[1:, None]
     for seed in range(drags):
         hand, digit, rng = HANDS[("left", "right")[seed % 2]], DIGITS[seed % 5], np.random.default_rng(seed)
         start, solver = some_pose(hand, seed), DRAG_SOLVERS[name](hand)
         goal = joint_position(as_bent(start, some_pose(hand, seed + 1), digit), TIPS[digit])[0]
-        of = start_drag(start, TIPS[digit], solver=solver)
-        poses = led(of, parts * (goal - of.position), times)
+        drag = start_drag(start, TIPS[digit], solver=solver)
+        poses = run_drag(drag, fractions * (goal - drag.position), times)
         errors.append(1000 * float(np.linalg.norm(joint_position(poses[-1], TIPS[digit])[0] - goal)))
-        rotated = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
-        pace += (rotated / (1000 * np.linalg.norm(goal - of.position) / STEPS)).tolist()
-        out = 0.06 * rng.normal(size=3) / np.sqrt(3) * parts
-        last = led(of, np.concatenate([out, out[::-1], np.zeros((1, 3))]), [])[-1]
-        back.append(float(np.rad2deg(np.abs(last.angles - start.angles).max())))
+        rotations_deg = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
+        rotation_gains += (rotations_deg / (1000 * np.linalg.norm(goal - drag.position) / STEPS)).tolist()
+        excursion = 0.06 * rng.normal(size=3) / np.sqrt(3) * fractions
+        final_pose = run_drag(drag, np.concatenate([excursion, excursion[::-1], np.zeros((1, 3))]), [])[-1]
+        return_errors.append(float(np.rad2deg(np.abs(final_pose.angles - start.angles).max())))
         start = some_pose(hand, seed, 0.5)
-        pins = [Pin(held, joint_position(start, TIPS[held])[0]) for held in DIGITS[: 1 + seed % 3]]
-        of = start_drag(start, WRIST if seed % 2 else KNUCKLES[seed % 4], pins, solver=solver)
-        way = rng.normal(size=3)
-        for pose in led(of, 0.03 * way / np.linalg.norm(way) * parts, pinned_times):
-            pinned += [
+        pins = [
+            Pin(pinned_digit, joint_position(start, TIPS[pinned_digit])[0]) for pinned_digit in DIGITS[: 1 + seed % 3]
+        ]
+        drag = start_drag(start, WRIST if seed % 2 else KNUCKLES[seed % 4], pins, solver=solver)
+        direction = rng.normal(size=3)
+        for pose in run_drag(drag, 0.03 * direction / np.linalg.norm(direction) * fractions, pinned_times):
+            pin_errors += [
                 1000 * float(np.linalg.norm(joint_position(pose, TIPS[pin.digit])[0] - pin.position)) for pin in pins
             ]
-    paces = " / ".join(f"{value:.1f}" for value in np.quantile(pace, [0.5, 0.99, 1.0]))
-    ends = [f"{max(values):.2f}" for values in (errors, over)]
-    return [name, both(times), *ends, paces, f"{max(back):.3f}", f"{max(pinned):.2f}", both(pinned_times)]
+    paces = " / ".join(f"{value:.1f}" for value in np.quantile(rotation_gains, [0.5, 0.99, 1.0]))
+    maxima = [f"{max(values):.2f}" for values in (errors, limit_excess)]
+    return [
+        name,
+        both(times),
+        *maxima,
+        paces,
+        f"{max(return_errors):.3f}",
+        f"{max(pin_errors):.2f}",
+        both(pinned_times),
+    ]
 
 
 def main() -> None:

@@ -27,20 +27,22 @@ def load() -> None:
 
 def sentences(result: dict[str, Any], minutes: float) -> str:
     """Return the sentences about the result for the page."""
-    done = result["done"]
-    drags = done["drag"] + done["drag and undo"]
+    counts = result["done"]
+    drags = counts["drag"] + counts["drag and undo"]
     of_rig: dict[str, list[float]] = {}
     for _, rig, size in result["files"]:
         of_rig.setdefault(rig, []).append(size)
     words = {"own": "Knuckle's hands", "makehuman": "MakeHuman", "rigify": "Rigify"}
-    each = "; ".join(f"{words[rig]} {', '.join(f'{size:.0f}' for size in sizes)}" for rig, sizes in of_rig.items())
+    distances_text = "; ".join(
+        f"{words[rig]} {', '.join(f'{size:.0f}' for size in sizes)}" for rig, sizes in of_rig.items()
+    )
     minute = ", ".join(f"{size:.0f}" for _, _, size in result["minutes"])
     faults = "without an error" if not result["faults"] else f"with {len(result['faults'])} faults"
     return (
-        f"{minutes:g} minutes of random drags by mouse and keys in a window, {drags} with {done['steps']} moves, "
-        f"{done['slide']} slides and {done['pin']} pins, on three rigs in turn, {faults}. No bone came further out of "
-        f"its limits than {max(result['further'], 0.0):.2f} degrees.\n"
-        f"MB at each minute: {minute}; as each rig was left: {each}."
+        f"{minutes:g} minutes of random drags by mouse and keys in a window, {drags} with {counts['steps']} moves, "
+        f"{counts['slide']} slides and {counts['pin']} pins, on three rigs in turn, {faults}. No bone came further out "
+        f"of its limits than {max(result['further'], 0.0):.2f} degrees.\n"
+        f"MB at each minute: {minute}; as each rig was left: {distances_text}."
     )
 
 

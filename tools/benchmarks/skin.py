@@ -70,22 +70,22 @@ HIDDEN: list[tuple[str, Method, Method]] = [
 
 def real(page: Path, words: str, everything: bool) -> str:
     """Return the table of the takes of three performers."""
-    chosen = [method for method in METHODS if words in method.name]
+    methods = [method for method in METHODS if words in method.name]
     if not PYTHON.exists():
-        chosen = [method for method in chosen if not isinstance(method, Momentum)]
-    rows = skin_real.rows(chosen, splits(4, None) if everything else splits())
+        methods = [method for method in methods if not isinstance(method, Momentum)]
+    rows = skin_real.rows(methods, splits(4, None) if everything else splits())
     return table(skin_real.HEAD, skin_rows.merged(page, "skin-real", 1, [method.name for method in METHODS], rows))
 
 
 def made(page: Path, words: str, everything: bool) -> str:
     """Return the table of simulated hands."""
-    chosen = [
+    methods = [
         (method, skin_known.CASES if everything else cases)
         for method, cases in SIMULATED_METHODS
         if words in method.name
     ]
     hands = skin_made.stored()
-    rows = skin_known.rows(chosen, hands if everything else [hands[number] for number in HANDS])
+    rows = skin_known.rows(methods, hands if everything else [hands[number] for number in HANDS])
     merged = skin_rows.merged(page, "skin-made", 1, [method.name for method, _ in SIMULATED_METHODS], rows)
     return table(skin_known.HEAD, [*merged, skin_known.wanted()])
 

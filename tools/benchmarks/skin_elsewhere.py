@@ -23,7 +23,7 @@ PERFORMERS = {
     "3": (("Ring_flexion_3", "Middle_flexion_4", "Thumb_abduction_7"), ("Index_flexion_5", "Pinky_flexion_14")),
     "4": (("Ring_flexion_12", "Middle_flexion_2", "Thumb_abduction_5"), ("Index_flexion_10", "Pinky_flexion_15")),
 }
-"""Each performer's takes that calibrate and that test: file and trial."""
+"""Performer -> takes for calibration and for testing: file and trial."""
 FRAMES = slice(200, 500)
 """Two seconds of each test take in which the finger moves."""
 DIGIT_WORDS = ("Thumb", "Index", "Middle", "Ring", "Pinky")
@@ -40,11 +40,13 @@ def read_table(path: Path) -> Clip:
     separator = "\t" if "\t" in head else ","
     titles, rows = head.split(separator), [line.split(separator) for line in lines if line.strip()]
     values = np.array([[float(cell) if cell.strip() else np.nan for cell in row[: len(titles)]] for row in rows])
-    found = [(title[:-1], column) for column, title in enumerate(titles[2:], start=2) if title.endswith("X")]
-    kept = [(label, column) for label, column in found if label not in NOT_OF_THE_HAND]
-    x, y, z = (np.stack([values[:, column + axis] for _, column in kept], axis=1) / 1000 for axis in range(3))
+    columns = [(title[:-1], column) for column, title in enumerate(titles[2:], start=2) if title.endswith("X")]
+    hand_columns = [(label, column) for label, column in columns if label not in NOT_OF_THE_HAND]
+    x, y, z = (np.stack([values[:, column + axis] for _, column in hand_columns], axis=1) / 1000 for axis in range(3))
     rate = 1 / float(np.median(np.diff(values[:, 1])))
-    return Clip(path.stem, "right", rate, tuple(label_of(label) for label, _ in kept), np.stack([x, -z, y], axis=-1))
+    return Clip(
+        path.stem, "right", rate, tuple(label_of(label) for label, _ in hand_columns), np.stack([x, -z, y], axis=-1)
+    )
 
 
 def label_of(label: str) -> str:

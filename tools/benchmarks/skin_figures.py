@@ -21,13 +21,13 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 POP = 30.0
-"""Degrees in a frame."""
+"""Minimum rotation of a joint in a frame that counts as a pop, degrees."""
 POP_FACTOR = 4.0
 """Factor on the median rotation in the frames around a pop."""
 POP_WINDOW = 5
-"""Frames before and after a step that it is compared with."""
+"""Number of frames before and after a step with which the step is compared."""
 MAX_CALM_MM = 8.0
-"""mm"""
+"""Maximum movement of a marker of a calm digit, mm."""
 AT_LIMIT = np.deg2rad(0.1)
 _TURNING = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3])
 _DIGIT_WORDS = dict(zip(DIGITS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), strict=True))
@@ -58,14 +58,14 @@ def jitter(solved: Solved) -> float:
 
 def pops(clip: Clip, solved: Solved) -> Bools:
     """Return (F - 1,) whether the step to a frame is a pop in any joint."""
-    found = np.zeros(len(clip) - 1, bool)
-    steps, moved = turns(solved), _moved(clip)
+    is_pop = np.zeros(len(clip) - 1, bool)
+    rotations_deg, displacements = turns(solved), _displacements(clip)
     for digit in DIGITS:
-        own = [j for j, joint in enumerate(_TURNING) if joint in CHAIN_JOINTS[digit]]
-        worn = [i for i, label in enumerate(clip.labels) if label.startswith(_DIGIT_WORDS[digit])]
-        calm = ~np.any(moved[:, worn] > MAX_CALM_MM, axis=1)
-        found |= calm & _leaps(steps[:, own]).any(1)
-    return found
+        digit_joints = [j for j, joint in enumerate(_TURNING) if joint in CHAIN_JOINTS[digit]]
+        digit_markers = [i for i, label in enumerate(clip.labels) if label.startswith(_DIGIT_WORDS[digit])]
+        is_calm = ~np.any(displacements[:, digit_markers] > MAX_CALM_MM, axis=1)
+        is_pop |= is_calm & _leaps(rotations_deg[:, digit_joints]).any(1)
+    return is_pop
 
 
 def turns(solved: Solved) -> Floats:
@@ -81,12 +81,12 @@ def turns(solved: Solved) -> Floats:
 def _leaps(steps: Floats) -> Bools:
     """Return (F - 1, J) whether a joint rotates far, and much farther than in the frames around."""
     padded = np.pad(steps, ((POP_WINDOW, POP_WINDOW), (0, 0)), constant_values=np.nan)
-    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * POP_WINDOW + 1, axis=0)
-    leaps: Bools = (steps > POP) & (steps > POP_FACTOR * np.nanmedian(around, axis=-1))
-    return leaps
+    window = np.lib.stride_tricks.sliding_window_view(padded, 2 * POP_WINDOW + 1, axis=0)
+    is_leap: Bools = (steps > POP) & (steps > POP_FACTOR * np.nanmedian(window, axis=-1))
+    return is_leap
 
 
-def _moved(clip: Clip) -> Floats:
+def _displacements(clip: Clip) -> Floats:
     """Return (F - 1, M) mm that a marker moves from frame to frame against the hand as a whole; NaN where not seen."""
     before, after = clip.positions[:-1], clip.positions[1:]
     both = np.isfinite(before).all(-1) & np.isfinite(after).all(-1)
@@ -114,11 +114,13 @@ def angle_errors(solved: Solved, truth: Truth) -> Floats:
     """Return (F, 15) degrees: how far the first bone of each digit points elsewhere in the palm, and how much more or
     less the others are bent against the bone before. How the palm's own frame lies is a convention: what is constant of
     it is taken out."""
-    mine, real = (_palm_directions(each) for each in (solved.frames, truth.frames))
-    firsts = np.einsum("ij,fdj->fdi", _constant_turn(mine, real), mine[:, :, 0])
-    pointing = _between(firsts, real[:, :, 0])
-    bends = [_between(each[:, :, :-1], each[:, :, 1:]) for each in (mine, real)]
-    return np.concatenate([pointing[..., None], bends[0] - bends[1]], axis=2).reshape(len(mine), -1)
+    solved_directions, true_directions = (_palm_directions(directions) for directions in (solved.frames, truth.frames))
+    firsts = np.einsum("ij,fdj->fdi", _constant_turn(solved_directions, true_directions), solved_directions[:, :, 0])
+    pointing = _between(firsts, true_directions[:, :, 0])
+    bends = [
+        _between(directions[:, :, :-1], directions[:, :, 1:]) for directions in (solved_directions, true_directions)
+    ]
+    return np.concatenate([pointing[..., None], bends[0] - bends[1]], axis=2).reshape(len(solved_directions), -1)
 
 
 def _palm_directions(frames: Floats) -> Floats:
@@ -129,10 +131,10 @@ def _palm_directions(frames: Floats) -> Floats:
     return np.asarray(np.einsum("fji,fdbj->fdbi", frames[:, 0, :3, :3], bones))
 
 
-def _constant_turn(mine: Floats, real: Floats) -> Floats:
+def _constant_turn(solved_directions: Floats, true_directions: Floats) -> Floats:
     """Return the constant rotation (3, 3) that best aligns the fingers' first bones of all frames with the true
     ones."""
-    return rot.nearest_rotation(np.einsum("fdi,fdj->ij", real[:, 1:, 0], mine[:, 1:, 0]))
+    return rot.nearest_rotation(np.einsum("fdi,fdj->ij", true_directions[:, 1:, 0], solved_directions[:, 1:, 0]))
 
 
 def _between(one: Floats, other: Floats) -> Floats:

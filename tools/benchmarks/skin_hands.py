@@ -36,7 +36,7 @@ class Shape:
     thumb: float = 1.0
     little: float = 1.0
     bones: Floats = field(default_factory=lambda: np.ones((5, 3)))
-    """(5, 3) of each bone."""
+    """(5, 3) factors on the bones' lengths."""
 
 
 SHAPES = (
@@ -62,7 +62,7 @@ class SkinnedHand:
     frames: Floats
     """(25, 4, 4) T_wrist_joint."""
     model: HandModel
-    """Its joints; angles of zero are the hand at rest."""
+    """The model of the hand; at zero angles it is at rest."""
     rest_angles: Floats
     """(26,) rad, how far the joints are bent at rest, as an anatomist counts."""
 
@@ -129,33 +129,33 @@ def _read_makehuman(path: Path) -> tuple[Floats, tuple[tuple[int, ...], ...], Fl
     bpy.ops.wm.open_mainfile(filepath=str(path))
     body = next(thing for thing in bpy.data.objects if thing.type == "MESH")
     bones = next(thing for thing in bpy.data.objects if thing.type == "ARMATURE").data.bones
-    named = {"wrist": "wrist.L"}
+    bone_of_joint = {"wrist": "wrist.L"}
     for number, digit in enumerate(DIGITS, start=1):
         parts = [f"finger{number}-{bone}.L" for bone in (1, 2, 3)]
         parts = parts if digit == "thumb" else [f"metacarpal{number - 1}.L", *parts]
-        named |= dict(zip(DIGIT_JOINTS[digit], parts, strict=False))
+        bone_of_joint |= dict(zip(DIGIT_JOINTS[digit], parts, strict=False))
     points = np.zeros((len(JOINTS), 3))
-    for joint, bone in named.items():
+    for joint, bone in bone_of_joint.items():
         points[JOINT_INDEX[joint]] = bones[bone].head_local
     for digit in DIGITS:
-        points[JOINT_INDEX[CHAIN_JOINTS[digit][3]]] = bones[named[CHAIN_JOINTS[digit][2]]].tail_local
+        points[JOINT_INDEX[CHAIN_JOINTS[digit][3]]] = bones[bone_of_joint[CHAIN_JOINTS[digit][2]]].tail_local
     # What belongs to the forearm moves with the wrist, because it occludes markers.
     of_group = {group.index: 0 for group in body.vertex_groups if group.name == "lowerarm02.L"}
-    of_group |= {body.vertex_groups[bone].index: JOINT_INDEX[joint] for joint, bone in named.items()}
+    of_group |= {body.vertex_groups[bone].index: JOINT_INDEX[joint] for joint, bone in bone_of_joint.items()}
     weights = np.zeros((len(body.data.vertices), len(JOINTS)))
     for vertex in body.data.vertices:
         for group in vertex.groups:
             if group.group in of_group:
                 weights[vertex.index, of_group[group.group]] += group.weight
-    kept = np.flatnonzero(weights.sum(1) > 0.5)
-    index = {int(old): new for new, old in enumerate(kept)}
+    hand_vertices = np.flatnonzero(weights.sum(1) > 0.5)
+    index = {int(old): new for new, old in enumerate(hand_vertices)}
     faces = tuple(
         tuple(index[corner] for corner in face.vertices)
         for face in body.data.polygons
         if all(corner in index for corner in face.vertices)
     )
-    vertices = np.array([vertex.co for vertex in body.data.vertices])[kept]
-    weights = weights[kept] / weights[kept].sum(1, keepdims=True)
+    vertices = np.array([vertex.co for vertex in body.data.vertices])[hand_vertices]
+    weights = weights[hand_vertices] / weights[hand_vertices].sum(1, keepdims=True)
     return vertices, faces, weights, points
 
 

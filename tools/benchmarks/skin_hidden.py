@@ -25,7 +25,7 @@ GLOVE_FRAMES = slice(0, 2000)
 DIGIT_WORDS = ("thumb", "index", "middle", "ring", "pinky", "little")
 PALM_WORDS = ("hand_", "backhand")
 CLEAR = 0.4
-"""s without a gap at the beginning and between two gaps."""
+"""Minimum time without a gap, at the beginning and between two gaps, s."""
 HEAD = [
     "method",
     "capture",
@@ -46,7 +46,7 @@ class Case:
     name: str
     seconds: float
     hidden: Callable[[Clip, int], list[str]]
-    """The labels of the nth gap."""
+    """Function that returns the labels hidden in the nth gap."""
     wanted: str
 
 
@@ -55,7 +55,7 @@ def _of_digit(clip: Clip, word: str) -> list[str]:
 
 
 def tip(clip: Clip, number: int) -> list[str]:
-    """Return one fingertip, each finger's in turn."""
+    """Return the label of one fingertip; `number` selects the finger."""
     tips = [label for label in clip.labels if label.lower().endswith("tip") and not label.lower().startswith("thumb")]
     return [tips[number % len(tips)]]
 
@@ -132,7 +132,7 @@ class Found:
         return [f"{np.nanmean(errors):.1f} / {np.nanquantile(errors, 0.9):.1f}", jump]
 
 
-def measure(clip: Clip, hidden: list[Gap], solved: Solved, plain: Solved, found: Found) -> None:
+def measure(clip: Clip, hidden: list[Gap], solved: Solved, plain: Solved, results: Found) -> None:
     """Add the results of a clip, solved with gaps and without."""
     steps = turns(solved) - turns(plain)
     for gap in hidden:
@@ -140,11 +140,11 @@ def measure(clip: Clip, hidden: list[Gap], solved: Solved, plain: Solved, found:
             if label not in solved.labels:
                 continue
             carried, truth = solved.carried[:, solved.labels.index(label)], clip.positions[:, clip.column(label)]
-            found.away.append(1000 * np.linalg.norm(carried - truth, axis=-1)[gap.rows])
+            results.away.append(1000 * np.linalg.norm(carried - truth, axis=-1)[gap.rows])
             for end in (gap.rows.start, gap.rows.stop):
                 step = carried[end] - carried[end - 1] - (truth[end] - truth[end - 1])
-                found.jumps.append(float(1000 * np.linalg.norm(step)))
-        found.turned += [float(steps[end - 1].max()) for end in (gap.rows.start, gap.rows.stop)]
+                results.jumps.append(float(1000 * np.linalg.norm(step)))
+        results.turned += [float(steps[end - 1].max()) for end in (gap.rows.start, gap.rows.stop)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,9 +158,9 @@ class Recorded:
 def clips() -> dict[str, list[Recorded]]:
     """Return the captures in which markers are hidden."""
     markers = formats.read(GLOVE)
-    kept = [name for name in markers.names if name.lower().startswith(DIGIT_WORDS + PALM_WORDS)]
-    positions = markers.positions[GLOVE_FRAMES][:, [markers.names.index(name) for name in kept]]
-    glove = Clip("glove", "right", markers.rate, tuple(kept), positions)
+    names = [name for name in markers.names if name.lower().startswith(DIGIT_WORDS + PALM_WORDS)]
+    positions = markers.positions[GLOVE_FRAMES][:, [markers.names.index(name) for name in names]]
+    glove = Clip("glove", "right", markers.rate, tuple(names), positions)
     skin = [Recorded(split.test[0], split.calibration) for split in splits(1) if split.side == "left"]
     return {"optical glove, tips and middles": [Recorded(glove, (glove,))], "skin, three performers": skin}
 
@@ -168,13 +168,13 @@ def clips() -> dict[str, list[Recorded]]:
 def rows(methods: list[tuple[str, Method, Method]]) -> Iterator[list[str]]:
     """Yield a row for each method, capture and case; a method is a name, the method live, and the method for a whole
     take."""
-    for title, *both in methods:
+    for title, *method_pair in methods:
         for name, takes in clips().items():
-            plain = [[_solved(which, take, take.clip) for take in takes] for which in both]
+            plain = [[_solved(case_name, take, take.clip) for take in takes] for case_name in method_pair]
             for case in CASES:
                 cells, usual = [], Found([], [], [])
-                for which, found in zip(both, plain, strict=True):
-                    cells += _hidden(which, case, takes, found, usual).cells()
+                for case_name, results in zip(method_pair, plain, strict=True):
+                    cells += _hidden(case_name, case, takes, results, usual).cells()
                 usually = f"{np.nanmean(np.concatenate(usual.away)):.1f}" if usual.away else "-"
                 yield [title, name, case.name, usually, *cells, case.wanted]
                 print(f"{title}, {name}, {case.name}: done", flush=True)
@@ -182,14 +182,14 @@ def rows(methods: list[tuple[str, Method, Method]]) -> Iterator[list[str]]:
 
 def _hidden(method: Method, case: Case, takes: list[Recorded], plain: list[Solved | None], usual: Found) -> Found:
     """Return the results of a case over all takes, and add those without gaps to `usual`."""
-    found = Found([], [], [])
-    for take, without in zip(takes, plain, strict=True):
+    results = Found([], [], [])
+    for take, markers_left in zip(takes, plain, strict=True):
         hidden = gaps(take.clip, case)
         solved = _solved(method, take, hide(take.clip, hidden))
-        if solved is not None and without is not None:
-            measure(take.clip, hidden, solved, without, found)
-            measure(take.clip, hidden, without, without, usual)
-    return found
+        if solved is not None and markers_left is not None:
+            measure(take.clip, hidden, solved, markers_left, results)
+            measure(take.clip, hidden, markers_left, markers_left, usual)
+    return results
 
 
 def _solved(method: Method, take: Recorded, clip: Clip) -> Solved | None:

@@ -41,11 +41,11 @@ def wanted() -> list[str]:
 
 def cell(method: Method, pairs: list[tuple[Made, Made]], markers: int, noise: float) -> str:
     """Return errors of joint centres in mm and of angles in degrees, RMS over all hands, and how many were refused."""
-    found = [errors for pair in pairs if (errors := errors_of(method, pair, markers, noise)) is not None]
-    refused = len(pairs) - len(found)
-    if not found:
+    errors_of_hands = [errors for pair in pairs if (errors := errors_of(method, pair, markers, noise)) is not None]
+    refused = len(pairs) - len(errors_of_hands)
+    if not errors_of_hands:
         return "refused"
-    centres, angles = (np.sqrt(np.mean(np.concatenate(each) ** 2)) for each in zip(*found, strict=True))
+    centres, angles = (np.sqrt(np.mean(np.concatenate(values) ** 2)) for values in zip(*errors_of_hands, strict=True))
     return f"{centres:.1f} / {angles:.1f}" + (f" ({refused} refused)" if refused else "")
 
 

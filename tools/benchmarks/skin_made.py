@@ -54,10 +54,10 @@ class Made:
     def clip(self, markers: int, noise_mm: float, seed: int) -> Clip:
         """Return a simulated recording with a number of markers."""
         random = np.random.default_rng(seed)
-        shaken = self.positions + random.normal(0, 1, self.positions.shape) * noise_mm / 1000
-        shaken[~self.seen] = np.nan
+        noisy = self.positions + random.normal(0, 1, self.positions.shape) * noise_mm / 1000
+        noisy[~self.seen] = np.nan
         labels = tuple(paint.label for paint in PAINTS)
-        clip = Clip(f"{self.name}, {self.motion}", self.side, RATE, labels, shaken)
+        clip = Clip(f"{self.name}, {self.motion}", self.side, RATE, labels, noisy)
         return clip.without(*(label for label in labels if label not in SETS[markers]))
 
 
@@ -72,7 +72,7 @@ class Studio:
         self._triangles, self._shares, self._normals = self._painted(np.random.default_rng(seed))
 
     def _painted(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """Return Return the vertices (19, 3) around each marker, their weights (19, 3), and the signs (19,) of the
+        """Return the vertices (19, 3) around each marker, their weights (19, 3), and the signs (19,) of the
         normals, at rest."""
         tree = BVHTree.FromPolygons([Vector(v) for v in self.hand.vertices], self.hand.faces)
         triangles, fractions, signs = [], [], []
@@ -82,10 +82,10 @@ class Studio:
             end = self.hand.frames[_next(paint.joint), :3, 3]
             length = np.linalg.norm(end - frame[:3, 3])
             angle = np.deg2rad(paint.around + random.normal(0, 8))
-            along = np.clip(paint.along + random.normal(0, 0.04), 0.1, 0.95)
-            out = frame[:3, :3] @ np.array([np.sin(angle), 0, np.cos(angle)])
-            middle = frame[:3, 3] + frame[:3, 1] * along * length
-            hit, _, face, _ = tree.ray_cast(Vector(middle + 0.05 * out), Vector(-out))
+            fraction = np.clip(paint.along + random.normal(0, 0.04), 0.1, 0.95)
+            direction = frame[:3, :3] @ np.array([np.sin(angle), 0, np.cos(angle)])
+            middle = frame[:3, 3] + frame[:3, 1] * fraction * length
+            hit, _, face, _ = tree.ray_cast(Vector(middle + 0.05 * direction), Vector(-direction))
             corners = self.hand.faces[face]
             corner = min(
                 ((corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1)),
@@ -94,24 +94,24 @@ class Studio:
             barycentric = _barycentric(self.hand.vertices[list(corner)], np.array(hit))
             triangles.append(corner)
             fractions.append(barycentric)
-            signs.append(np.sign(_normal(self.hand.vertices[list(corner)]) @ out))
+            signs.append(np.sign(_normal(self.hand.vertices[list(corner)]) @ direction))
         return np.array(triangles), np.array(fractions), np.array(signs)
 
     def film(self, motion: str, angles: Floats, roots: Floats) -> Made:
         """Return the markers of a motion: angles (F, 26) rad, roots (F, 4, 4)."""
         rotations = to_matrix(joint_rotations(self.hand.model, angles - self.hand.rest_angles))
         positions = np.zeros((len(angles), len(PAINTS), 3))
-        seen = np.zeros(positions.shape[:2], bool)
+        is_seen = np.zeros(positions.shape[:2], bool)
         frames = np.zeros((len(angles), len(JOINTS), 4, 4))
         for number, root in enumerate(roots):
             self._pose(rotations[number])
             skin = self._moved_skin()
             local = self._joints()
             marks = self._marks(skin, local)
-            seen[number] = self._seen(marks, root)
+            is_seen[number] = self._seen(marks, root)
             positions[number] = marks @ root[:3, :3].T + root[:3, 3]
             frames[number] = root @ local
-        return Made(self.hand.name, self.hand.model.side, motion, positions, seen, frames)
+        return Made(self.hand.name, self.hand.model.side, motion, positions, is_seen, frames)
 
     def _pose(self, rotations: Floats) -> None:
         for joint, rotation in zip(JOINTS, rotations, strict=True):
@@ -132,17 +132,17 @@ class Studio:
     def _marks(self, skin: Floats, frames: Floats) -> Floats:
         """Return the centres (19, 3) m of the markers on the moved skin."""
         corners = skin[self._triangles]
-        at = np.einsum("mc,mci->mi", self._shares, corners)
-        out = np.stack([_normal(three) for three in corners]) * self._normals[:, None]
-        marks = at + RADIUS * out
+        centres = np.einsum("mc,mci->mi", self._shares, corners)
+        normals = np.stack([_normal(three) for three in corners]) * self._normals[:, None]
+        marks = centres + RADIUS * normals
         for number, paint in enumerate(PAINTS):
             joint, after = JOINT_INDEX[paint.joint], _next(paint.joint)
             for bend in {joint, after}:
                 if JOINTS[bend] not in BENDING_JOINTS and not JOINTS[bend].endswith("proximal"):
                     continue
                 rotation = _bend(frames, bend) - _bend(self.hand.frames, bend)
-                near = np.exp(-np.linalg.norm(at[number] - frames[bend, :3, 3]) / NEAR)
-                marks[number] += near * rotation * (BULGE * out[number] - SLIDE * frames[joint, :3, 1])
+                weight = np.exp(-np.linalg.norm(centres[number] - frames[bend, :3, 3]) / NEAR)
+                marks[number] += weight * rotation * (BULGE * normals[number] - SLIDE * frames[joint, :3, 1])
         return marks
 
     def _seen(self, marks: Floats, root: Floats) -> Bools:
@@ -219,7 +219,7 @@ def made() -> Iterator[tuple[Made, Made]]:
 
 
 def stored() -> list[tuple[Made, Made]]:
-    """Return the same, from build/skin if they are stored there."""
+    """Return the motions of `made`, read from build/skin if they are stored there."""
     path = BUILD / "made.npz"
     if not path.is_file():
         pairs = list(made())

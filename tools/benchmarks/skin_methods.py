@@ -97,14 +97,14 @@ class Default:
                 person = _measured_on(complete)
             recipe = Recipe(str(path), performer=person, **self.recipe)
             take = job.run(recipe)
-            known = _measured(recipe) if person is None else performer.from_dict(person, "performer")
+            performer_hand = _measured(recipe) if person is None else performer.from_dict(person, "performer")
         (hand,) = take.hands
         if hand.side != clip.side:
             raise WrongSideError(f"{clip.name}: solved as a {hand.side} hand")
         frames = joint_frames(hand.hand, hand.pose)
-        if hand.side not in known.hands:
+        if hand.side not in performer_hand.hands:
             raise WrongSideError(f"{clip.name}: measured as the other hand")
-        labels, carried = _carried(known.hands[hand.side], frames, hand.pose.angles)
+        labels, carried = _carried(performer_hand.hands[hand.side], frames, hand.pose.angles)
         seconds = take.report["seconds"]["solve"]
         return Solved(labels, carried, frames, hand.pose.angles, hand.hand.limits, seconds)
 
@@ -128,21 +128,24 @@ def _calibrated(take: Clip) -> Fitted:
         return Fitted(performer.to_dict(person), time.perf_counter() - start)
 
 
-def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple[str, ...], Floats]:
+def _carried(performer_hand: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple[str, ...], Floats]:
     """Return labels (L,), and where a hand with joints at frames (F, 25, 4, 4) and angles (F, D) has them (F, L, 3).
 
     Skin carries a marker along as the joints at both ends of its bone flex, where that was fitted.
     """
-    side, spots = known.proportions.side, known.spots if known.skin_fit is None else known.skin_fit.spots()
-    skin, labels, positions = known.skin_fit, tuple(spots), []
+    side, spots = (
+        performer_hand.proportions.side,
+        performer_hand.spots if performer_hand.skin_fit is None else performer_hand.skin_fit.spots(),
+    )
+    skin, labels, positions = performer_hand.skin_fit, tuple(spots), []
     slid = np.zeros((len(frames), len(labels), 3))
     if skin is not None:
         slid = skin.offsets_at(angles) - skin.offsets_at(skin.poses.mean)
     for number, spot in enumerate(spots.values()):
         offset = spot.offset + slid[:, number]
         offset = offset * ([1, 1, 1] if side == "right" else [-1, 1, 1])
-        at = frames[:, JOINT_INDEX[spot.joint]]
-        positions.append(np.einsum("fij,fj->fi", at[:, :3, :3], offset) + at[:, :3, 3])
+        joint_frames = frames[:, JOINT_INDEX[spot.joint]]
+        positions.append(np.einsum("fij,fj->fi", joint_frames[:, :3, :3], offset) + joint_frames[:, :3, 3])
     return labels, np.stack(positions, axis=1)
 
 

@@ -42,8 +42,8 @@ class Momentum:
     def fit(self, takes: Sequence[Clip]) -> Fitted:
         """See Method."""
         joined = np.concatenate([take.positions for take in takes])
-        chosen = joined[:: max(1, len(joined) // FRAMES)][:FRAMES]
-        data = {**_hand(takes[0]), "positions": chosen}
+        sample = joined[:: max(1, len(joined) // FRAMES)][:FRAMES]
+        data = {**_hand(takes[0]), "positions": sample}
         key = takes[0].name
         return Fitted(key, float(self._ask("fit", key, data)["seconds"]))
 
@@ -52,12 +52,12 @@ class Momentum:
         hand = _hand(complete)
         positions = np.full((len(clip), len(complete.labels), 3), np.nan)
         positions[:, [complete.column(label) for label in clip.labels]] = clip.positions
-        found = self._ask("solve", fitted.performer, {**hand, "positions": positions})
+        answer = self._ask("solve", fitted.performer, {**hand, "positions": positions})
         frames = np.tile(np.eye(4), (len(clip), len(JOINTS), 1, 1))
-        frames[..., :3, :3] = to_matrix(found["turns"][..., [3, 0, 1, 2]].astype(float))
-        frames[..., :3, 3] = found["places"]
-        angles = found["angles"].astype(float)
-        return Solved(complete.labels, found["carried"], frames, angles, hand["limits"], float(found["seconds"]))
+        frames[..., :3, :3] = to_matrix(answer["turns"][..., [3, 0, 1, 2]].astype(float))
+        frames[..., :3, 3] = answer["places"]
+        angles = answer["angles"].astype(float)
+        return Solved(complete.labels, answer["carried"], frames, angles, hand["limits"], float(answer["seconds"]))
 
     def _ask(self, do: str, key: str, data: dict[str, Any]) -> dict[str, Any]:
         """Send a request and wait for the answer."""
@@ -81,11 +81,11 @@ class Momentum:
             print(
                 json.dumps({"do": do, "in": str(given), "out": str(answer), "hand": key}), file=worker.stdin, flush=True
             )
-            said = []
+            output = []
             while (line := worker.stderr.readline()) != "done\n":
-                said.append(line)
+                output.append(line)
                 if not line:
-                    raise SystemExit("pymomentum: " + "".join(said))
+                    raise SystemExit("pymomentum: " + "".join(output))
             with np.load(answer) as stored:
                 return dict(stored)
 
@@ -100,10 +100,10 @@ def _preloaded() -> dict[str, str]:
 def _hand(clip: Clip) -> dict[str, Any]:
     """Return Knuckle's mean hand as arrays, with the clip's markers above their bones."""
     hand = build(adult("left" if clip.side == "left" else "right"))
-    worn = {paint.label: paint for paint in PAINTS}
+    paint_of_label = {paint.label: paint for paint in PAINTS}
     offsets = []
     for label in clip.labels:
-        paint = worn[label]
+        paint = paint_of_label[label]
         length = np.linalg.norm(hand.rest[JOINT_INDEX[paint.joint] + 1, :3, 3])
         offsets.append([0.0, paint.along * length, INITIAL_HEIGHT])
     return {
@@ -120,6 +120,6 @@ def _hand(clip: Clip) -> dict[str, Any]:
         ),
         "lengths": np.arange(1, len(hand.joints)),
         "labels": np.array(clip.labels),
-        "spots": np.array([JOINT_INDEX[worn[label].joint] for label in clip.labels]),
+        "spots": np.array([JOINT_INDEX[paint_of_label[label].joint] for label in clip.labels]),
         "offsets": np.array(offsets),
     }

@@ -38,9 +38,9 @@ def character_of(data) -> geometry.Character:
     names = ["root_tx", "root_ty", "root_tz", "root_rx", "root_ry", "root_rz"]
     rows = [(0, column, 1.0) for column in range(6)]
     for dof, (joint, axis) in enumerate(zip(data["axis_joint"], data["axes"], strict=True)):
-        along = int(np.abs(axis).argmax())
+        axis_index = int(np.abs(axis).argmax())
         names.append(f"dof{dof}")
-        rows.append((int(joint), 3 + along, float(axis[along])))
+        rows.append((int(joint), 3 + axis_index, float(axis[axis_index])))
     for joint in data["lengths"]:
         names.append(f"scale_{data['joints'][joint]}")
         # Of the bone that ends in the joint: in the parent's frame, along its own direction.
@@ -102,8 +102,9 @@ def solve(hand: Hand, data) -> dict[str, np.ndarray]:
     locators = hand.character.locators
     carried = np.stack(
         [
-            states[:, one.parent, :3] + rotated(states[:, one.parent, 3:7], states[:, one.parent, 7:8] * one.offset)
-            for one in locators
+            states[:, locator.parent, :3]
+            + rotated(states[:, locator.parent, 3:7], states[:, locator.parent, 7:8] * locator.offset)
+            for locator in locators
         ],
         axis=1,
     )

@@ -32,7 +32,7 @@ RATE, FRAMES = 100.0, 300
 MARGIN = np.deg2rad(1.0)
 """rad, minimum distance from every limit."""
 SLOW = 6.0
-"""Hz"""
+"""Cutoff of the low-pass filter, Hz."""
 FILES = {"glove": CAPTURES / "two_hands_glove.c3d", "Leap": CAPTURES / "leap_finger_tap.json"}
 FILES["skin"] = SIG18 / "user3" / "capture4_20_left.trc"
 POSE_FRAMES = 30
@@ -42,14 +42,20 @@ POSE_FRAMES = 30
 def motions() -> dict[str, tuple[Floats, Floats]]:
     """Return name -> angles (300, 26) rad, roots (300, 4, 4) m at 100 Hz; 'range' passes through poses far apart."""
     poses = headset_angles()
-    found = {"range": (through(poses, 0), wandering(0)), "headset": (through(poses, 1), wandering(1))}
+    motion_of_name = {"range": (through(poses, 0), wandering(0)), "headset": (through(poses, 1), wandering(1))}
     for seed, (name, path) in enumerate(FILES.items(), start=2):
         take = job.run(Recipe(str(path), solver="jacobian", smoothing="whole"))
         angles = take.hands[0].pose.angles
         frames = np.linspace(0, len(angles) - 1, FRAMES)
-        found[name] = (np.stack([np.interp(frames, np.arange(len(a)), a) for a in angles.T], axis=1), wandering(seed))
+        motion_of_name[name] = (
+            np.stack([np.interp(frames, np.arange(len(a)), a) for a in angles.T], axis=1),
+            wandering(seed),
+        )
     hand = build(adult("right"))
-    return {name: (plausible(hand, angles, seed), root) for seed, (name, (angles, root)) in enumerate(found.items())}
+    return {
+        name: (plausible(hand, angles, seed), root)
+        for seed, (name, (angles, root)) in enumerate(motion_of_name.items())
+    }
 
 
 def headset_angles() -> Floats:
@@ -98,15 +104,15 @@ def wandering(seed: int, frames: int = FRAMES) -> Floats:
 def plausible(hand: HandModel, angles: Floats, seed: int) -> Floats:
     """Return a plausible motion: slow, inside the limits, with last joints that flex with the middle ones."""
     random = np.random.default_rng(200 + seed)
-    calm = gaussian_filter1d(angles, RATE / (2 * np.pi * SLOW), axis=0)
+    slow_angles = gaussian_filter1d(angles, RATE / (2 * np.pi * SLOW), axis=0)
     time = np.arange(len(angles)) / RATE
     for digit in DIGITS[1:]:
         _, middle, last, _ = CHAIN_JOINTS[digit]
         pip, dip = hand.dof(middle, "flexion"), hand.dof(last, "flexion")
         sway = np.deg2rad(4) * np.sin(2 * np.pi * (random.uniform(0.2, 0.6) * time + random.uniform()))
-        calm[:, dip] = random.uniform(0.5, 0.8) * calm[:, pip] + sway
+        slow_angles[:, dip] = random.uniform(0.5, 0.8) * slow_angles[:, pip] + sway
     low, high = hand.limits.T
-    return np.clip(calm, low + MARGIN, high - MARGIN)
+    return np.clip(slow_angles, low + MARGIN, high - MARGIN)
 
 
 def cached(folder: Path) -> dict[str, tuple[Floats, Floats]]:

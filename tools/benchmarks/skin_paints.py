@@ -13,13 +13,13 @@ class Paint:
     joint: str
     along: float
     around: float = 0.0
-    """Degrees towards +X."""
+    """Degrees around the bone, from its back towards +X."""
 
 
 def _paints() -> tuple[Paint, ...]:
     """Nineteen, worn as those of Han et al. 2018: labels name the bone that follows the joint they are called by."""
     words = dict(zip(DIGITS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), strict=True))
-    found = [
+    result = [
         Paint("ThumbCMC", "thumb-metacarpal", 0.55),
         Paint("ThumbMCP", "thumb-phalanx-proximal", 0.55),
         Paint("ThumbIP", "thumb-phalanx-distal", 0.15),
@@ -27,13 +27,13 @@ def _paints() -> tuple[Paint, ...]:
     ]
     for digit in DIGITS[1:]:
         mcp, pip, dip, _ = CHAIN_JOINTS[digit]
-        found += [
+        result += [
             Paint(f"{words[digit]}MCP", mcp, 0.68),
             Paint(f"{words[digit]}PIP", pip, 0.6),
             Paint(f"{words[digit]}Tip", dip, 0.7),
         ]
     return (
-        *found,
+        *result,
         Paint("BackHand1", "index-finger-metacarpal", 0.75),
         Paint("BackHand2", "pinky-finger-metacarpal", 0.7),
         Paint("BackHand3", "middle-finger-metacarpal", 0.3),

@@ -38,11 +38,11 @@ Errors = tuple[Floats, Floats]
 
 HANDS = (0, 3, 5, 6, 9, 11)
 NOISES = (0.2, 1.0)
-"""mm in each component."""
+"""Standard deviations of the markers' noise in each component, mm."""
 DIFFERENCE = 0.02
 """Standard deviation of the difference between the hands' bones."""
 STIFF = 0.1
-"""Fraction of its flexion that remains to a stiff finger."""
+"""Fraction of its flexion that a stiff finger keeps."""
 CALIBRATIONS = ("range", "index still")
 OTHERS = ("alone", "same bones", "bones 2 % different")
 MADE_HEAD = ["calibration", "noise mm", *(f"{other}: {what}" for other in OTHERS for what in ("all joints", "index"))]
@@ -52,15 +52,15 @@ def real() -> str:
     """Return the table of the takes of three performers: all test takes and their frames."""
     rows = []
     for performer in PERFORMERS:
-        own = [split for split in splits(4, None) if split.performer == performer]
-        together = _fitted({split.side: split.calibration for split in own})
-        for split in own:
-            alone = _fitted({split.side: split.calibration})
-            for words, fits in (("alone", alone), ("with the other hand", together)):
-                found = Gathered()
+        performer_splits = [split for split in splits(4, None) if split.performer == performer]
+        together = _fitted({split.side: split.calibration for split in performer_splits})
+        for split in performer_splits:
+            is_alone = _fitted({split.side: split.calibration})
+            for words, fits in (("alone", is_alone), ("with the other hand", together)):
+                gathered = Gathered()
                 for clip in split.test:
-                    measure(Worn(words), Fitted(fits[split.side]), clip, found)
-                rows.append(found.cells(f"{performer}, {split.side}, {words}"))
+                    measure(Worn(words), Fitted(fits[split.side]), clip, gathered)
+                rows.append(gathered.cells(f"{performer}, {split.side}, {words}"))
                 print(*rows[-1], flush=True)
     return table(REAL_HEAD, rows)
 
@@ -68,13 +68,17 @@ def real() -> str:
 def made() -> str:
     """Return the table of made hands."""
     motions = cached(BUILD)
-    found: dict[tuple[str, float, str], list[Errors]] = {}
+    errors_of_case: dict[tuple[str, float, str], list[Errors]] = {}
     for number in HANDS:
         for key, errors in _made_errors(number, motions):
-            found.setdefault(key, []).append(errors)
+            errors_of_case.setdefault(key, []).append(errors)
         print(f"hand {number}: done", flush=True)
     rows = [
-        [calibration, f"{noise:g}", *(cell for other in OTHERS for cell in _cells(found[calibration, noise, other]))]
+        [
+            calibration,
+            f"{noise:g}",
+            *(cell for other in OTHERS for cell in _cells(errors_of_case[calibration, noise, other])),
+        ]
         for calibration in CALIBRATIONS
         for noise in NOISES
     ]
@@ -84,23 +88,23 @@ def made() -> str:
 def _made_errors(number: int, motions: dict[str, Errors]) -> Iterator[tuple[tuple[str, float, str], Errors]]:
     """Errors of a hand, by its calibration, the noise and its other hand."""
     random = np.random.default_rng(number)
-    own, differing = hand_of(number), hand_of(number, 1 + random.normal(0, DIFFERENCE, (5, 3)))
-    studio, name = Studio(own, seed=number), TESTS[1:][number % 3]
+    hand, other_hand = hand_of(number), hand_of(number, 1 + random.normal(0, DIFFERENCE, (5, 3)))
+    studio, name = Studio(hand, seed=number), TESTS[1:][number % 3]
     takes = {
         "range": studio.film("range", *motions["range"]),
-        "index still": studio.film("index still", *_stiff(own.model, *motions["range"])),
+        "index still": studio.film("index still", *_stiff(hand.model, *motions["range"])),
     }
     test = studio.film(name, *motions[name])
     others = {
-        "same bones": _mirrored(Studio(own, seed=100 + number).film("headset", *motions["headset"])),
-        "bones 2 % different": _mirrored(Studio(differing, seed=200 + number).film("headset", *motions["headset"])),
+        "same bones": _mirrored(Studio(hand, seed=100 + number).film("headset", *motions["headset"])),
+        "bones 2 % different": _mirrored(Studio(other_hand, seed=200 + number).film("headset", *motions["headset"])),
     }
     for noise in NOISES:
         for calibration, take in takes.items():
             clip, solved = take.clip(19, noise, seed=1), test.clip(19, noise, seed=2)
             for other in OTHERS:
                 clips = [clip] if other == "alone" else [clip, others[other].clip(19, noise, seed=3)]
-                fits = _fitted({each.side: [each] for each in clips})
+                fits = _fitted({clip_of_side.side: [clip_of_side] for clip_of_side in clips})
                 yield (calibration, noise, other), _errors(fits[clip.side], solved, test)
 
 
@@ -110,9 +114,9 @@ def _fitted(takes: dict[str, Sequence[Clip]]) -> dict[str, SkinFit]:
         side: Recording([clip.positions for clip in clips], clips[0].rate, spots_of(clips[0]))
         for side, clips in takes.items()
     }
-    found = fit_hands(recordings)  # type: ignore[arg-type]
-    print(*found.notes)
-    return dict(found.fits)
+    fitted = fit_hands(recordings)  # type: ignore[arg-type]
+    print(*fitted.notes)
+    return dict(fitted.fits)
 
 
 def _stiff(model: HandModel, angles: Floats, roots: Floats) -> tuple[Floats, Floats]:
@@ -134,10 +138,11 @@ def _errors(fit: SkinFit, clip: Clip, test: Made) -> Errors:
 
 
 def _cells(errors: list[Errors]) -> list[str]:
-    """Of all joints, and of those of the index finger."""
+    """Return table cells: errors over all joints, and over the index finger's joints."""
     return [
         " / ".join(
-            f"{np.sqrt(np.mean(np.concatenate(each)[:, joints] ** 2)):.2f}" for each in zip(*errors, strict=True)
+            f"{np.sqrt(np.mean(np.concatenate(errors_of_kind)[:, joints] ** 2)):.2f}"
+            for errors_of_kind in zip(*errors, strict=True)
         )
         for joints in (slice(None), slice(3, 6))
     ]

@@ -68,35 +68,35 @@ def _mean_p95(errors: list[Floats]) -> str:
 def rows(methods: list[Method], splits: list[Split]) -> Iterator[list[str]]:
     """Yield a row for each method."""
     for method in methods:
-        found = Gathered()
+        gathered = Gathered()
         for split in splits:
             try:
                 fitted = method.fit(split.calibration)
             except KnuckleError as error:
-                found.failed += [str(error)] * len(split.test)
+                gathered.failed += [str(error)] * len(split.test)
                 continue
-            found.fit_seconds.append(fitted.seconds)
+            gathered.fit_seconds.append(fitted.seconds)
             for clip in split.test:
-                measure(method, fitted, clip, found)
+                measure(method, fitted, clip, gathered)
             print(f"{method.name}, {split.performer} {split.side}: done", flush=True)
-        yield found.cells(method.name)
+        yield gathered.cells(method.name)
 
 
-def measure(method: Method, fitted: Fitted, clip: Clip, found: Gathered) -> None:
+def measure(method: Method, fitted: Fitted, clip: Clip, gathered: Gathered) -> None:
     """Solve a take with all markers, and with each of seven left out."""
     try:
         solved = method.solve(clip, fitted, clip)
         left_out = {kind: [left_out_mm(method, fitted, clip, label) for label in LEFT_OUT[kind]] for kind in LEFT_OUT}
     except KnuckleError as error:
-        found.failed.append(str(error))
+        gathered.failed.append(str(error))
         return
-    found.residual.append(residuals(clip, solved).ravel())
-    found.limit.append(at_limit(solved))
-    found.pops.append(pops(clip, solved))
-    found.jitter.append(jitter(solved))
-    found.seconds.append(solved.seconds)
+    gathered.residual.append(residuals(clip, solved).ravel())
+    gathered.limit.append(at_limit(solved))
+    gathered.pops.append(pops(clip, solved))
+    gathered.jitter.append(jitter(solved))
+    gathered.seconds.append(solved.seconds)
     for kind, errors in left_out.items():
-        found.left_out[kind] += errors
+        gathered.left_out[kind] += errors
 
 
 def left_out_mm(method: Method, fitted: Fitted, clip: Clip, label: str) -> Floats:

@@ -50,12 +50,12 @@ class Clip:
 
     def without(self, *labels: str) -> "Clip":
         """Return the clip without some markers."""
-        kept = [label for label in self.labels if label not in labels]
-        columns = [self.column(label) for label in kept]
-        return replace(self, labels=tuple(kept), positions=self.positions[:, columns])
+        labels_left = [label for label in self.labels if label not in labels]
+        columns = [self.column(label) for label in labels_left]
+        return replace(self, labels=tuple(labels_left), positions=self.positions[:, columns])
 
     def frames(self, rows: slice) -> "Clip":
-        """Return some of its frames."""
+        """Return the clip with some of its frames."""
         return replace(self, positions=self.positions[rows])
 
 
@@ -103,14 +103,14 @@ def write_trc(clip: Clip, path: Path) -> None:
 
 def splits(test_takes: int = 2, frames: int | None = TEST_FRAMES) -> list[Split]:
     """Return every performer's hands, with at most the given numbers of test takes and of frames of each."""
-    found = []
+    result = []
     for performer in PERFORMERS:
         for side in SIDES:
             paths = sorted((SIG18 / performer).glob(f"*_{side}.trc"), key=_natural)
             calibration = tuple(read_trc(path) for path in paths[2::10][:3])
             test = tuple(read_trc(path).frames(slice(frames)) for path in paths[7::8][:test_takes])
-            found.append(Split(performer, side, calibration, test))
-    return found
+            result.append(Split(performer, side, calibration, test))
+    return result
 
 
 def _natural(path: Path) -> list[object]:

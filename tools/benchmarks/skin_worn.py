@@ -30,17 +30,23 @@ class Worn:
 
     def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
         """See Method."""
-        worn = fitted.performer or _fitted((complete,)).performer
-        positions = np.full((len(clip), len(worn.markers.labels), 3), np.nan)
-        for column, label in enumerate(worn.markers.labels):
+        fitted_hand = fitted.performer or _fitted((complete,)).performer
+        positions = np.full((len(clip), len(fitted_hand.markers.labels), 3), np.nan)
+        for column, label in enumerate(fitted_hand.markers.labels):
             if label in clip.labels:
                 positions[:, column] = clip.positions[:, clip.column(label)]
         start = time.perf_counter()
         times, solver = np.arange(len(clip)) / clip.rate, SkinSolver()
-        poses = solver.solve(worn, times, positions)[0] if self.live else solver.solve_take(worn, times, positions)
+        poses = (
+            solver.solve(fitted_hand, times, positions)[0]
+            if self.live
+            else solver.solve_take(fitted_hand, times, positions)
+        )
         seconds = time.perf_counter() - start
-        frames = joint_frames(worn.model, Pose(worn.model, poses.root, poses.angles))
-        return Solved(worn.markers.labels, poses.markers, frames, poses.angles, worn.model.limits, seconds)
+        frames = joint_frames(fitted_hand.model, Pose(fitted_hand.model, poses.root, poses.angles))
+        return Solved(
+            fitted_hand.markers.labels, poses.markers, frames, poses.angles, fitted_hand.model.limits, seconds
+        )
 
 
 @lru_cache(maxsize=16)
@@ -48,8 +54,8 @@ def _fitted(takes: tuple[Clip, ...]) -> Fitted:
     """Return the hand that wore the markers of these takes; one clip is solved many times with it."""
     first = takes[0]
     start = time.perf_counter()
-    worn = fit([take.positions for take in takes], first.rate, spots_of(first), first.side)  # type: ignore[arg-type]
-    return Fitted(worn, time.perf_counter() - start)
+    fitted_hand = fit([take.positions for take in takes], first.rate, spots_of(first), first.side)  # type: ignore[arg-type]
+    return Fitted(fitted_hand, time.perf_counter() - start)
 
 
 def spots_of(clip: Clip) -> dict[str, Spot]:

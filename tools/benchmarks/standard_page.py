@@ -61,14 +61,18 @@ def entries_of(problem: str) -> list[Entry]:
 def ratio(results: Results, entry: Entry, peer_name: str) -> float:
     """Return the ratio of an entry's median time to a peer's, as a median over the rounds."""
     peer = next(other for other in entries_of(entry.problem) if other.name == peer_name)
-    return statistics.median(each[entry]["ms_median"] / each[peer]["ms_median"] for each in results if entry in each)
+    return statistics.median(
+        round_results[entry]["ms_median"] / round_results[peer]["ms_median"]
+        for round_results in results
+        if entry in round_results
+    )
 
 
 def live_table(results: Results) -> str:
     """Return the table of times for problem A: one frame after another."""
     rows = []
     for entry in entries_of("A"):
-        medians = [each[entry]["ms_median"] for each in results if entry in each]
+        medians = [round_results[entry]["ms_median"] for round_results in results if entry in round_results]
         target = TARGETS.get(entry.name)
         verdict = f"{target[0]:g}x {target[1]}: {_met(ratio(results, entry, target[1]) <= target[0])}" if target else ""
         rows.append(
@@ -148,23 +152,23 @@ def _met(yes: bool) -> str:
 def draw_charts(folder: Path, results: Results) -> None:
     """Draw the bar charts of live frames and of noise into a folder."""
     times = {entry.name: 1000 * median(results, entry, "ms_median") for entry in entries_of("A")}
-    quick = {name: micros for name, micros in times.items() if micros < MAX_CHART_MICROSECONDS}
-    up = svg.axis("µs a hand, median", list(quick.values()), zero=True)
-    drawn = svg.bars("One live frame of five fingers", up, list(quick), {"median": list(quick.values())})
-    svg.write(folder / "benchmark-live.svg", drawn)
-    plain = [entry for entry in entries_of("B") if not entry.smooth]
+    fast_solvers = {name: micros for name, micros in times.items() if micros < MAX_CHART_MICROSECONDS}
+    up = svg.axis("µs a hand, median", list(fast_solvers.values()), zero=True)
+    chart = svg.bars("One live frame of five fingers", up, list(fast_solvers), {"median": list(fast_solvers.values())})
+    svg.write(folder / "benchmark-live.svg", chart)
+    unsmoothed = [entry for entry in entries_of("B") if not entry.smooth]
     modes = {"as it came": (False, False), "smoothed live": (True, False), "smoothed as a whole": (True, True)}
     ratios = {
         (entry.runner, entry.options[:1], entry.smooth, entry.batch): results[0][entry]["jitter_ratio"]
         for entry in entries_of("B")
     }
     rows = {
-        name: [ratios.get((entry.runner, entry.options[:1], *mode), math.nan) for entry in plain]
+        name: [ratios.get((entry.runner, entry.options[:1], *mode), math.nan) for entry in unsmoothed]
         for name, mode in modes.items()
     }
     up = svg.axis("times the truth's", list(ratios.values()), zero=True)
-    drawn = svg.bars("Jitter at 1 mm of noise", up, [entry.name for entry in plain], rows)
-    svg.write(folder / "benchmark-noise.svg", drawn)
+    chart = svg.bars("Jitter at 1 mm of noise", up, [entry.name for entry in unsmoothed], rows)
+    svg.write(folder / "benchmark-noise.svg", chart)
 
 
 def write_page(docs: Path, results: Results) -> None:

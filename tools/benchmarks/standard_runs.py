@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def ours(self) -> bool:
-        """Return whether it is a solver of Knuckle's."""
+        """Return whether the solver is Knuckle's."""
         return self.runner == "knuckle_runner"
 
 
@@ -56,10 +56,10 @@ Results = list[dict[Entry, Figures]]
 
 def ours(problem: str, solvers: tuple[str, ...], smooth: bool = False, batch: bool = False) -> list[Entry]:
     """Knuckle's solvers on a problem; with smoothing as live, or in a batch by the whole take."""
-    named = {(True, False): ", live smoothing", (True, True): ", whole take smoothed"}.get((smooth, batch), "")
+    suffix = {(True, False): ", live smoothing", (True, True): ", whole take smoothed"}.get((smooth, batch), "")
     extra = ("smooth=true",) if smooth else ()
     return [
-        Entry(name + named, "knuckle_runner", problem, (f"solver={name}", *extra), batch, smooth) for name in solvers
+        Entry(name + suffix, "knuckle_runner", problem, (f"solver={name}", *extra), batch, smooth) for name in solvers
     ]
 
 
@@ -110,9 +110,9 @@ def run(entry: Entry) -> Figures:
     command += ["--batch"] if entry.batch else []
     command += ["--opt", *entry.options] if entry.options else []
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "benchmarks")}
-    done = subprocess.run(command, cwd=WORK, env=environment, check=False, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{entry}:\n{done.stdout}{done.stderr}")
+    process = subprocess.run(command, cwd=WORK, env=environment, check=False, capture_output=True, text=True)
+    if process.returncode:
+        sys.exit(f"{entry}:\n{process.stdout}{process.stderr}")
     figures: Figures = json.loads(next((WORK / "results").glob("*.json")).read_text())
     return figures
 
@@ -129,7 +129,7 @@ def measure(rounds: int) -> Results:
 
 def median(results: Results, entry: Entry, figure: str) -> float:
     """Return the median of a figure over the rounds."""
-    return statistics.median(float(each[entry][figure]) for each in results if entry in each)
+    return statistics.median(float(round_results[entry][figure]) for round_results in results if entry in round_results)
 
 
 def machine() -> str:
@@ -143,7 +143,7 @@ def machine() -> str:
 
 def versions(results: Results) -> str:
     """Return the packages that took part."""
-    found: dict[str, str] = {}
+    version_of_package: dict[str, str] = {}
     for figures in results[0].values():
-        found.update(figures["env"]["versions"])
-    return ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
+        version_of_package.update(figures["env"]["versions"])
+    return ", ".join(f"{name} {version}" for name, version in sorted(version_of_package.items()))

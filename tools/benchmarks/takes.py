@@ -28,7 +28,7 @@ TAKES = {
     "camera landmarks": "mediapipe_video.json",
 }
 CALM_MM = 5.0
-"""mm, maximum movement of a calm digit's markers against the palm between two frames; its joints should hardly turn."""
+"""mm, maximum movement of a calm digit's markers against the palm between two frames. Its joints hardly rotate."""
 
 
 def rows() -> Iterator[list[str]]:
@@ -68,14 +68,14 @@ def calm_turns(solved: SolvedHand) -> list[float]:
     world = solved.targets.positions - root[:, None, :3, 3]
     against_palm = np.einsum("fji,ftj->fti", root[:, :3, :3], world)
     joints = [solved.hand.joints[solved.hand.sites[site].joint] for site in solved.targets.sites]
-    moved = 1000 * np.linalg.norm(np.diff(against_palm, axis=0), axis=-1)
+    displacements = 1000 * np.linalg.norm(np.diff(against_palm, axis=0), axis=-1)
     rotations = np.rad2deg(np.abs(np.diff(solved.pose.angles, axis=0)))
     result = []
     for digit in DIGITS:
-        seen = [joint.startswith(digit) for joint in joints]
-        calm = (moved[:, seen] < CALM_MM).all(1)
+        digit_joints = [joint.startswith(digit) for joint in joints]
+        is_calm = (displacements[:, digit_joints] < CALM_MM).all(1)
         of_digit = [solved.hand.joints[joint].startswith(digit) for joint in solved.hand.axis_joint]
-        result.append(float(rotations[calm][:, of_digit].max(initial=0.0)))
+        result.append(float(rotations[is_calm][:, of_digit].max(initial=0.0)))
     return result
 
 

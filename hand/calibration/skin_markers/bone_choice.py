@@ -29,7 +29,7 @@ class BoneOptions:
     """The bones that may carry each of M markers, by their labels."""
 
     spots: tuple[Spot, ...]
-    """(M,) where each sits by its label."""
+    """(M,) spot of each marker on the hand, as its label says."""
     digits: Ints
     """(M,) row in DIGITS; PALM for a marker of the palm."""
     bones: tuple[tuple[int, ...], ...]
@@ -38,12 +38,12 @@ class BoneOptions:
     """(M,) whether the marker is on a nail."""
 
     def outwards(self, digit: int) -> Ints:
-        """A digit's markers (N,) from the palm to the tip."""
+        """Return the indices (N,) of a digit's markers, from the palm to the tip."""
         markers = sorted(np.flatnonzero(self.digits == digit), key=lambda m: self.bones[m])
         return np.array(markers, np.int64)
 
     def combinations(self, digit: int) -> list[tuple[int, ...]]:
-        """The bones (N,) that may carry a digit's markers together: farther markers are not on bones before."""
+        """Return the possible bones (N,) of a digit's markers: a marker farther out is never on a bone farther in."""
         combinations = itertools.product(*(self.bones[m] for m in self.outwards(digit)))
         return [combination for combination in combinations if list(combination) == sorted(combination)]
 
@@ -86,13 +86,13 @@ def choose_bones(hands: Sequence[BoneOptions], seen: Sequence[VisibleMarkers]) -
 
     A digit that wears the same markers on all hands wears them on the same bones: those that explain all hands best.
     """
-    tried = [_trial_costs(options, visible) for options, visible in zip(hands, seen, strict=True)]
+    trial_results = [_trial_costs(options, visible) for options, visible in zip(hands, seen, strict=True)]
     chosen = [MarkerBones(options.digits.copy(), np.zeros(len(options.digits), np.int64)) for options in hands]
     for digit in range(len(DIGITS)):
-        worn = [[options.spots[m] for m in options.outwards(digit)] for options in hands]
+        spots_of_hands = [[options.spots[m] for m in options.outwards(digit)] for options in hands]
         combinations = [options.combinations(digit) for options in hands]
-        costs = [own[: len(choices), digit] for own, choices in zip(tried, combinations, strict=True)]
-        if all(own == worn[0] for own in worn):
+        costs = [own[: len(choices), digit] for own, choices in zip(trial_results, combinations, strict=True)]
+        if all(own == spots_of_hands[0] for own in spots_of_hands):
             costs = [np.sum(costs, axis=0)] * len(hands)
         for options, choices, cost, result in zip(hands, combinations, costs, chosen, strict=True):
             markers, bones = options.outwards(digit), np.array(choices[int(np.argmin(cost))], np.int64)
@@ -114,8 +114,8 @@ def _trial_costs(options: BoneOptions, seen: VisibleMarkers) -> Floats:
             markers, combination = options.outwards(digit), np.array(own[min(trial, len(own) - 1)], np.int64)
             bones[markers] = np.maximum(combination, 0)
             digits[markers] = np.where(combination == PALM, PALM, digit)
-        tried = np.array([trial < len(own) for own in combinations])
-        row[tried] = _digit_costs(options, MarkerBones(digits, bones), seen)[tried]
+        has_trial = np.array([trial < len(own) for own in combinations])
+        row[has_trial] = _digit_costs(options, MarkerBones(digits, bones), seen)[has_trial]
     return result
 
 
@@ -130,8 +130,8 @@ def _digit_costs(options: BoneOptions, carried: MarkerBones, seen: VisibleMarker
     prior_cost = (deviation @ state.pose_model.precision) * deviation
     result = np.zeros(len(DIGITS))
     for digit in range(len(DIGITS)):
-        own = (options.digits == digit)[:, None]
-        restricted = replace(state.pose_model, sharpness=state.pose_model.sharpness * own)
+        is_on_digit = (options.digits == digit)[:, None]
+        restricted = replace(state.pose_model, sharpness=state.pose_model.sharpness * is_on_digit)
         result[digit] = costs(without_prior(restricted), state.poses, seen).sum()
         result[digit] += prior_cost[:, COLUMNS[digit][HAS[digit]]].sum()
         result[digit] += prior_weight(len(seen)) * expected[owner == digit].sum()

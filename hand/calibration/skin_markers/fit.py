@@ -35,7 +35,7 @@ MAX_FRAMES, SHAPE_FRAMES, FIRST_FRAMES, TRIAL_FRAMES = 300, 240, 60, 40
 """Frames in the last rounds of a fit, in the middle rounds, in the first rounds, and in the choice of the markers'
 bones."""
 CANDIDATES = 1500
-"""Frames among which these are chosen."""
+"""Number of frames from which the frames of a fit are chosen."""
 MIN_FRAMES = 20
 CHANGE_LAG = 6
 """Frames apart at which poses are compared, to separate the joints' motion from the markers' noise."""
@@ -55,11 +55,11 @@ class Recording:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedHands:
-    """What was found of a person's hands."""
+    """The fits of a person's hands."""
 
     fits: dict[Side, SkinFit] = field(default_factory=dict)
     problems: dict[Side, HandError] = field(default_factory=dict)
-    """Why a hand was not fitted."""
+    """Side -> why its hand was not fitted."""
     notes: tuple[str, ...] = ()
     """Sentences about hands that do not seem to be one person's."""
 
@@ -79,10 +79,10 @@ def fit(takes: Floats | Sequence[Floats], rate: float, spots: dict[str, Spot], s
     Raises:
         HandError: too few frames show half of the markers.
     """
-    found = fit_hands({side: Recording([takes] if isinstance(takes, np.ndarray) else takes, rate, spots)})
-    if side in found.problems:
-        raise found.problems[side]
-    return found.fits[side]
+    fitted = fit_hands({side: Recording([takes] if isinstance(takes, np.ndarray) else takes, rate, spots)})
+    if side in fitted.problems:
+        raise fitted.problems[side]
+    return fitted.fits[side]
 
 
 def fit_hands(recordings: Mapping[Side, Recording]) -> FittedHands:
@@ -97,9 +97,13 @@ def fit_hands(recordings: Mapping[Side, Recording]) -> FittedHands:
             hands.append(_hand(side, recording))
         except HandError as error:
             problems[side] = error
-    chosen = choose_bones([hand.options for hand in hands], [_subsample(hand.seen, TRIAL_FRAMES) for hand in hands])
-    alone = [_fit_alone(hand, bones) for hand, bones in zip(hands, chosen, strict=True)]
-    states, notes = _fit_together(hands, alone) if len(hands) == 2 else ([state for state, _ in alone], ())
+    marker_bones = choose_bones(
+        [hand.options for hand in hands], [_subsample(hand.seen, TRIAL_FRAMES) for hand in hands]
+    )
+    separate_fits = [_fit_alone(hand, bones) for hand, bones in zip(hands, marker_bones, strict=True)]
+    states, notes = (
+        _fit_together(hands, separate_fits) if len(hands) == 2 else ([state for state, _ in separate_fits], ())
+    )
     return FittedHands(
         {hand.side: _result(hand, state) for hand, state in zip(hands, states, strict=True)}, problems, notes
     )
@@ -114,7 +118,7 @@ class _Hand:
     takes: list[Floats]
     """(F, M, 3) m each"""
     seen: VisibleMarkers
-    """In the frames that show most."""
+    """The markers in the frames that show the most of them."""
     options: BoneOptions
 
 
@@ -140,7 +144,7 @@ def _fit_alone(hand: _Hand, carried: MarkerBones) -> tuple[FittedShape, ShapePri
 
 
 def _fit_together(
-    hands: list[_Hand], alone: list[tuple[FittedShape, ShapePrior]]
+    hands: list[_Hand], separate_fits: list[tuple[FittedShape, ShapePrior]]
 ) -> tuple[list[FittedShape], tuple[str, ...]]:
     """Fit two hands on, each with what the other's own markers say about it; also return a note if that is nothing."""
     markers = [_subsample(hand.seen, SHAPE_FRAMES) for hand in hands]
@@ -148,12 +152,14 @@ def _fit_together(
         ShapeEstimate(
             state.pose_model.shape, shape_covariance(state, seen, prior, _shares(state)), prior, hand.options.spots
         )
-        for hand, seen, (state, prior) in zip(hands, markers, alone, strict=True)
+        for hand, seen, (state, prior) in zip(hands, markers, separate_fits, strict=True)
     )
     priors = informed_priors((first, second))
     if isinstance(priors, str):
-        return [state for state, _ in alone], (priors,) if priors else ()
-    return [_refine(state, seen, prior) for (state, _), seen, prior in zip(alone, markers, priors, strict=True)], ()
+        return [state for state, _ in separate_fits], (priors,) if priors else ()
+    return [
+        _refine(state, seen, prior) for (state, _), seen, prior in zip(separate_fits, markers, priors, strict=True)
+    ], ()
 
 
 MAX_ROUNDS, ITERATIONS, POSE_ITERATIONS = 8, 8, 5
@@ -197,21 +203,21 @@ def informative_frames(positions: Floats, count: int) -> Ints:
         return candidates
     first, second = np.triu_indices(positions.shape[1], 1)
     distances = np.linalg.norm(positions[candidates][:, first] - positions[candidates][:, second], axis=-1)
-    known = np.isfinite(distances)
-    mean = np.where(known, distances, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    distances = np.where(known, distances - mean, 0.0)
-    picked = [int(np.argmin(np.einsum("fp,fp->f", distances, distances)))]
+    is_measured = np.isfinite(distances)
+    mean = np.where(is_measured, distances, 0.0).sum(axis=0) / np.maximum(is_measured.sum(axis=0), 1)
+    distances = np.where(is_measured, distances - mean, 0.0)
+    selected_frames = [int(np.argmin(np.einsum("fp,fp->f", distances, distances)))]
     nearest = np.full(len(candidates), np.inf)
     for _ in range(count - 1):
-        differences = distances - distances[picked[-1]]
+        differences = distances - distances[selected_frames[-1]]
         nearest = np.minimum(nearest, np.einsum("fp,fp->f", differences, differences))
-        picked.append(int(nearest.argmax()))
-    frames: Ints = candidates[np.sort(picked)]
+        selected_frames.append(int(nearest.argmax()))
+    frames: Ints = candidates[np.sort(selected_frames)]
     return frames
 
 
 def _subsample(markers: VisibleMarkers, count: int) -> VisibleMarkers:
-    """Select so many frames, evenly spaced."""
+    """Select `count` evenly spaced frames."""
     return markers.select(np.unique(np.linspace(0, len(markers) - 1, min(count, len(markers))).astype(int)))
 
 
@@ -230,8 +236,8 @@ def _motion_covariance(pose_model: PoseModel, takes: list[Floats], rate: float) 
     for take in sorted(takes, key=len, reverse=True):
         if len(take) <= CHANGE_LAG + 1 or count > CHANGE_FRAMES:
             continue
-        part = take[:CHANGE_FRAMES]
-        angles = _fit_poses(pose_model, VisibleMarkers.from_positions(part)).poses.angles
+        clip = take[:CHANGE_FRAMES]
+        angles = _fit_poses(pose_model, VisibleMarkers.from_positions(clip)).poses.angles
         distant = angles[CHANGE_LAG:] - angles[:-CHANGE_LAG]
         adjacent = angles[1 : 1 - CHANGE_LAG] - angles[:-CHANGE_LAG]
         distant_sum += distant.T @ distant
@@ -249,7 +255,7 @@ MIN_CHANGE = np.deg2rad(0.1)
 
 
 def _result(hand: _Hand, state: FittedShape) -> SkinFit:
-    """Fit the statistics to all frames that are used."""
+    """Fit the noise and the joint statistics to all selected frames."""
     state = update_statistics(_fit_poses(state.pose_model, hand.seen), hand.seen)
     change = _motion_covariance(state.pose_model, hand.takes, hand.recording.rate)
     model = state.pose_model

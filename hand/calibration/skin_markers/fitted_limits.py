@@ -25,7 +25,7 @@ SEARCH_MARGIN = 30.0
 UNSEEN_MARGIN = 25.0
 """Degrees beyond the observed range: another take shows more."""
 ZERO_MARGIN = 10.0
-"""Degrees beyond the usual limits: as well is the zero of a fitted hand's angles known."""
+"""Degrees beyond the usual limits: the uncertainty of the zero of a fitted hand's angles."""
 MOVEMENT_ORDER = tuple(AXES)
 
 

@@ -46,27 +46,27 @@ MIN_INFORMATION = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapeEstimate:
-    """What a hand's own markers and its prior say of its shape."""
+    """A hand's shape, estimated from its own markers and its prior."""
 
     shape: ShapeParameters
     covariance: Floats
     """(S, S) of the shape's parameters."""
     prior: ShapePrior
     spots: tuple[Spot, ...]
-    """(M,) where each marker sits by its label."""
+    """(M,) spot of each marker on the hand, as its label says."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correspondence:
-    """Parameters of a left and a right hand that correspond."""
+    """Corresponding parameters of a left and a right hand."""
 
     rows: tuple[Ints, Ints]
-    """(N,) each, their indices among each hand's parameters."""
+    """(N,) indices among the parameters of each hand."""
     differences: Floats
     """(N,) standard deviations of their differences."""
 
     def reversed(self) -> "Correspondence":
-        """Return the same with the hands exchanged."""
+        """Return the correspondence with the hands exchanged."""
         return Correspondence((self.rows[1], self.rows[0]), self.differences)
 
 
@@ -80,8 +80,8 @@ def informed_priors(pair: Pair) -> tuple[ShapePrior, ShapePrior] | str:
     Of the bones alone, the bones with the markers and nothing, what explains both hands best is taken to correspond.
     """
     bones = corresponding_bones()
-    tried = [(log_evidence(pair, rows), rows) for rows in (bones, corresponding_markers(pair, bones))]
-    evidence, likeliest = max(tried, key=lambda each: each[0])
+    candidates = [(log_evidence(pair, rows), rows) for rows in (bones, corresponding_markers(pair, bones))]
+    evidence, likeliest = max(candidates, key=lambda each: each[0])
     relative, deviations = mean_bone_difference(pair, likeliest)
     if abs(deviations) > SAME_PERSON or evidence < -MAX_EVIDENCE_AGAINST:
         differ = (
@@ -120,7 +120,7 @@ def corresponding_markers(pair: Pair, bones: Correspondence) -> Correspondence:
         if carriers[0] == carriers[1] and len(carriers[0]) == 1 and carriers[0][0][0] != PALM:
             rows[0].append(_marker_rows(first.shape, own))
             rows[1].append(_marker_rows(second.shape, second.spots.index(spot)))
-    first_rows, second_rows = (np.concatenate(found) for found in rows)
+    first_rows, second_rows = (np.concatenate(rows_of_hand) for rows_of_hand in rows)
     spreads = 1 / np.diag(first.prior.matrix)[first_rows[MARKERS:]]
     return Correspondence((first_rows, second_rows), np.concatenate([bones.differences, MARKER_SHARE * spreads]))
 
@@ -138,7 +138,7 @@ class _Whitened:
     root: Floats
     """(N, N) the prior's covariance is root · root^T."""
     mean: Floats
-    """(N,) of the prior."""
+    """(N,) mean of the prior."""
     estimates: tuple[Floats, Floats]
     """(N,) each hand's parameters."""
     covariances: tuple[Floats, Floats]

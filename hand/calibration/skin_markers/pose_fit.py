@@ -88,14 +88,14 @@ class VisibleMarkers:
     @classmethod
     def from_positions(cls, positions: Floats) -> "VisibleMarkers":
         """Build from positions that are NaN where not seen."""
-        known = finite_points(positions)
-        return cls(np.where(known[..., None], positions, 0.0), known)
+        is_visible = finite_points(positions)
+        return cls(np.where(is_visible[..., None], positions, 0.0), is_visible)
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def select(self, frames: NDArray[np.intp] | slice) -> "VisibleMarkers":
-        """Return some of the frames."""
+        """Return the markers of some frames."""
         return VisibleMarkers(self.positions[frames], self.visible[frames])
 
 
@@ -230,9 +230,9 @@ def fit_poses(
     result = poses.copy()
     cost = np.empty(len(poses))
     for start in range(0, len(poses), BATCH_FRAMES):
-        part = slice(start, start + BATCH_FRAMES)
-        fitted, cost[part] = _fit_batch(model, poses.select(part), seen.select(part), iterations, tolerance)
-        result.assign(np.arange(len(poses))[part], fitted)
+        batch = slice(start, start + BATCH_FRAMES)
+        fitted, cost[batch] = _fit_batch(model, poses.select(batch), seen.select(batch), iterations, tolerance)
+        result.assign(np.arange(len(poses))[batch], fitted)
     return result, cost
 
 
@@ -263,5 +263,5 @@ def _fit_batch(
 
 
 def without_prior(model: PoseModel) -> PoseModel:
-    """Return the same without a prior of the angles."""
+    """Return the model without a prior of the angles."""
     return replace(model, mean=np.zeros(DOFS), precision=np.zeros((DOFS, DOFS)))

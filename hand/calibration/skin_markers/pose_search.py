@@ -48,17 +48,19 @@ def search_poses(
     if not len(doubtful):
         return poses
     seen = seen.select(doubtful)
-    found = [poses.select(doubtful)]
+    candidates = [poses.select(doubtful)]
     for start in starts:
-        begun, _ = begin_at(model, start if start.ndim == 1 else start[doubtful], seen, counting)
-        found.append(fit_poses(model, begun, seen, passes, tolerance)[0])
-    losses = np.log1p(np.stack([marker_squares(model, each, seen) for each in found]) / CAUCHY_THRESHOLD_SQUARED)
-    composed = replace(found[0], angles=best_digits(model, found[0], found, losses))
-    found.append(fit_poses(model, composed, seen, passes, tolerance)[0])
-    best = np.argmin([costs(model, each, seen) for each in found], axis=0)
-    for number, each in enumerate(found):
-        chosen = np.flatnonzero(best == number)
-        poses.assign(doubtful[chosen], each.select(chosen))
+        start_poses, _ = begin_at(model, start if start.ndim == 1 else start[doubtful], seen, counting)
+        candidates.append(fit_poses(model, start_poses, seen, passes, tolerance)[0])
+    losses = np.log1p(
+        np.stack([marker_squares(model, candidate, seen) for candidate in candidates]) / CAUCHY_THRESHOLD_SQUARED
+    )
+    composed = replace(candidates[0], angles=best_digits(model, candidates[0], candidates, losses))
+    candidates.append(fit_poses(model, composed, seen, passes, tolerance)[0])
+    best = np.argmin([costs(model, candidate, seen) for candidate in candidates], axis=0)
+    for number, candidate in enumerate(candidates):
+        rows = np.flatnonzero(best == number)
+        poses.assign(doubtful[rows], candidate.select(rows))
     return poses
 
 
@@ -86,10 +88,10 @@ def search_digit(
     Returns:
         A pose that is clearly better than `pose`; None if there is none.
     """
-    count, own = 1 + len(starts), COLUMNS[digit, HAS[digit]]
+    count, digit_columns = 1 + len(starts), COLUMNS[digit, HAS[digit]]
     candidates = pose.select(np.zeros(count, np.intp))
-    candidates.angles[1:, own] = np.clip(np.stack(starts), *model.limits.T)[:, own]
-    found, cost = fit_poses(model, candidates, seen.select(np.zeros(count, np.intp)), passes, tolerance)
+    candidates.angles[1:, digit_columns] = np.clip(np.stack(starts), *model.limits.T)[:, digit_columns]
+    fitted, cost = fit_poses(model, candidates, seen.select(np.zeros(count, np.intp)), passes, tolerance)
     best = int(cost.argmin())
     gain = costs(model, pose, seen)[0] - cost[best]
-    return found.select(slice(best, best + 1)) if gain > CLEARLY_BETTER else None
+    return fitted.select(slice(best, best + 1)) if gain > CLEARLY_BETTER else None

@@ -54,12 +54,13 @@ def pose_shares(angles: Floats, digits: Ints, noise: float) -> PoseShares:
 
     Args:
         angles: (F, D) rad
-        digits: (M,) row in DIGITS of the digit that carries each marker. One with a single marker counts as still.
+        digits: (M,) row in DIGITS of the digit that carries each marker. If any digit has fewer than two markers, all
+            count as still.
         noise: m, of the markers.
     """
     precise = np.clip((NOISY - noise) / (NOISY - PRECISE), 0.0, 1.0)
     moving = precise * np.clip((coverage(angles) - STILL) / (MOVING - STILL), 0.0, 1.0)
-    moving *= np.sum(digits == np.arange(len(DIGITS))[:, None], axis=1) > 1
+    moving *= np.all(np.sum(digits == np.arange(len(DIGITS))[:, None], axis=1) > 1)
     prior = np.ones(DOFS)
     for row, share in enumerate(MOVING_SHARE**moving):
         prior[COLUMNS[row, HAS[row]]] = share

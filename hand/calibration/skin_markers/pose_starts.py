@@ -27,9 +27,9 @@ def align_to_markers(angles: Floats, markers: MarkerPositions, seen: VisibleMark
     total = np.maximum(weights.sum(axis=1), 1.0)
     mean, target_mean = (positions * weights).sum(axis=1) / total, (seen.positions * weights).sum(axis=1) / total
     products = ((seen.positions - target_mean[:, None]) * weights).swapaxes(1, 2) @ (positions - mean[:, None])
-    left, _, right = np.linalg.svd(products)
-    left[..., 2] *= np.linalg.det(left @ right)[:, None]
-    rotations = left @ right
+    u, _, vt = np.linalg.svd(products)
+    u[..., 2] *= np.linalg.det(u @ vt)[:, None]
+    rotations = u @ vt
     return Poses(rotations, target_mean - np.einsum("fij,fj->fi", rotations, mean), angles)
 
 
@@ -42,16 +42,16 @@ def best_start(model: PoseModel, starts: Iterable[Floats], seen: VisibleMarkers,
         seen: the markers.
         counting: (M,) the markers to fit.
     """
-    begun = [begin_at(model, start, seen, counting) for start in starts]
-    best = begun[0][0].copy()
-    least = costs_at(model, best, seen, begun[0][1])
-    for trial, markers in begun[1:]:
+    placed_starts = [begin_at(model, start, seen, counting) for start in starts]
+    best = placed_starts[0][0].copy()
+    least = costs_at(model, best, seen, placed_starts[0][1])
+    for trial, markers in placed_starts[1:]:
         cost = costs_at(model, trial, seen, markers)
         better = np.flatnonzero(cost < least)
         best.assign(better, trial.select(better))
         least = np.minimum(least, cost)
-    squares = np.stack([squared(whitened_residuals(model, best, seen, markers)) for _, markers in begun])
-    angles = best_digits(model, best, [trial for trial, _ in begun], squares)
+    squares = np.stack([squared(whitened_residuals(model, best, seen, markers)) for _, markers in placed_starts])
+    angles = best_digits(model, best, [trial for trial, _ in placed_starts], squares)
     return align_to_markers(angles, marker_positions(model.shape, angles), seen, counting)
 
 
@@ -66,17 +66,17 @@ def begin_at(model: PoseModel, start: Floats, seen: VisibleMarkers, counting: Bo
     return align_to_markers(np.broadcast_to(angles, (len(seen), DOFS)).copy(), markers, seen, counting), markers
 
 
-def best_digits(model: PoseModel, poses: Poses, tried: Sequence[Poses], costs: Floats) -> Floats:
+def best_digits(model: PoseModel, poses: Poses, candidates: Sequence[Poses], costs: Floats) -> Floats:
     """Return angles (F, D) with each digit from that of K poses in which its markers cost least.
 
     A digit whose markers cost the same in all of them, such as one that is not seen, stays as it is in `poses`.
 
     costs: (K, M, F) of the markers.
     """
-    angles, of_tried = poses.angles.copy(), np.stack([each.angles for each in tried])
+    angles, candidate_angles = poses.angles.copy(), np.stack([candidate.angles for candidate in candidates])
     for digit, (columns, has) in enumerate(zip(COLUMNS, HAS, strict=True)):
         cost = costs[:, model.shape.digits == digit].sum(axis=1)
         frames = np.flatnonzero(cost.min(axis=0) < cost.max(axis=0))
-        own = columns[has]
-        angles[np.ix_(frames, own)] = of_tried[cost.argmin(axis=0)[frames], frames][:, own]
+        digit_columns = columns[has]
+        angles[np.ix_(frames, digit_columns)] = candidate_angles[cost.argmin(axis=0)[frames], frames][:, digit_columns]
     return angles

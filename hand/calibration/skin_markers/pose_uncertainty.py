@@ -62,13 +62,17 @@ def cost_of_uncertainty(shape: ShapeParameters, equations: PoseEquations, covari
     whitened = equations.jacobian.reshape(by_pose.shape)
     matrix, gradient = np.zeros((size, size)), np.zeros(size)
     for marker in range(count):
-        own, by_own = own_parameters(shape, marker), own_slopes(shape, equations.markers, marker)
-        slopes = _slopes(shape, equations.markers, by_own, by_pose[:, marker], marker=marker, own=own)
+        marker_parameters, marker_slopes = own_parameters(shape, marker), own_slopes(shape, equations.markers, marker)
+        slopes = _slopes(
+            shape, equations.markers, marker_slopes, by_pose[:, marker], marker=marker, own=marker_parameters
+        )
         slopes = equations.whitening[:, :, marker].transpose(2, 0, 1)[:, None] @ slopes
         spread = slopes.reshape(frames, -1, slopes.shape[-1]) @ covariance
-        spread = spread.reshape(slopes.shape).swapaxes(0, 1).reshape(len(own), -1)
-        matrix[np.ix_(own, own)] += spread @ slopes.swapaxes(0, 1).reshape(len(own), -1).T
-        gradient[own] += spread @ whitened[:, marker].ravel()
+        spread = spread.reshape(slopes.shape).swapaxes(0, 1).reshape(len(marker_parameters), -1)
+        matrix[np.ix_(marker_parameters, marker_parameters)] += (
+            spread @ slopes.swapaxes(0, 1).reshape(len(marker_parameters), -1).T
+        )
+        gradient[marker_parameters] += spread @ whitened[:, marker].ravel()
     return ShapeQuadratic((matrix + matrix.T) / 2, gradient)
 
 

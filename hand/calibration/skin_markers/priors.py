@@ -28,14 +28,16 @@ MEAN_ROTATIONS = rot.to_matrix(MEAN.digit_rotations)
 
 SIZE_SPREAD = 0.1
 PALM_SPREAD = np.array([12.0, 4.0, 4.0, 4.0, 4.0]) / 1000
-"""(5,) m on each axis. The thumb's first joint is a saddle joint, and markers determine it worst."""
+"""(5,) m, standard deviations of the digits' first joints on each axis.
+
+The thumb's first joint is a saddle joint, and markers determine it worst."""
 ROTATION_SPREAD = np.deg2rad([20.0, 5.0, 5.0, 5.0, 5.0])
 MIN_BONE_LENGTH = 0.005
 """m, lower bound of bone lengths."""
 BONE_SPREAD = 0.07
-"""Relative, among hands of the same size."""
+"""Relative standard deviation of a bone's length among hands of the same size."""
 SLIDE_SPREAD = np.array([1.0, 1.5, 1.2]) / 1000
-"""(3,) m/rad across the bone, along it and out of the skin."""
+"""(3,) m/rad, standard deviations of skin slides across the bone, along it and out of the skin."""
 DIP_SLIDE_SHARE = 0.15
 """Part of these on a finger's middle phalanx as its DIP bends. A DIP bends with its PIP, so a take hardly shows which
 of them moves the skin; if the DIP did, a marker that is a millimetre off would bend a DIP whose tip is hidden."""
@@ -206,12 +208,12 @@ def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> ShapeParameters:
 
 def parameter_digits(digits: Ints) -> Ints:
     """Return the digit (S,) to which each of a shape's parameters belongs; PALM for shared ones."""
-    own = np.arange(len(DIGITS))
+    digit_indices = np.arange(len(DIGITS))
     parts = (
         [PALM],
-        np.repeat(own, 3),
-        np.repeat(own, 3),
-        np.repeat(own, 3),
+        np.repeat(digit_indices, 3),
+        np.repeat(digit_indices, 3),
+        np.repeat(digit_indices, 3),
         np.repeat(digits, 3),
         np.repeat(digits, 6),
     )

@@ -47,7 +47,7 @@ coupled to its PIP, are a better guide than those of the thumb, which has no suc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedShape:
-    """A hand and its poses in the frames that it is fitted to."""
+    """A hand, and its poses in the frames of the fit."""
 
     pose_model: PoseModel
     poses: Poses
@@ -80,20 +80,20 @@ def fit_shape(
     if shares is not None:
         start = _weakened(start, shares)
     uncertainty = None if shares is None else _cost_of_uncertainty(start, seen, shares)
-    moved = np.zeros(prior.matrix.shape[1])
+    total_step = np.zeros(prior.matrix.shape[1])
 
-    def total(state: FittedShape, moved: Floats) -> float:
+    def total(state: FittedShape, total_step: Floats) -> float:
         residuals = prior.residuals(state.pose_model.shape)
-        expected = uncertainty.cost(moved) if uncertainty else 0.0
+        expected = uncertainty.cost(total_step) if uncertainty else 0.0
         return float(costs(state.pose_model, state.poses, seen).sum() + weight * residuals @ residuals + expected)
 
-    state, cost, damping = start, total(start, moved), FIRST_DAMPING
+    state, cost, damping = start, total(start, total_step), FIRST_DAMPING
     equations: _Equations | None = None
     for _ in range(passes):
         if equations is None:
             equations = _build_equations(state, seen, prior, weight, fitted)
             if uncertainty is not None:
-                equations = equations.with_shape_cost(uncertainty, moved, fitted)
+                equations = equations.with_shape_cost(uncertainty, total_step, fitted)
         pose_step, shape_step = equations.step(damping)
         whole_step = np.zeros(prior.matrix.shape[1])
         whole_step[fitted] = shape_step
@@ -101,10 +101,10 @@ def fit_shape(
         trial = FittedShape(
             replace(state.pose_model, shape=shape), state.poses.apply_step(pose_step, state.pose_model.limits)
         )
-        trial_cost = total(trial, moved + whole_step)
+        trial_cost = total(trial, total_step + whole_step)
         if trial_cost < cost:
             decrease, cost, state, equations = cost - trial_cost, trial_cost, trial, None
-            moved = moved + whole_step
+            total_step = total_step + whole_step
             damping = max(damping / 5, 1e-9)
             if decrease < tolerance * abs(cost):
                 break
@@ -147,8 +147,8 @@ class _Equations:
         reduced = self.shape + np.diag(damping * np.diag(self.shape)) - halves.T @ halves
         flat = self.mixed.reshape(halves.shape)
         shape_step = solve(reduced, (self.rhs_shape - flat.T @ pose_step.ravel())[:, None])[:, 0]
-        moved = (flat @ shape_step).reshape(pose_step.shape)
-        return pose_step - (inverted @ moved[..., None])[..., 0], shape_step
+        pose_change = (flat @ shape_step).reshape(pose_step.shape)
+        return pose_step - (inverted @ pose_change[..., None])[..., 0], shape_step
 
     def with_shape_cost(self, added: ShapeQuadratic, moved: Floats, fitted: Ints | slice) -> "_Equations":
         """Return the equations with a further cost of the shape, which has moved (S,) from where that was computed."""
@@ -167,14 +167,14 @@ def _build_equations(
     mixed = np.zeros((frames, equations.matrix.shape[1], size))
     for marker in range(seen.visible.shape[1]):
         # Of some two hundred parameters at most seventeen move a marker.
-        own = own_parameters(state.pose_model.shape, marker)
+        marker_parameters = own_parameters(state.pose_model.shape, marker)
         rows = slice(3 * marker, 3 * marker + 3)
         slopes = own_slopes(state.pose_model.shape, equations.markers, marker)
         slopes = equations.whitening[:, :, marker].transpose(2, 0, 1) @ slopes
-        flat = slopes.reshape(-1, len(own))
-        matrix[np.ix_(own, own)] += flat.T @ flat
-        rhs[own] += flat.T @ equations.residuals[:, rows].ravel()
-        mixed[..., own] += equations.jacobian[:, rows].swapaxes(1, 2) @ slopes
+        flat = slopes.reshape(-1, len(marker_parameters))
+        matrix[np.ix_(marker_parameters, marker_parameters)] += flat.T @ flat
+        rhs[marker_parameters] += flat.T @ equations.residuals[:, rows].ravel()
+        mixed[..., marker_parameters] += equations.jacobian[:, rows].swapaxes(1, 2) @ slopes
     return _Equations(
         poses=equations.matrix,
         free=free,

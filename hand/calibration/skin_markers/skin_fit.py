@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PALM = -1
-"""Stands for a digit: the marker is on the palm."""
+"""The digit index of markers on the palm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +134,7 @@ def _columns() -> Ints:
 
 
 FLEXION = np.array([2, 4, 5])
-"""The movement of each moving joint's flexion in DIGIT_MOVEMENTS."""
+"""Index in DIGIT_MOVEMENTS of each moving joint's flexion."""
 COLUMNS = _columns()
 DOFS = len(DEFAULT_LIMITS)
 HAS = COLUMNS >= 0

@@ -14,7 +14,7 @@ from ....hand.joints import JOINT_INDEX
 from ....hand.kinematics import Pose
 from ....hand.value_equality import hashable_content
 from ....pipeline.contacts.hold_in_range import HeldRows
-from ....pipeline.contacts.hold_touch import Unheld, blends_needed, hold_touch
+from ....pipeline.contacts.hold_touch import HoldFailure, blends_needed, hold_touch
 from ....pipeline.corrections.correction import ContactChange, Correction, HeldTouch, TimeRange
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 
 FULL_WEIGHT = 1e-6
 """Weight from which a correction counts as full, since times are rounded."""
-_rotations_of_contacts = LastUsed["tuple[Floats, HeldRows] | Unheld"](64)
+_rotations_of_contacts = LastUsed["tuple[Floats, HeldRows] | HoldFailure"](64)
 """Each step of a slider composes all contacts of a hand, each of which takes most of a second to solve. Factors do not
 change them."""
 
@@ -74,12 +74,12 @@ def held_touch(
     found = yield from _rotations_of_contacts.steps(
         key, lambda: _rotations(hand, correction, rotations, times, moved=moved, continues=continues)
     )
-    if isinstance(found, Unheld):
+    if isinstance(found, HoldFailure):
         raise RigError(_reason(found))
     return HeldBones(HandKeys(hand.with_rotations(rotations, found[0], moved)), found[1])
 
 
-def _reason(unheld: Unheld) -> str:
+def _reason(unheld: HoldFailure) -> str:
     if unheld.lacking:
         return f"the hand lacks the {' and the '.join(unheld.lacking)} of that contact"
     if unheld.apart:
@@ -126,7 +126,7 @@ def _rotations(
     *,
     moved: list[int],
     continues: tuple[bool, bool],
-) -> Steps[tuple[Floats, HeldRows] | Unheld]:
+) -> Steps[tuple[Floats, HeldRows] | HoldFailure]:
     """Return additional rotations (F, J, 4) of joints, in their own frames, and the rows of HeldBones.
 
     If the hand cannot hold the contact, return the reason instead.
@@ -136,7 +136,9 @@ def _rotations(
     free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
     full = correction.range.weights(times) > 1.0 - FULL_WEIGHT
     holding = yield from hold_touch(before, times, hand.flesh, free, correction.change, full=full, continues=continues)
-    return holding if isinstance(holding, Unheld) else (rotations_between(before, holding.pose, beyond), holding.rows)
+    return (
+        holding if isinstance(holding, HoldFailure) else (rotations_between(before, holding.pose, beyond), holding.rows)
+    )
 
 
 def rotations_between(before: Pose, after: Pose, beyond: Floats) -> Floats:

@@ -16,7 +16,7 @@ from ....pipeline.contacts.held_wrist import angle_and_distance, held_wrist
 from ....pipeline.contacts.hold_in_range import HeldRows
 from ....pipeline.contacts.hold_on_surface import HeldBySurface
 from ....pipeline.contacts.nearest_skin import min_distance
-from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
+from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rest_on_surface
 from ....pipeline.corrections.correction import PalmPlace
 from ....posing.grasping.skin_samples import SkinPoints
 from ...armature_data import is_in_use
@@ -204,15 +204,15 @@ def _deepest_skin(take_hand: HandOfTake, by: HandByObject, rows: Ints, angles: F
 
 
 def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Floats:
-    """Return T_surface_wrist (4, 4) of a palm at rest; see rested.
+    """Return T_surface_wrist (4, 4) of a palm at rest; see rest_on_surface.
 
     Raises RigError if it faces away from the object, or does not reach it.
     """
     key = by.digest, digest(palm.points, palm.region, start)
-    rest = _rests.get(key, lambda: rested(palm, by.beside.surface, start))
+    rest = _rests.get(key, lambda: rest_on_surface(palm, by.beside.surface, start))
     if rest is None:
         raise RigError(f"the palm of the hand faces away from '{name}'")
-    apart = float(by.beside.surface.nearest(palm.placed(rest))[2].min())
+    apart = float(by.beside.surface.nearest(palm.transformed(rest))[2].min())
     if apart > MAX_REST_DISTANCE:
         raise RigError(f"the palm of the hand does not reach '{name}': it stays {1e3 * apart:.0f} mm away")
     return rest

@@ -13,7 +13,7 @@ from ....pipeline.contacts.place_on_surface import (
     direction_to_surface,
     frames_to_try,
     reachable_position,
-    slid_to_surface,
+    slide_to_surface,
 )
 from ....pipeline.corrections.correction import HeldOnObject, ObjectPoint
 from ....solvers.pose_problem import angles_of
@@ -69,7 +69,7 @@ def _point(by: HandByObject, digit: str, take_hand: HandOfTake) -> ObjectPoint:
         raise no_skin(digit)
     near = beside.distances(np.array([middle]), by.pose.angles[[middle]])[0, pads]
     pad, rows = int(pads[near.argmin()]), frames_to_try(len(by.pose))
-    slid = slid_to_surface(by.pose, beside, free, pad, rows)
+    slid = slide_to_surface(by.pose, beside, free, pad, rows)
     at = int(np.flatnonzero(rows == middle)[0])
     inwards = direction_to_surface(beside, pad, slid, at, middle)
     bone = joint_frames(slid.hand, slid)[at, last, :3, :3] @ rot.to_matrix(by.beyond[last])

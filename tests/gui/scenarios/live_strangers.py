@@ -57,7 +57,7 @@ def play(screen: "Screen") -> "Steps":
         if choice.followed != before:
             break
     screen.picture("live_followed")
-    seen: dict[str, Any] = {"followed_first": before, "followed": choice.followed, "other": choice.other}
+    seen: dict[str, Any] = {"followed_first": before, "followed": choice.followed, "other": choice.ignored_sender}
     seen |= {"offline": offline, "listens": listens, "recorded": (yield from recorded(screen, walk))}
     silent.set()
     senders.join()

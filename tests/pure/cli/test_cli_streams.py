@@ -26,8 +26,8 @@ def test_a_take_of_nothing_is_an_error(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["--record", "nowhere/take.rawtake"], "there is no folder nowhere"),
         (["--record", "take.csv"], "expected a name that ends in .rawtake"),
-        (["--seconds", "-3"], "seconds are -3, expected more than 0"),
-        (["--seconds", "nan"], "seconds are nan, expected more than 0"),
+        (["--seconds", "-3"], "--seconds is -3, expected more than 0"),
+        (["--seconds", "nan"], "--seconds is nan, expected more than 0"),
         (["--sender", "headset"], "'headset' is not an IP address"),
         (["--page-name", "hands.example.net"], "opens no page"),
     ],

@@ -79,7 +79,7 @@ def test_the_landmarks_are_written_and_read_as_a_capture(video, plays, tmp_path,
     [
         ([HEAD, *frames([], [], []), END], "wave.mp4: no hand is seen in any of its 3 frames"),
         ([{"kind": "stopped", "problem": "wave.mp4 is no video."}], "wave.mp4: is no video\n"),
-        ([HEAD, *frames([HAND]), END], "what the browser sends is not understood: 1 frames of 'wave.mp4' received"),
+        ([HEAD, *frames([HAND]), END], "the browser sent an invalid message: 1 frames of 'wave.mp4' received"),
         ([{"kind": "dance"}, END], "the end of a video that has not started"),
     ],
 )
@@ -112,7 +112,7 @@ def test_without_a_browser_one_sentence_says_what_to_install(video, tmp_path, mo
 def test_a_browser_that_ends_or_says_nothing_is_given_up(video, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(video_tracking, "START_S", 0.3)
     assert main(["track", str(video), "--out", str(tmp_path / "take.json"), "--browser", "false"]) == 1
-    assert "ended by itself (status 1)" in capsys.readouterr().err
+    assert "exited (status 1)" in capsys.readouterr().err
     sleeps = tmp_path / "sleeps"
     sleeps.write_text("#!/bin/sh\necho $$ > $(dirname $0)/pid\nexec sleep 60\n")
     sleeps.chmod(0o755)

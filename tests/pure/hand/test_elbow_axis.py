@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from knuckle.hand import rotations as rot
-from knuckle.hand.elbow_axis import hand_frames, resting_back, wrist_at_rest
+from knuckle.hand.elbow_axis import back_at_rest, hand_frames, wrist_at_rest
 from knuckle.hand.joints import JOINTS, KNUCKLES, SIDES, Side
 
 FRAMES = 30
@@ -37,26 +37,26 @@ def test_the_back_is_where_the_elbow_bends_about_whatever_the_bones_are_at_rest(
 ) -> None:
     upper, arm, back = arms(side, np.linspace(0.0, 2.0, FRAMES), seed)
     of_bone = Rotation.random(random_state=seed).as_matrix() @ np.diag([-1.0 if mirrored else 1.0, 1.0, 1.0])
-    found = resting_back(upper @ of_bone, arm, side)
+    found = back_at_rest(upper @ of_bone, arm, side)
     assert found is not None and np.abs(found - back).max() < 1e-9, "straight arms have it from bent ones"
 
 
 @pytest.mark.parametrize("scale", [0.01, 100.0])
 def test_a_scaled_armature_shows_the_same(scale: float) -> None:
     upper, arm, back = arms("left", np.linspace(0.0, 2.0, FRAMES))
-    found = resting_back(scale * upper, scale * arm, "left")
+    found = back_at_rest(scale * upper, scale * arm, "left")
     assert found is not None and np.abs(found - back).max() < 1e-9
     rolled = Rotation.from_rotvec(np.linspace(0.0, 2 * np.pi, FRAMES)[:, None] * [1.0, 0.0, 0.0]).as_matrix()
-    assert resting_back(scale * upper @ rolled, scale * arm, "left") is None
+    assert back_at_rest(scale * upper @ rolled, scale * arm, "left") is None
 
 
 def test_frames_without_an_arm_are_left_out() -> None:
     upper, arm, back = arms("left", np.linspace(0.0, 2.0, FRAMES))
     arm[3, 2], arm[5, 0] = arm[3, 1], np.nan
-    found = resting_back(upper, arm, "left")
+    found = back_at_rest(upper, arm, "left")
     lost = np.isin(np.arange(FRAMES), [3, 5])
     assert found is not None and np.isnan(found[lost]).all() and np.abs(found - back)[~lost].max() < 1e-9
-    assert resting_back(upper, np.full_like(arm, np.nan), "left") is None
+    assert back_at_rest(upper, np.full_like(arm, np.nan), "left") is None
     knuckles = {KNUCKLES[0]: arm[:, 2] + back + [0.1, 0.0, 0.0], KNUCKLES[-1]: arm[:, 2] - back + [0.1, 0.0, 0.0]}
     wrist = np.tile([1.0, 0.0, 0.0, 0.0], (FRAMES, 1))
     rotations = wrist_at_rest(upper, arm, {JOINTS[0]: arm[:, 2], **knuckles}, wrist, "left")
@@ -68,13 +68,13 @@ def test_a_single_frame_in_which_the_elbow_straightens_shows_nothing() -> None:
     bends = np.full(FRAMES, 1.5)
     bends[4] = 0.5
     upper, arm, _ = arms("left", bends)
-    assert resting_back(upper, arm, "left") is None
+    assert back_at_rest(upper, arm, "left") is None
 
 
 @pytest.mark.parametrize("bend", [0.0, 0.2, 1.5])
 def test_elbows_that_hardly_bend_and_straighten_show_nothing(bend: float) -> None:
     upper, arm, _ = arms("left", np.linspace(bend, bend + 0.2, FRAMES))
-    assert resting_back(upper, arm, "left") is None
+    assert back_at_rest(upper, arm, "left") is None
 
 
 def test_an_upper_arm_that_does_not_turn_with_its_elbow_shows_nothing() -> None:
@@ -82,7 +82,7 @@ def test_an_upper_arm_that_does_not_turn_with_its_elbow_shows_nothing() -> None:
     upper, arm, _ = arms("left", np.linspace(0.5, 1.5, FRAMES))
     along = rot.unit_vectors(arm[:, 1] - arm[:, 0])
     rolled = Rotation.from_rotvec(np.linspace(0.0, 2 * np.pi, FRAMES)[:, None] * along).as_matrix()
-    assert resting_back(rolled @ upper, arm, "left") is None
+    assert back_at_rest(rolled @ upper, arm, "left") is None
 
 
 @pytest.mark.parametrize("side", SIDES)

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from knuckle.hand import rotations as rot
-from knuckle.hand.forearm import arms_rest_alike, unpronated
+from knuckle.hand.forearm import arms_are_symmetric, remove_pronation
 
 SEEDS = range(5)
 
@@ -24,19 +24,19 @@ def test_a_forearm_that_bends_and_turns_about_itself_counts_as_one_that_only_ben
     upper = Rotation.random(random_state=seed)
     bent = upper * Rotation.from_rotvec(np.deg2rad(bend) * hinge / np.linalg.norm(hinge))
     turns = Rotation.from_rotvec(np.linspace(-2.0, 2.0, 9)[:, None] * along)
-    found = unpronated(wxyz(upper), wxyz(bent * turns), along)
+    found = remove_pronation(wxyz(upper), wxyz(bent * turns), along)
     assert np.abs(rot.to_matrix(found) - bent.as_matrix()).max() < 1e-9
 
 
 def test_where_the_upper_arm_is_not_known_a_forearm_counts_as_it_is() -> None:
     forearm = wxyz(Rotation.random(4, random_state=1))
-    assert np.abs(unpronated(forearm, forearm) - forearm).max() < 1e-12
+    assert np.abs(remove_pronation(forearm, forearm) - forearm).max() < 1e-12
 
 
 def test_it_goes_smoothly_through_a_straight_elbow() -> None:
     angles = np.linspace(-0.5, 0.5, 201)
     fore = wxyz(Rotation.from_rotvec(angles[:, None] * [1.0, 0.0, 0.0]) * Rotation.from_rotvec([0.0, 1.2, 0.0]))
-    found = unpronated(np.broadcast_to(rot.IDENTITY, fore.shape), fore)
+    found = remove_pronation(np.broadcast_to(rot.IDENTITY, fore.shape), fore)
     steps = rot.angles_between(found[1:], found[:-1])
     assert steps.max() < 1.01 * (angles[1] - angles[0])
 
@@ -57,4 +57,4 @@ def test_arms_rest_alike_whatever_their_lengths_are(
     turned = Rotation.from_rotvec(np.deg2rad(degrees) * np.eye(3)[about])
     elbow, wrist = ARM[:2]
     points = np.vstack([elbow, elbow + turned.apply(forearm * (wrist - elbow) + hand * (ARM[1:] - wrist))])
-    assert arms_rest_alike(ARM, points * [-1.0, 1.0, 1.0]) == alike
+    assert arms_are_symmetric(ARM, points * [-1.0, 1.0, 1.0]) == alike

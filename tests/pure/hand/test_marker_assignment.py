@@ -23,8 +23,8 @@ def after(hand: MarkerAssignment, actions: list[str]) -> MarkerAssignment:
 @given(ACTIONS)
 def test_whatever_is_clicked_the_map_is_valid_and_holds_each_marker_once(actions):
     hand = after(start_assignment("left", {"m1": Spot("thumb-tip"), "m2": Spot("index-finger-metacarpal")}), actions)
-    assert 0 <= hand.at <= len(STEPS)
-    labels = [label for label, _ in hand.chosen.values()] + list(hand.others)
+    assert 0 <= hand.step_index <= len(STEPS)
+    labels = [label for label, _ in hand.assigned.values()] + list(hand.extra_markers)
     assert len(labels) == len(set(labels))
     groups = combine({"left": hand}, 1)
     assert from_json(to_json(groups), "map") == groups if groups else not hand.spots
@@ -40,9 +40,9 @@ def test_clicks_in_the_order_of_the_steps_give_the_hand():
 
 def test_back_and_skip():
     hand = MarkerAssignment("right").assign("m0").assign("m1").back()
-    assert (hand.at, hand.label) == (1, "m1")
+    assert (hand.step_index, hand.label) == (1, "m1")
     assert hand.skip().spots == {"m0": STEPS[0].spot}
-    assert MarkerAssignment("right").back().at == 0
+    assert MarkerAssignment("right").back().step_index == 0
 
 
 def test_a_marker_that_is_clicked_again_moves():
@@ -57,7 +57,7 @@ def test_a_guess_that_is_kept_stays_as_it_was():
     (guess,) = found.groups.values()
     hand = start_assignment("right", guess)
     assert after(hand, ["keep"] * len(STEPS)).spots == guess
-    assert any(hand.others), "the markers at the middle of a bone"
+    assert any(hand.extra_markers), "the markers at the middle of a bone"
 
 
 def test_hands_with_too_few_markers_are_left_out():

@@ -124,7 +124,7 @@ def test_less_is_less_sure():
 
 
 def test_labels_that_name_nothing_are_reported():
-    with pytest.raises(MarkerMapError, match=r"none of the 3 labels \(a, b, c\) is known as a point of a hand"):
+    with pytest.raises(MarkerMapError, match=r"none of the 3 labels \(a, b, c\) names a point of a hand"):
         suggest(["a", "b", "c"])
 
 
@@ -144,12 +144,12 @@ def test_a_map_comes_back_as_it_was():
         ({"middle": {}}, "map: expected an object with 'left', 'right' or both"),
         ({"left": {}, "right": {}}, "map: has no markers, expected labels and joints"),
         ({"left": 3}, "map, left: expected an object of labels and joints"),
-        ({"left": {"A": "elbow"}}, "map, left, A: 'elbow' is no joint"),
+        ({"left": {"A": "elbow"}}, "map, left, A: 'elbow' is not a joint"),
         ({"left": {"A": 7}}, "map, left, A: expected a joint's name"),
         ({"left": {"A": {"offset": [0, 0, 0]}}}, "map, left, A: expected a joint's name"),
         ({"left": {"A": {"joint": "wrist", "offset": [0, 0]}}}, "map, left, A: offset is"),
         ({"left": {"A": {"joint": "wrist", "offset": [0, 0, 12]}}}, "map, left, A: offset is"),
-        ({"left": {"A": {"joint": ["wrist"]}}}, "map, left, A: .* is no joint"),
+        ({"left": {"A": {"joint": ["wrist"]}}}, "map, left, A: .* is not a joint"),
     ],
 )
 def test_a_map_that_is_not_one_is_reported(data, sentence):

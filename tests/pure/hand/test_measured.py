@@ -58,7 +58,7 @@ def test_limits_of_its_own_are_the_models():
         ({(INDEX[1], "flexion"): (float("nan"), 10.0)}, "expected the lower limit first"),
         (
             {(INDEX[1], "flexion"): (0.0, 10.0), (INDEX[2], "flexion"): (40.0, 60.0)},
-            "are limited to 40..60 and 0..10 degrees, their coupling has no angles there",
+            "are limited to 40..60 and 0..10 degrees, no angles within these limits fulfil their coupling",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from knuckle.hand import proportions
 from knuckle.hand.kinematics import Pose
-from knuckle.hand.pose_interpolation import interpolated
+from knuckle.hand.pose_interpolation import interpolate_pose
 
 HAND = proportions.build(proportions.adult("right"))
 
@@ -21,7 +21,7 @@ def some_take(frames: int) -> tuple[Pose, np.ndarray]:
 def test_between_frames():
     pose, times = some_take(9)
     wanted = np.random.default_rng(3).uniform(times[0], times[-1], 50)
-    found = interpolated(pose, times, wanted)
+    found = interpolate_pose(pose, times, wanted)
     turned = Slerp(times, Rotation.from_matrix(pose.root[:, :3, :3]))(wanted).as_matrix()
     assert np.allclose(found.root[:, :3, :3], turned, atol=1e-7)
     for column in range(3):
@@ -32,11 +32,11 @@ def test_between_frames():
 
 def test_on_frames_and_beyond_them():
     pose, times = some_take(4)
-    found = interpolated(pose, times, np.array([times[0] - 1, *times, times[-1] + 1]))
+    found = interpolate_pose(pose, times, np.array([times[0] - 1, *times, times[-1] + 1]))
     rows = [0, 0, 1, 2, 3, 3]
     assert np.allclose(found.root, pose.root[rows], atol=1e-7) and np.allclose(found.angles, pose.angles[rows])
 
 
 def test_a_single_frame():
     pose, times = some_take(1)
-    assert np.allclose(interpolated(pose, times, np.array([0.0, 5.0])).angles, pose.angles[[0, 0]])
+    assert np.allclose(interpolate_pose(pose, times, np.array([0.0, 5.0])).angles, pose.angles[[0, 0]])

@@ -64,7 +64,7 @@ def test_opposite_directions_are_half_a_turn_apart_and_a_zero_one_turns_nothing(
 
 @given(quaternions, hnp.arrays(bool, 6))
 def test_continuous_keeps_the_rotations_and_takes_the_short_way(q, flips):
-    result = rot.continuous(np.where(flips[:, None], -q, q))
+    result = rot.make_continuous(np.where(flips[:, None], -q, q))
     assert np.allclose(np.abs((result * q).sum(1)), 1)
     assert ((result[1:] * result[:-1]).sum(1) >= -1e-12).all()
 

@@ -7,7 +7,7 @@ from knuckle.api import joints
 from knuckle.cli.commands import DEMO_CAPTURE, command_parser
 from knuckle.cli.options import recipe_of
 from knuckle.errors import RecipeError
-from knuckle.pipeline.alignment import aligned
+from knuckle.pipeline.alignment import fit_alignment
 from knuckle.pipeline.capture_transform import CaptureTransform, transform_of
 from knuckle.pipeline.job import run
 from knuckle.pipeline.recipe import Recipe, from_dict, to_dict
@@ -67,9 +67,9 @@ def test_one_hand_is_aligned_exactly_and_two_as_near_as_can_be():
     }
     moved = {side: SOMEWHERE.matrix() @ frame / [1.5, 1.5, 1.5, 1.0] for side, frame in frames.items()}
     for side, frame in frames.items():
-        found = aligned({side: frame}, moved) @ frame
+        found = fit_alignment({side: frame}, moved) @ frame
         assert np.abs(found - moved[side]).max() < 1e-12
     apart = {side: np.array(frame) for side, frame in frames.items()}
     apart["left"][0, 3] += 0.2
-    found = aligned(frames, apart)
+    found = fit_alignment(frames, apart)
     assert found[:3, 3] == pytest.approx([0.1, 0.0, 0.0], abs=0.02) and np.allclose(found[:3, :3], np.eye(3), atol=0.02)

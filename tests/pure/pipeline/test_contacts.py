@@ -17,7 +17,7 @@ from knuckle.pipeline.contacts.find_contacts import Contact, find_contacts
 from knuckle.pipeline.contacts.flesh_depths import pair_depths, part_depths
 from knuckle.pipeline.contacts.held_contacts import BLEND_SECONDS
 from knuckle.pipeline.contacts.hold_contacts import hold_contacts
-from knuckle.pipeline.contacts.hold_touch import chosen_touch
+from knuckle.pipeline.contacts.hold_touch import find_touch
 from knuckle.pipeline.contacts.settling import settle
 from knuckle.pipeline.contacts.sliding_points import contact_pairs
 from knuckle.pipeline.evidence.skin_depth import depths
@@ -284,7 +284,7 @@ def test_digits_that_turn_on_each_other_stay_out_of_each_other(finger: str, turn
     angles[:, free - 6] += np.deg2rad(turned) * share
     before = Pose.at_origin(hand, np.clip(angles, *hand.limits.T))
     flesh, times = Flesh.of(hand), times_of(before)
-    touch = chosen_touch(Pose.at_origin(hand, before.angles[HELD]), flesh, "thumb", finger)
+    touch = find_touch(Pose.at_origin(hand, before.angles[HELD]), flesh, "thumb", finger)
     one, other = (STARTS.tolist().index(JOINT_INDEX[bone]) for bone in touch.bones)
     contact = Contact((one, other), HELD.start, HELD.stop - 1, 0.0, touch.shares, touch.direction)
     holding = hold_contacts(before, times, flesh, free, [contact])

@@ -20,7 +20,7 @@ from knuckle.pipeline.evidence import packing
 from knuckle.pipeline.evidence.conditions import outcomes, parse_conditions
 from knuckle.pipeline.evidence.evidence import MEASURE_INDEX, MEASURES, PARTS, Evidence, HandEvidence
 from knuckle.pipeline.evidence.measuring import SolvedFrames, measure_hand
-from knuckle.pipeline.evidence.ranking import Problem, as_report, limit_notes, rank
+from knuckle.pipeline.evidence.ranking import Problem, limit_notes, problems_as_json, rank
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 
@@ -87,7 +87,7 @@ def test_a_problem_names_its_part_its_frames_and_why() -> None:
     assert len(problems) == 1
     assert problems[0].parts == ("ring-finger",)
     assert (problems[0].first, problems[0].last) == (79, 94)
-    reported = as_report(problems)[0]
+    reported = problems_as_json(problems)[0]
     assert reported["reason"] == "ring fingertip 18 mm off, 16 frames: marker jumped"
     assert (reported["hand"], reported["first"], reported["last"]) == ("right", 80, 95)
 
@@ -139,7 +139,7 @@ def test_a_slight_problem_comes_before_an_error_that_lasts_though_both_round_to_
     slight, lasting = ranked(together)
     assert slight.severity == lasting.severity == 1.0 and slight.first > lasting.first
     assert slight.parts == ("thumb",) and not slight.lasts and lasting.lasts
-    assert [reported["lasts"] for reported in as_report((slight, lasting))] == [False, True]
+    assert [reported["lasts"] for reported in problems_as_json((slight, lasting))] == [False, True]
 
 
 def test_a_short_error_below_the_takes_own_threshold_does_not_last() -> None:
@@ -227,7 +227,7 @@ def test_a_take_brings_its_evidence_and_the_report_its_problems() -> None:
     assert take is not None
     assert [hand.side for hand in take.evidence.hands] == ["right"]
     assert len(take.evidence.hands[0].values) == len(take.times)
-    assert take.report["problems"] == as_report(take.problems)
+    assert take.report["problems"] == problems_as_json(take.problems)
     arrays = take.evidence.arrays()
     assert arrays["right_evidence"].shape == (len(take.times), len(arrays["parts"]), len(arrays["measures"]))
     assert len(arrays["units"]) == len(arrays["measures"])

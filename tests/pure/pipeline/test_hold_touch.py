@@ -9,7 +9,7 @@ from knuckle.hand.flesh import Flesh, touches
 from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import JOINT_INDEX
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.pipeline.contacts.hold_touch import Unheld, blends_needed, chosen_touch, hold_touch
+from knuckle.pipeline.contacts.hold_touch import HoldFailure, blends_needed, find_touch, hold_touch
 from knuckle.solvers.pose_problem import angles_of
 
 FRAMES, RATE = 60, 100.0
@@ -26,7 +26,7 @@ def test_a_hand_that_jumps_amid_a_contact_leaves_it_as_slowly_as_from_its_second
     angles[:, free - 6] += np.deg2rad(AWAY)
     angles[FRAMES // 2 :, free - 6] += np.deg2rad(JUMP)
     pose, times = Pose.at_origin(hand, np.clip(angles, *hand.limits.T)), np.arange(FRAMES) / RATE
-    touch = chosen_touch(pose, Flesh.of(hand), "thumb", "index-finger")
+    touch = find_touch(pose, Flesh.of(hand), "thumb", "index-finger")
 
     def after(rows: slice) -> float:
         part = Pose.at_origin(hand, pose.angles[rows])
@@ -40,15 +40,15 @@ def test_a_hand_that_jumps_amid_a_contact_leaves_it_as_slowly_as_from_its_second
 def test_a_contact_that_a_hand_lacks_a_digit_for_is_told_from_one_that_it_does_not_reach() -> None:
     hand = proportions.build(proportions.adult("right"))
     pose, times = Pose.at_origin(hand, np.tile(poses.angles(hand, "ok"), (9, 1))), np.arange(9) / RATE
-    touch = chosen_touch(pose, Flesh.of(hand), "thumb", "index-finger")
+    touch = find_touch(pose, Flesh.of(hand), "thumb", "index-finger")
 
-    def unheld(pose: Pose, flesh: Flesh) -> Unheld:
+    def unheld(pose: Pose, flesh: Flesh) -> HoldFailure:
         free, full = angles_of(hand, ("thumb", "index-finger")), np.ones(len(pose), bool)
         found = run_to_end(hold_touch(pose, times, flesh, free, touch, full=full, continues=(False, False)))
-        assert isinstance(found, Unheld)
+        assert isinstance(found, HoldFailure)
         return found
 
-    assert unheld(pose, Flesh.of(hand, digits=("thumb", "middle-finger"))) == Unheld(lacking=("index-finger",))
+    assert unheld(pose, Flesh.of(hand, digits=("thumb", "middle-finger"))) == HoldFailure(lacking=("index-finger",))
     stiff = replace(hand, limits=np.clip(hand.limits, -1e-3, 1e-3))
     straight, flesh = Pose.at_origin(stiff, np.zeros((9, hand.dofs))), Flesh.of(hand)
     joints = joint_frames(stiff, straight)[:1, :, :3, 3]

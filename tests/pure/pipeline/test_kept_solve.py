@@ -113,6 +113,6 @@ def test_finding_hands_reads_no_choice_but_those_that_keep_them_apart(monkeypatc
     monkeypatch.setattr(job_module, "finding_key", lambda _recipe: "")
     recipe = Watched(str(DEMO_CAPTURE))
     read.clear()
-    run_to_end(SolveJob(recipe)._find(recipe))
+    run_to_end(SolveJob(recipe)._find_hands(recipe))
     assert "capture" in read and read & names <= {*FINDING_FIELDS}
     assert {*FINDING_FIELDS, *SOLVING_FIELDS} <= names

@@ -196,7 +196,7 @@ def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_reported():
     clear = capture.Markers(names, times, paths, "made", 100.0, "m")
     labels = assigning.label_markers(Recipe("x"), swapped(clear, *names[:2], slice(30, 50)))
     assert labels.facts["swaps"] == {"mended": 0, "doubtful": 1}
-    assert any("left as they are" in warning for warning in labels.markers.warnings)
+    assert any("left as it is" in warning for warning in labels.markers.warnings)
 
 
 def test_what_was_told_by_shape_is_reported_to_people_with_each_marker_in_doubt(tap):

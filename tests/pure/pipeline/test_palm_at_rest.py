@@ -12,7 +12,7 @@ from knuckle.hand import rotations as rot
 from knuckle.hand.kinematics import Pose
 from knuckle.pipeline.contacts.held_motion import MAX_ROTATION
 from knuckle.pipeline.contacts.held_wrist import MAX_SHIFT, angle_and_distance, held_wrist
-from knuckle.pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
+from knuckle.pipeline.contacts.rest_palm import PalmSkin, palm_skin, rest_on_surface
 from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, PalmPlace, TimeRange
 from knuckle.pipeline.corrections.correction_json import from_list, to_list
 from knuckle.posing.grasping.skin_samples import fitted_skin, thinned
@@ -74,13 +74,13 @@ def test_a_palm_lies_flat_on_a_slab_from_above_and_from_within_it(
     palm: PalmSkin, start: Floats, thickness: float
 ) -> None:
     slab = Slab(thickness, np.eye(4))
-    at = rested(palm, slab, start)
+    at = rest_on_surface(palm, slab, start)
     assert at is not None
-    height = palm.placed(at)[:, 2]
+    height = palm.transformed(at)[:, 2]
     assert height.min() > -0.2e-3
     lowest = sorted(height[palm.region == region].min() for region in range(3))
     assert lowest[0] < 0.5e-3 and lowest[2] < 3e-3
-    again = rested(palm, slab, at)
+    again = rest_on_surface(palm, slab, at)
     assert again is not None
     angle, shift = angle_and_distance(at, again)
     assert angle < np.deg2rad(0.2) and shift < 0.2e-3, "it is at rest"
@@ -93,7 +93,10 @@ def test_a_palm_lies_flat_on_a_slab_from_above_and_from_within_it(
 
 def test_it_rests_in_the_same_way_wherever_the_surface_is(palm: PalmSkin) -> None:
     moved = frame((0.7, 0.3, -1.2), (0.4, -0.2, 1.1))
-    here, there = rested(palm, Slab(1.0, np.eye(4)), STARTS[1]), rested(palm, Slab(1.0, moved), moved @ STARTS[1])
+    here, there = (
+        rest_on_surface(palm, Slab(1.0, np.eye(4)), STARTS[1]),
+        rest_on_surface(palm, Slab(1.0, moved), moved @ STARTS[1]),
+    )
     assert here is not None and there is not None
     angle, shift = angle_and_distance(there, moved @ here)
     assert angle < np.deg2rad(0.3) and shift < 0.3e-3
@@ -105,24 +108,24 @@ def test_it_does_not_slide_on_a_table_that_is_far_or_that_it_is_deep_in(palm: Pa
     world = frame((0.5, -0.4, 1.1), (0.0, 0.0, 0.0))
     table = world @ frame((np.deg2rad(8.0), 0.0, 0.0), (0.0, 0.0, 0.0))
     start = world @ frame((0.0, 0.0, 0.0), (0.0, 0.0, height))
-    at = rested(palm, Slab(1.0, table), start)
+    at = rest_on_surface(palm, Slab(1.0, table), start)
     assert at is not None
-    assert abs(Slab(1.0, table).nearest(palm.placed(at))[2].min()) < 0.2e-3, "it touches"
-    moved = palm.placed(at).mean(axis=0) - palm.placed(start).mean(axis=0)
+    assert abs(Slab(1.0, table).nearest(palm.transformed(at))[2].min()) < 0.2e-3, "it touches"
+    moved = palm.transformed(at).mean(axis=0) - palm.transformed(start).mean(axis=0)
     assert np.linalg.norm((moved @ table[:3, :3])[:2]) < 4e-3, "and went along the table's normal"
 
 
 def test_it_touches_a_ball_and_is_not_in_it(palm: PalmSkin) -> None:
     for radius in (0.06, 0.2):
         ball = Ball(np.array([0.0, 0.05, -radius - 0.05]), radius)
-        at = rested(palm, ball, np.eye(4))
+        at = rest_on_surface(palm, ball, np.eye(4))
         assert at is not None
-        far = ball.nearest(palm.placed(at))[2]
+        far = ball.nearest(palm.transformed(at))[2]
         assert -0.2e-3 < far.min() < 0.5e-3
 
 
 def test_a_palm_that_faces_away_rests_nowhere(palm: PalmSkin) -> None:
-    assert rested(palm, Slab(1.0, np.eye(4)), frame((np.pi, 0.0, 0.0), (0.0, 0.0, 0.2))) is None
+    assert rest_on_surface(palm, Slab(1.0, np.eye(4)), frame((np.pi, 0.0, 0.0), (0.0, 0.0, 0.2))) is None
 
 
 def test_a_wrist_comes_to_its_place_and_leaves_it_without_a_leap() -> None:

@@ -26,7 +26,7 @@ from knuckle.pipeline.evidence.evidence import MEASURES
 from knuckle.pipeline.hand_solving import PieceContext
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.pieces import long_solve, piece, pool
-from knuckle.pipeline.pieces.long_solve import LongSolve, opened_as_long
+from knuckle.pipeline.pieces.long_solve import LongSolve, open_if_long
 from knuckle.pipeline.pieces.piece import cut
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
@@ -77,7 +77,7 @@ def take_with_hidden_digit(path: Path, digit: str, frames: NDArray[np.intp]) -> 
 
 def in_pieces(recipe: Recipe, out: Path, length: int = 100, processes: int = 1) -> dict[str, Any]:
     """Joints, evidence and report of a take in pieces."""
-    long = opened_as_long(recipe, longer_than=0)
+    long = open_if_long(recipe, longer_than=0)
     assert long is not None
     with temporary_folder(out) as folder:
         job = LongSolve(recipe, long, folder, processes, length)
@@ -179,7 +179,7 @@ def test_a_digit_that_is_seen_between_the_measured_stretches_alone_is_solved_whe
 
 @pytest.mark.parametrize("capture_name", ["armature:Rig", "dance.fbx", "dance.glb", "dance.usdc"])
 def test_what_blender_reads_is_left_to_it(capture_name: str) -> None:
-    assert opened_as_long(Recipe(capture_name), longer_than=0) is None
+    assert open_if_long(Recipe(capture_name), longer_than=0) is None
 
 
 def test_pieces_overlap_by_the_longest_gap_that_is_filled_from_both_sides() -> None:
@@ -205,7 +205,7 @@ def test_a_long_take_is_written_as_a_short_one_and_leaves_nothing_else(
     suffixes = ("npz", "e.npz", "html", "json")
     files = [TakeFiles(*(tmp_path / f"{kind}.{suffix}" for suffix in suffixes)) for kind in "ab"]
     run_to_end(solve_to_files(Recipe(str(path)), files[0], SolveChoices("take", html=True)))
-    monkeypatch.setattr("knuckle.take_files.opened_as_long", lambda recipe: opened_as_long(recipe, longer_than=0))
+    monkeypatch.setattr("knuckle.take_files.open_if_long", lambda recipe: open_if_long(recipe, longer_than=0))
     run_to_end(solve_to_files(Recipe(str(path)), files[1], SolveChoices("take", html=True)))
     for short, long in ((files[0].joints, files[1].joints), (files[0].evidence, files[1].evidence)):
         assert short is not None and long is not None
@@ -230,7 +230,7 @@ def test_a_piece_that_cannot_be_read_ends_the_solve_and_leaves_nothing(
 ) -> None:
     path = written_take(tmp_path / "take.c3d", ("right",))
     recipe = Recipe(str(path))
-    long = opened_as_long(recipe, longer_than=0)
+    long = open_if_long(recipe, longer_than=0)
     assert long is not None
     with pytest.raises(KnuckleError, match=sentence), temporary_folder(tmp_path / "out.npz") as folder:
         job = LongSolve(recipe, long, folder, 1, 100)
@@ -242,7 +242,7 @@ def test_a_piece_that_cannot_be_read_ends_the_solve_and_leaves_nothing(
     assert {each.name for each in tmp_path.iterdir()} <= {"take.c3d"}
 
 
-def test_a_worker_that_is_ended_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_ends_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         max_unfinished = 1
 
@@ -256,16 +256,16 @@ def test_a_worker_that_is_ended_is_one_sentence(tmp_path: Path, monkeypatch: pyt
         yield Broken()
 
     monkeypatch.setattr(long_solve, "workers_of", workers_of)
-    with pytest.raises(KnuckleError, match="a worker process was ended"):
+    with pytest.raises(KnuckleError, match="a worker process ended"):
         in_pieces(Recipe(str(written_take(tmp_path / "take.c3d", ("right",)))), tmp_path / "out.npz")
 
 
 def test_a_rate_of_less_than_a_frame_for_each_piece_is_solved_at_once(tmp_path: Path) -> None:
     recipe = Recipe(str(written_take(tmp_path / "take.c3d", ("right",))))
-    assert opened_as_long(replace(recipe, fps=0.5), longer_than=0) is None
-    assert opened_as_long(replace(recipe, fps=1.0), longer_than=0) is not None
+    assert open_if_long(replace(recipe, fps=0.5), longer_than=0) is None
+    assert open_if_long(replace(recipe, fps=1.0), longer_than=0) is not None
 
 
 @pytest.mark.parametrize("choices", [{"labels": "shape"}, {"align": "rest"}, {"rig": "body.blend"}])
 def test_what_needs_the_whole_take_is_solved_at_once(choices: dict[str, Any], tmp_path: Path) -> None:
-    assert opened_as_long(Recipe(str(written_take(tmp_path / "take.c3d")), **choices), longer_than=0) is None
+    assert open_if_long(Recipe(str(written_take(tmp_path / "take.c3d")), **choices), longer_than=0) is None

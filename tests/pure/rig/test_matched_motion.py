@@ -79,3 +79,24 @@ def test_at_the_ends_of_the_recording_it_is_matched_without_frames_beyond() -> N
     rows = slice(FIRST, LAST + 1)
     alone = matched(TAKEN[rows], BASE[rows], TIMES[rows], SPAN)
     np.testing.assert_allclose(np.abs((alone[[0, -1]] * BASE[[FIRST, LAST]]).sum(-1)), 1.0, atol=1e-12)
+
+
+def test_a_rotation_is_the_same_with_its_quaternion_negated() -> None:
+    expected = put_in(BASE, TAKEN)
+    for result in (put_in(-BASE, TAKEN), put_in(BASE, -TAKEN)):
+        np.testing.assert_allclose(np.abs((result * expected).sum(-1)), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("blend", [0.2, 5.0])
+def test_the_time_at_which_a_recording_starts_changes_nothing(blend: float) -> None:
+    here, later = (
+        matched(TAKEN, BASE, TIMES + start, TimeRange(0.5 + start, 1.5 + start, blend, blend)) for start in (0.0, 64.0)
+    )
+    np.testing.assert_allclose(later, here, atol=1e-9)
+
+
+@pytest.mark.parametrize("blends", [(5.0, 5.0), (3.0, 0.5)])
+def test_blends_longer_than_the_range_are_shortened_so_that_both_ends_stay(blends: tuple[float, float]) -> None:
+    result = put_in(BASE, TAKEN, TimeRange(0.5, 1.5, *blends))
+    for row in (FIRST, LAST):
+        np.testing.assert_allclose(np.abs((result[row] * BASE[row]).sum()), 1.0, atol=1e-12)

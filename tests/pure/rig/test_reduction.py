@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from knuckle.hand.generators import run_to_end
 from knuckle.rig.keys.reduction import fewest_keys as fewest_keys_module
-from knuckle.rig.keys.reduction.fewest_keys import KeyProblem, fewest_keys
-from knuckle.rig.keys.reduction.salient import contacts, turning_rows
-from knuckle.rig.keys.reduction.spline import Spline, fit
+from knuckle.rig.keys.reduction.fewest_keys import KeyProblem, fewest_keys, thinned
+from knuckle.rig.keys.reduction.salient import contacts, extremes, turning_rows
+from knuckle.rig.keys.reduction.spline import BENDING_WEIGHT, Spline, fit
 
 
 def path(seed, frames=200, channels=3):
@@ -73,6 +73,31 @@ def test_a_fit_is_the_least_squares_solution():
     assert np.abs(fitted - best).max() < 1e-4 * np.abs(samples).max()
 
 
+def bending(spline):
+    """The integral of the squared second derivative of a spline, by Simpson's rule, which is exact for cubics."""
+    total = 0.0
+    for start, end in pairwise(spline.frames):
+        step = (end - start) / 4
+        at = spline.at(start + step * np.arange(5))
+        middle = np.diff(at, 2, axis=0) / step**2
+        first, last = 2 * middle[0] - middle[1], 2 * middle[2] - middle[1]
+        total += (end - start) / 6 * np.sum(first**2 + 4 * middle[1] ** 2 + last**2)
+    return total
+
+
+def test_a_fit_weighs_the_error_against_bending():
+    frames, keys, weights = np.arange(12.0), np.array([0, 1, 5, 7, 11]), np.full(12, 1e-4)
+    samples = np.random.default_rng(8).normal(size=(12, 1))
+
+    def cost(spline):
+        return np.sum(weights[:, None] * (spline.at(frames) - samples) ** 2) + BENDING_WEIGHT * bending(spline)
+
+    best = fit(frames, samples, weights, keys, np.zeros(12, bool))
+    units = np.eye(2 * len(keys)).reshape(-1, 2, len(keys), 1)
+    for change in (*(0.01 * units), *(-0.01 * units)):
+        assert cost(best) < cost(Spline(best.frames, best.values + change[0], best.slopes + change[1]))
+
+
 @given(st.integers(0, 1000), st.sampled_from([0.3, 0.03, 1e-5]))
 def test_every_frame_is_within_the_error_and_kept_frames_keep_their_samples(seed, tolerance):
     samples = path(seed, 120)
@@ -97,6 +122,13 @@ def test_a_spline_is_found_again_with_hardly_more_keys_than_it_has():
 
 def test_what_stands_still_has_two_keys():
     assert run_to_end(fewest_keys(problem(np.ones((100, 2)), 1e-3))).rows.tolist() == [0, 99]
+
+
+def test_hardly_any_key_can_be_removed_from_the_fewest():
+    problems = [problem(path(seed, 300), 1e-3) for seed in range(3)]
+    found = [run_to_end(fewest_keys(each)) for each in problems]
+    again = [run_to_end(thinned(each, keys)) for each, keys in zip(problems, found, strict=True)]
+    assert sum(len(keys.rows) for keys in again) > 0.97 * sum(len(keys.rows) for keys in found)
 
 
 @pytest.mark.parametrize("frames", [2, 3, 4])
@@ -130,9 +162,19 @@ def test_turns_are_found_at_their_extremes_and_noise_is_none():
     assert turning_rows(0.1 * signal, 0.5).size == 0
 
 
+def test_extremes_are_turns_along_the_main_direction_wherever_the_path_is():
+    at = np.arange(400)
+    along, across = np.cos(at * np.pi / 50), 0.1 * np.cos(at * np.pi / 7)
+    directions = np.linalg.qr(np.random.default_rng(9).normal(size=(3, 3)))[0]
+    centred = along[:, None] * directions[0] + across[:, None] * directions[1]
+    for offset in (0.0, 5.0 * directions[1], -5.0 * directions[2]):
+        assert extremes(centred + offset, 0.5).tolist() == [50, 100, 150, 200, 250, 300, 350]
+
+
 def test_a_contact_keeps_its_begin_its_nearest_frame_and_its_end():
     tip = np.zeros((100, 3))
     tip[:, 0] = 0.01 + 0.002 * np.abs(np.arange(100) - 50)
-    touching, rows = contacts(np.zeros((100, 3)), tip)
-    assert rows.tolist() == [46, 50, 54]
-    assert np.flatnonzero(touching).tolist() == list(range(46, 55))
+    for thumb in (np.zeros(3), np.array([0.3, -0.2, 0.1])):
+        touching, rows = contacts(np.tile(thumb, (100, 1)), thumb + tip)
+        assert rows.tolist() == [46, 50, 54]
+        assert np.flatnonzero(touching).tolist() == list(range(46, 55))

@@ -9,7 +9,7 @@ import pytest
 from knuckle.hand.calibration.skin_markers.pose_fit import Poses
 from knuckle.hand.calibration.skin_markers.skin_fit import COLUMNS, FLEXION
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.solvers.skin_markers import pose_model_of, unmirrored
+from knuckle.solvers.skin_markers import pose_model_of, to_worn_side
 from knuckle.solvers.skin_tracker import DOUBTFUL_FRAMES, SEARCH_EVERY, SkinTracker
 from knuckle.tests.pure.hand.skin_people import made
 
@@ -129,7 +129,7 @@ def held_poses(hand, count, aside):
         angles[:, columns[FLEXION]] = np.deg2rad(bends)
     angles = np.repeat(np.clip(angles, *model.limits.T), HELD, axis=0)
     still = Poses(np.tile(np.eye(3), (len(angles), 1, 1)), np.zeros((len(angles), 3)), angles)
-    positions = unmirrored(hand, model, still).markers
+    positions = to_worn_side(hand, model, still).markers
     positions[:, PINKY_TIP] += aside
     return positions, angles
 

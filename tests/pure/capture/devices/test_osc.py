@@ -74,7 +74,7 @@ def nested(depth: int) -> bytes:
         (b"", "has no end"),
         (b"/a", "has no end"),
         (b"/a\0\0f\0\0\0", "type tags begin b'f' at byte 4"),
-        (b"/a\0\0,ff\0\0\0\0\0", "need 4 bytes more"),
+        (b"/a\0\0,ff\0\0\0\0\0", "need 4 more bytes"),
         (b"/a\0\0,s\0\0abcd", "a string at byte 8 has no end"),
         (osc.BUNDLE + b"\0", "ends before its time"),
         (osc.encode_bundle() + struct.pack(">i", -4), "an element of 4294967292 bytes at byte 20, where 0 are left"),

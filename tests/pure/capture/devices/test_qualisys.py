@@ -292,7 +292,7 @@ def answering(address: Address, *answers: bytes) -> Iterator[list[bytes]]:
         ([command(b"Welcome")], "does not send QTM's greeting"),
         (
             [command(GREETING), *[message(ERROR, b"Version NOT supported\0")] * 7],
-            "is too old, expected one that supports",
+            "is too old, expected a QTM that supports",
         ),
     ],
 )

@@ -93,7 +93,7 @@ def test_another_protocol_is_reported(receiver: Receiver, address: Address) -> N
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.sendto(b"\x00\x01hello\xff", (address.host, address.port))
     wait_for(lambda: receiver.stats.malformed == 1)
-    assert receiver.state().startswith("what arrives is not Quest Hand Tracking Streamer: byte 7 is not ASCII")
+    assert receiver.state().startswith("the packets are not those of Quest Hand Tracking Streamer: byte 7 is not ASCII")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

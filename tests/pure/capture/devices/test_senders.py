@@ -19,7 +19,7 @@ def hear(senders: SenderChoice, sender: str, arrival: float) -> bool:
     """Whether a packet is read; it is understood."""
     accepted = senders.accepts(sender, arrival)
     if accepted:
-        senders.heard(sender, arrival)
+        senders.note_packet(sender, arrival)
     return accepted
 
 
@@ -27,7 +27,7 @@ def test_the_first_is_followed_while_it_sends() -> None:
     senders = SenderChoice()
     assert all(hear(senders, "a", 0.5 * step) for step in range(10))
     assert not any(hear(senders, "b", 0.5 * step + 0.1) for step in range(10))
-    assert (senders.followed, senders.other, senders.ignored) == ("a", "b", 10)
+    assert (senders.followed, senders.ignored_sender, senders.ignored_packets) == ("a", "b", 10)
 
 
 def test_another_takes_the_place_of_one_that_is_silent() -> None:
@@ -53,7 +53,7 @@ def test_who_was_chosen_is_followed_even_if_silent() -> None:
     assert not hear(senders, "b", 1000.0)
     senders.follow("b")
     assert hear(senders, "b", 1001.0) and not hear(senders, "a", 1001.0)
-    assert senders.other == "a"
+    assert senders.ignored_sender == "a"
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +81,10 @@ def test_a_stranger_whose_count_is_ahead_does_not_displace_the_performer(
             datagrams(STRANGER, address, recorded[start + 100 : start + 105])
             sent = 4 * (start + 5)
             # The socket's buffer holds some dozens of datagrams only.
-            wait_for(lambda: min(receiver.stats.packets, receiver.senders.ignored) == sent)  # noqa: B023
-        wait_for(lambda: receiver.stats.packets == 240 and receiver.senders.ignored == 240)
+            wait_for(lambda: min(receiver.stats.packets, receiver.senders.ignored_packets) == sent)  # noqa: B023
+        wait_for(lambda: receiver.stats.packets == 240 and receiver.senders.ignored_packets == 240)
         assert receiver.stats.late <= 1 and receiver.stats.frames >= 59, "a hand of the first frame may be late"
-        assert receiver.senders.other == STRANGER and PERFORMER in receiver.state()
+        assert receiver.senders.ignored_sender == STRANGER and PERFORMER in receiver.state()
         receiver.senders.follow(STRANGER)
         before = receiver.stats.frames
         datagrams(STRANGER, address, recorded[:10])
@@ -96,4 +96,4 @@ def test_only_the_chosen_sender_is_read(address: Address, recorded: list[Outgoin
     with listening("quest", Address("0.0.0.0", address.port), sender=STRANGER) as receiver:
         datagrams(PERFORMER, address, recorded[:5])
         datagrams(STRANGER, address, recorded[:5])
-        wait_for(lambda: receiver.stats.packets == 20 and receiver.senders.ignored == 20)
+        wait_for(lambda: receiver.stats.packets == 20 and receiver.senders.ignored_packets == 20)

@@ -150,7 +150,7 @@ def test_strangers_who_keep_all_places_busy_keep_no_performer_out(
         performer = opened.enter_context(connection_from(PERFORMER, address))
         performer.sendall(frames[0])
         who = receiver.senders
-        wait_for(lambda: PERFORMER in (who.followed, who.other))
+        wait_for(lambda: PERFORMER in (who.followed, who.ignored_sender))
         assert who.followed == (chosen or strangers[0])
 
 

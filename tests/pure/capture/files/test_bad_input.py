@@ -125,7 +125,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "cut.c3d",
         cut(samples.c3d, 1200),
-        "cut.c3d: 12 frames of 3 points need 576 bytes, the file holds 176 behind its header",
+        "cut.c3d: 12 frames of 3 points need 576 bytes, the file has 176 after its header",
     ),
     (
         "processor.c3d",
@@ -135,12 +135,12 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "frames.c3d",
         c3d_with(header_frames=60_000),
-        "frames.c3d: 60000 frames of 3 points need 2880000 bytes, the file holds 576 behind its header",
+        "frames.c3d: 60000 frames of 3 points need 2880000 bytes, the file has 576 after its header",
     ),
     (
         "points.c3d",
         patched(samples.c3d, 2, b"\xff\xff"),
-        "points.c3d: 12 frames of 65535 points need 12582720 bytes, the file holds 576 behind its header",
+        "points.c3d: 12 frames of 65535 points need 12582720 bytes, the file has 576 after its header",
     ),
     (
         "none.c3d",
@@ -227,7 +227,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "names.tsv",
         edited(samples.qualisys, "MARKER_NAMES", "MARKER_TITLES"),
-        "names.tsv: no names in a line MARKER_NAMES of the header, expected one per marker",
+        "names.tsv: the header has no MARKER_NAMES, expected a name per marker",
     ),
     (
         "bodies.tsv",

@@ -78,7 +78,7 @@ def test_positions_that_no_place_can_have_are_gaps() -> None:
     markers = to_markers(Recording("test", ("a", "b"), positions, unit="m", up="z"), "test")
     assert (~markers.seen).nonzero()[0].tolist() == [1, 2, 3]
     assert np.isnan(markers.positions[1, 0]).all()
-    assert any("1 positions farther than 100 km" in warning for warning in markers.warnings)
+    assert any("1 positions more than 100 km" in warning for warning in markers.warnings)
 
 
 def test_one_wild_time_costs_one_frame() -> None:

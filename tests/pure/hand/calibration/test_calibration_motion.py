@@ -243,7 +243,7 @@ def test_a_clip_that_tells_nothing_is_reported_and_changes_nothing(frames, still
 def test_where_markers_sit_in_the_joints_nothing_is_better_and_it_is_reported():
     _, found = fitted("right", FULL, moving(someone("right"), FULL))
     assert isinstance(found, str)
-    assert "mm were left without" in found
+    assert "without it they are" in found
 
 
 def test_fingertips_alone_give_a_hand_whose_tips_are_where_they_are_said():

@@ -9,7 +9,7 @@ from knuckle.hand.calibration.skin_markers.pose_fit import Poses, VisibleMarkers
 from knuckle.hand.calibration.skin_markers.pose_search import search_poses
 from knuckle.hand.calibration.skin_markers.priors import START_ANGLES
 from knuckle.hand.calibration.skin_markers.skin_fit import COLUMNS, FLEXION
-from knuckle.solvers.skin_markers import pose_model_of, unmirrored
+from knuckle.solvers.skin_markers import pose_model_of, to_worn_side
 from knuckle.tests.pure.hand.skin_people import SPOTS, made
 
 FRAMES, WEARINGS = 40, 5
@@ -29,7 +29,7 @@ def test_a_hand_whose_markers_sit_beside_where_they_were_fitted_is_bent_as_its_w
     random = np.random.default_rng(0)
     worn = fit(made("right", frames=400, noise=0.0005).positions[:200], 100.0, SPOTS, "right")
     true = poses_that_bend_every_finger(pose_model_of(worn), random)
-    seen = VisibleMarkers.from_positions(unmirrored(worn, pose_model_of(worn), true).markers)
+    seen = VisibleMarkers.from_positions(to_worn_side(worn, pose_model_of(worn), true).markers)
     sure = np.full_like(worn.markers.spreads, 0.0002)
     worse = []
     for _ in range(WEARINGS):

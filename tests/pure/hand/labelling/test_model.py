@@ -9,7 +9,7 @@ from knuckle.hand.joints import SIDES
 from knuckle.hand.labelling.label_search import label_hands
 from knuckle.hand.labelling.model_fit import fit_model, shape_of_spots
 from knuckle.hand.labelling.model_hands import compare_sides, search_sides
-from knuckle.hand.labelling.model_search import MAX_TRIALS, MIN_TRIALS, improve_fit, reflected
+from knuckle.hand.labelling.model_search import MAX_TRIALS, MIN_TRIALS, exchange_mirrored_fingers, improve_fit
 from knuckle.hand.labelling.shape_model import LAYOUTS, SKIN_LAYOUTS, MarkerLayout
 from knuckle.hand.mirror import POINT_SIGNS, other_side
 from knuckle.pipeline.assignment import side_of_file
@@ -54,7 +54,7 @@ def test_the_hand_that_a_mirror_shows_leads_to_the_hand_itself():
     """The fit of a left hand to a right hand's markers, with its fingers in the opposite order, is no end."""
     _, positions, _ = made_with(SPOTS, "right", 6)
     shape, own = shape_of_spots(SPOTS), np.arange(len(SPOTS))
-    mirrored = reflected(shape, own, len(own))
+    mirrored = exchange_mirrored_fingers(shape, own, len(own))
     assert np.count_nonzero(mirrored == own) < 3
     wrong = fit_model(shape, "left", positions[::8], mirrored)
     _, fits = run_to_end(search_sides(shape, positions[::8], [wrong]))

@@ -5,7 +5,7 @@ import pytest
 
 from knuckle.hand import kinematics, proportions
 from knuckle.hand import rotations as rot
-from knuckle.hand.forearm import WristForearm, seen_from_wrist
+from knuckle.hand.forearm import WristForearm, forearm_from_elbow
 from knuckle.hand.kinematics import Pose
 from knuckle.pipeline.live.dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS
 from knuckle.pipeline.live.forearm_blend import ForearmBlend
@@ -64,7 +64,7 @@ def test_nothing_changes_while_the_hand_is_away_and_it_goes_over_to_where_the_ha
     blend.update(bent(0.2), 0.0)
     before = blend.at(0.0)
     assert all(blend.at(now) is before for now in (0.1, 1.0, 10.0))
-    blend.update(bent(1.4), 10.0, away=True)
+    blend.update(bent(1.4), 10.0, was_away=True)
     assert angle_of(blend.at(10.0)) == pytest.approx(0.2)
     blend.update(bent(1.4), 10.0 + STEP)
     assert 0.2 < angle_of(blend.at(10.0 + RETURN_SECONDS / 2)) < 1.4
@@ -95,8 +95,8 @@ def test_a_leap_does_not_show_though_the_forearm_comes_with_every_second_frame_a
     "elbow", [np.zeros(3), [0.0, -20.0, 0.0], [np.nan, 0.0, 0.0], [0.0, 0.0, -0.25]], ids=["none", "far", "nan", "back"]
 )
 def test_what_is_no_arm_of_a_person_is_none(elbow: np.ndarray) -> None:
-    assert seen_from_wrist(np.array(elbow), np.array([0.0, 0.0, 1.0])) is None
-    assert seen_from_wrist(np.array([0.0, -0.25, 0.0]), np.array([0.0, 0.0, 1.0])) is not None
+    assert forearm_from_elbow(np.array(elbow), np.array([0.0, 0.0, 1.0])) is None
+    assert forearm_from_elbow(np.array([0.0, -0.25, 0.0]), np.array([0.0, 0.0, 1.0])) is not None
 
 
 def test_a_take_has_the_forearm_of_each_frame_and_none_without_weight_before() -> None:

@@ -312,7 +312,7 @@ def test_a_spinning_joint_is_smoothed_as_a_slow_one(speed) -> None:
     truth = spun(times, speed)
     turn = np.random.default_rng(0).normal(0, np.deg2rad(2), (600, 1, 3))
     values = rotations.multiply(truth, np.concatenate([np.ones((600, 1, 1)), turn / 2], -1))
-    values = rotations.continuous(values / np.linalg.norm(values, axis=-1, keepdims=True))
+    values = rotations.make_continuous(values / np.linalg.norm(values, axis=-1, keepdims=True))
     done = smooth(times, values, everywhere(values), NoiseRules(ROTATION_SCALE, 0.2)).values
     done = done / np.linalg.norm(done, axis=-1, keepdims=True)
     assert np.rad2deg(angle(done, truth).mean()) < 0.45 * np.rad2deg(angle(values, truth).mean())
