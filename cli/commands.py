@@ -17,7 +17,7 @@ from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
 from ..pipeline import calibration, marker_learning, performer
 from ..pipeline import job as pipeline
-from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
+from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, MotionClip, parse_radii
 from ..pipeline.evidence.conditions import Condition, Outcome, outcomes, parse_conditions
 from ..pipeline.pieces.pool import usual_processes
 from ..pipeline.plausibility import implausible_lengths
@@ -159,14 +159,15 @@ def _solvers(_options: argparse.Namespace) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> None:
-    span, motion_capture = parse_motion(options.motion)
-    inputs = [*_inputs(options), *([Path(motion_capture)] if motion_capture is not None else [])]
+    clips = [MotionClip.parse(text) for text in options.motion]
+    inputs = [*_inputs(options), *(Path(clip.capture) for clip in clips if clip.capture is not None)]
     expect_writable(options.out, ".json", unlike=inputs)
     expect_replaceable([options.out], options.force)
     choices = CalibrationChoices(
         still=FrameRange.parse(options.still) if options.still is not None else None,
-        motion=span,
-        motion_capture=motion_capture,
+        motion=clips[0].frames if clips else None,
+        motion_capture=clips[0].capture if clips else None,
+        further=tuple(clips[1:]),
         fit=options.fit,
         radii=parse_radii(options.radii),
     )

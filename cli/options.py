@@ -145,7 +145,7 @@ def add_labels_command(parser: argparse.ArgumentParser) -> None:
 def add_calibrate(parser: argparse.ArgumentParser) -> None:
     """Add the options of `calibrate`."""
     parser.description = (
-        "Measure a performer's hands from one or two captures. A flat, still hand determines the bone lengths; free "
+        "Measure a performer's hands from one capture or several. A flat, still hand determines the bone lengths; free "
         "motion determines the knuckles, how far each DIP follows its PIP (rho), and the joint radii. "
         "Values that the captures do not determine are reported, and set to those usual for the hand's size."
     )
@@ -165,8 +165,11 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--motion",
+        action="append",
+        default=[],
         metavar="A-B|FILE[:A-B]",
-        help="frames in which the hand moves freely, of FILE or of another capture; by default all of FILE",
+        help="frames in which the hand moves freely, of FILE or of another capture; by default all of FILE; repeatable "
+        "for several captures with the same markers",
     )
     parser.add_argument(
         "--fit",

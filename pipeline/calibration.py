@@ -36,7 +36,6 @@ from .assignment import (
     assign_hands,
     check_solvable,
     label_markers_stepwise,
-    positions_of,
     read_file,
 )
 from .calibration_choices import CalibrationChoices, FrameRange, describe_frames, unknown_per_bone
@@ -47,7 +46,9 @@ from .recipe import Recipe
 Floats = NDArray[np.float64]
 
 MAX_SAMPLED_FRAMES = 300
-"""Maximum number of frames of free motion that a performer keeps; a fingertip moves some millimetres between two."""
+"""Frames of free motion that are kept: enough to sample a fingertip's path at steps of some millimetres."""
+MAX_RATE_DIFFERENCE = 0.05
+"""Maximum relative difference in rate of clips of free motion, whose change from frame to frame is compared."""
 MARKER_FORMATS = ("C3D", "TRC", "Qualisys TSV", "Motive CSV", "table")
 """Formats with markers on the skin or a glove; other formats contain joints computed by a device."""
 
@@ -79,8 +80,9 @@ class CalibrationJob:
         if self.choices.motion_capture is not None:
             recipe = replace(self.recipe, capture=self.choices.motion_capture)
             motion = yield from part_of(0.2, 0.3, "", _read(recipe, self.reader))
+        further = yield from self._further(still)
         self._notes += (*still.assignment.warnings, *motion.assignment.warnings)
-        measured, problem = yield from self._measure_hands(still, motion)
+        measured, problem = yield from self._measure_hands(still, motion, further)
         if on_skin := [hand for hand in measured if hand.on_skin and self.choices.fit is not False]:
             yield Progress(0.7, f"Fitting the {' and the '.join(hand.side for hand in on_skin)} hand with skin markers")
             self._notes += _fit_skin_markers(on_skin)
@@ -100,16 +102,41 @@ class CalibrationJob:
         clips = {clip: "; ".join(texts) for clip, texts in self._clips.items() if texts}
         self.performer = Performer(self.recipe.capture, hands, clips, tuple(dict.fromkeys(self._notes)))
 
+    def _further(self, still: "_Clip") -> Steps[list[tuple["_Clip", FrameRange]]]:
+        """Read the captures of the further clips, and return them with the frames that are used.
+
+        Raises MarkerMapError if one has none of the hands that are measured.
+        """
+        clips = []
+        sides = still.assignment.hands.keys()
+        for choice in self.choices.further:
+            clip = still
+            if choice.capture is not None:
+                recipe = replace(self.recipe, capture=choice.capture)
+                clip = yield from part_of(0.3, 0.3, "", _read(recipe, self.reader))
+                self._notes += clip.assignment.warnings
+            if not sides & clip.assignment.hands.keys():
+                raise MarkerMapError(
+                    f"{clip.markers.source}: has no {' or '.join(sides)} hand, as {still.markers.source} has"
+                )
+            clips.append((clip, choice.frames))
+        return clips
+
     def _measure_hands(
-        self, still: "_Clip", motion: "_Clip"
+        self, still: "_Clip", motion: "_Clip", further: list[tuple["_Clip", FrameRange]]
     ) -> Steps[tuple[list["_HandCalibration"], KnuckleError | None]]:
-        """Measure each hand; return the measured hands, and the error of the first that could not be measured."""
+        """Measure each hand separately.
+
+        Return the measured hands, and the error of the first that could not be measured.
+        """
         measured: list[_HandCalibration] = []
         problem = None
         for number, side in enumerate(still.assignment.hands):
             start, end = (0.3 + 0.4 * count / len(still.assignment.hands) for count in (number, number + 1))
             try:
                 hand = _HandCalibration(side, still, motion, self.recipe, self.choices)
+                for clip, frames in further:
+                    hand.add(clip, frames)
                 yield from part_of(start, end, "", hand.measure())
             except (MarkerMapError, HandError) as error:
                 problem = self._leave_out(side, error, problem)
@@ -156,15 +183,39 @@ class _HandCalibration:
         self.notes: list[str] = []
         self.clips: dict[str, str] = {}
         self.hand: MeasuredHand
-        self.rows: range
-        """Frames of free motion."""
+        self.rows = self._motion_frames()
+        """Frames of free motion of its capture."""
+        self.motions = [self.motion_positions[self.rows.start : self.rows.stop]]
+        """(F, M, 3) m each, all clips of free motion."""
+
+    def add(self, clip: _Clip, frames: FrameRange) -> None:
+        """Add a further clip of free motion; one without this hand adds nothing.
+
+        Raises HandError or MarkerMapError if it is too short, or differs in its rate or in what its markers sit on.
+        """
+        if self.side not in clip.assignment.hands:
+            return
+        first, further = self.motion_markers, clip.markers
+        if not np.isclose(further.rate, first.rate, rtol=MAX_RATE_DIFFERENCE):
+            raise HandError(
+                f"{further.source}: has {further.rate:g} frames per second and {first.source} has {first.rate:g}, "
+                "expected one rate for all clips of free motion"
+            )
+        if clip.assignment.on_skin != self.on_skin:
+            sit = ["on the joints", "on the skin"]
+            raise MarkerMapError(
+                f"{further.source}: its markers sit {sit[clip.assignment.on_skin]}, those of {first.source} "
+                f"{sit[self.on_skin]}"
+            )
+        rows = frames.frames(further)
+        self.motions.append(_positions_at(clip, self.spots, self.side)[rows.start : rows.stop])
+        self.clips["motion"] += f" and {further.source}, {describe_frames(rows)}"
 
     def measure(self) -> Steps[None]:
         """Measure the hand without its skin markers."""
         yield Progress(0.0, f"Measuring the {self.side} hand")
-        rows = self.rows = self._motion_frames()
-        motion = self.motion_positions[rows.start : rows.stop]
-        lengths, measurements = self._still_lengths(rows)
+        motion = np.concatenate(self.motions)
+        lengths, measurements = self._still_lengths(self.rows)
         has_own_still_file = self.choices.motion_capture is not None
         palm_positions = np.concatenate([self.still_positions, motion]) if has_own_still_file else motion
         proportions, spots = measure_proportions(self.side, self.spots, palm_positions, lengths)
@@ -202,11 +253,11 @@ class _HandCalibration:
         """Solve the free motion with the measured and fitted hand; return the hand."""
         yield Progress(0.0, f"Solving the {self.side} hand's free motion")
         spots = {label: self.hand.spots[label] for label in self.spot_labels.values()}
-        return replace(self.hand, spots=spots, motion=self._solve_motion(self.hand, self.rows))
+        return replace(self.hand, spots=spots, motion=self._solve_motion(self.hand))
 
     def recording(self) -> Recording:
         """Return the takes to which the hand is fitted with its skin markers."""
-        clips = [self.motion_positions[self.rows.start : self.rows.stop]]
+        clips = list(self.motions)
         if self.choices.motion_capture is not None:
             clips.append(self.still_positions)
         spots = {self.spot_labels[spot]: spot for spot in self.spots}
@@ -233,12 +284,16 @@ class _HandCalibration:
         fitted_spots = {label: fitted.spots[self.spots.index(spot)] for label, spot in self.label_spots.items()}
         return apply_motion_fit(hand, fitted, fitted_spots)
 
-    def _solve_motion(self, hand: MeasuredHand, rows: range) -> Floats:
-        """Return angles (N, D) in rad of frames of the free motion, sampled evenly where all markers are seen."""
-        spots = {label: spot for label, spot in hand.spots.items() if label in self.motion_markers.names}
-        positions = positions_of(self.motion_markers, spots)[rows.start : rows.stop]
+    def _solve_motion(self, hand: MeasuredHand) -> Floats:
+        """Return angles (N, D) in rad of the free motion, sampled evenly from the frames in which all markers are
+        seen."""
+        positions = np.concatenate(self.motions)
+        seen = np.flatnonzero(np.isfinite(positions).any(axis=(0, 2)))
+        positions = positions[:, seen]
         positions = positions[np.all(np.isfinite(positions), axis=(1, 2))]
         positions = positions[:: max(1, -(-len(positions) // MAX_SAMPLED_FRAMES))]
+        labels = (self.spot_labels[self.spots[column]] for column in seen)
+        spots = {label: hand.spots[label] for label in labels}
         model, targets = assign(hand.model, spots, np.arange(float(len(positions))), positions)
         return Fabrik().solve(model, targets)[0].angles
 

@@ -64,6 +64,21 @@ def unknown_per_bone() -> Floats:
     return np.full((len(DIGITS), 3), np.nan)
 
 
+@dataclass(frozen=True, slots=True)
+class MotionClip:
+    """A clip of free motion."""
+
+    capture: str | None = None
+    """The recording; None: the recipe's own."""
+    frames: FrameRange = FrameRange()
+
+    @classmethod
+    def parse(cls, text: str) -> "MotionClip":
+        """Parse 'A-B', 'FILE' or 'FILE:A-B'. Raises RecipeError for frames such as 30-1."""
+        frames, capture = parse_motion(text)
+        return cls(capture, frames or FrameRange())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationChoices:
     """The clips to use, and facts known about the hand."""
@@ -73,7 +88,9 @@ class CalibrationChoices:
     motion: FrameRange | None = None
     """The clip of free motion; None takes all frames that the recipe uses."""
     motion_capture: str | None = None
-    """The capture with the free motion; None for the recipe's capture."""
+    """The recording with the free motion; None: the recipe's own."""
+    further: tuple[MotionClip, ...] = ()
+    """Further clips of free motion of the same performer, who wears the same markers."""
     fit: bool | None = None
     """Whether bones and marker offsets are fitted together to the free motion; None fits them if the capture has
     markers rather than joints computed by a device."""

@@ -74,20 +74,25 @@ def headset_angles() -> Floats:
 def through(poses: Floats, seed: int) -> Floats:
     """Return (300, D) rad, from pose to pose in minimum jerk."""
     order = np.random.default_rng(seed).permutation(len(poses))[: FRAMES // POSE_FRAMES + 1]
-    fractions = np.arange(POSE_FRAMES) / POSE_FRAMES
-    eased = (fractions**3 * (10 - 15 * fractions + 6 * fractions**2))[:, None]
-    return np.concatenate([poses[a] + eased * (poses[b] - poses[a]) for a, b in pairwise(order)])
+    return eased(poses[order], POSE_FRAMES)
 
 
-def wandering(seed: int) -> Floats:
-    """Return (300, 4, 4) m, a wrist that drifts and turns."""
+def eased(poses: Floats, frames: int) -> Floats:
+    """Return ((P - 1) frames, D) rad through poses (P, D) in minimum jerk, so many frames from one to the next."""
+    part = np.arange(frames) / frames
+    share = (part**3 * (10 - 15 * part + 6 * part**2))[:, None]
+    return np.concatenate([first + share * (second - first) for first, second in pairwise(poses)])
+
+
+def wandering(seed: int, frames: int = FRAMES) -> Floats:
+    """Return (frames, 4, 4) m, a wrist that drifts and turns."""
     random = np.random.default_rng(100 + seed)
-    time = np.arange(FRAMES) / RATE
+    time = np.arange(frames) / RATE
     waves = np.sin(2 * np.pi * (random.uniform(0.1, 0.5, (6, 1)) * time + random.uniform(0, 1, (6, 1))))
     rotation, shift = waves[:3] * random.uniform(0.3, 1.0, (3, 1)), waves[3:] * random.uniform(0.05, 0.2, (3, 1))
-    roots = np.tile(np.eye(4), (FRAMES, 1, 1))
+    roots = np.tile(np.eye(4), (frames, 1, 1))
     for axis, (first, second) in enumerate(((1, 2), (2, 0), (0, 1))):
-        move = np.tile(np.eye(4), (FRAMES, 1, 1))
+        move = np.tile(np.eye(4), (frames, 1, 1))
         cos, sin = np.cos(rotation[axis]), np.sin(rotation[axis])
         move[:, first, first], move[:, second, second] = cos, cos
         move[:, first, second], move[:, second, first] = -sin, sin

@@ -4,7 +4,7 @@ The two hands of a person are fitted together: each is evidence for the other (o
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from .fitted_limits import fitted_limits
 from .initial_fit import initial_fit
 from .other_hand import ShapeEstimate, informed_priors
 from .own_dips import dip_shares, independent_dips
-from .pose_fit import PoseModel, VisibleMarkers, invert
+from .pose_fit import PoseModel, VisibleMarkers, fit_poses, invert
 from .pose_search import search_poses
+from .pose_shares import PoseShares, pose_shares
 from .priors import MEAN, START_ANGLES, ShapePrior, shape_prior
 from .shape_fit import FittedShape, fit_shape, shape_covariance, update_statistics
 from .skin_fit import DOFS, PosePrior, SkinFit, SkinMarkers
@@ -148,7 +149,9 @@ def _fit_together(
     """Fit two hands on, each with what the other's own markers say about it; also return a note if that is nothing."""
     markers = [_subsample(hand.seen, SHAPE_FRAMES) for hand in hands]
     first, second = (
-        ShapeEstimate(state.pose_model.shape, shape_covariance(state, seen, prior), prior, hand.options.spots)
+        ShapeEstimate(
+            state.pose_model.shape, shape_covariance(state, seen, prior, _shares(state)), prior, hand.options.spots
+        )
         for hand, seen, (state, prior) in zip(hands, markers, separate_fits, strict=True)
     )
     priors = informed_priors((first, second))
@@ -159,7 +162,7 @@ def _fit_together(
     ], ()
 
 
-MAX_ROUNDS, ITERATIONS = 8, 8
+MAX_ROUNDS, ITERATIONS, POSE_ITERATIONS = 8, 8, 5
 CONVERGED = 0.05
 """Relative decrease of the markers' median noise below which a fit's rounds end."""
 USUAL_SHARE = 0.1
@@ -171,11 +174,20 @@ def _refine(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior) -> Fitt
     """Fit the shape and the statistics alternately until the markers' noise converges."""
     for _ in range(MAX_ROUNDS):
         before = np.median(state.pose_model.sharpness)
-        state = fit_shape(state, seen, prior, ITERATIONS, 5e-4, uncertain=True)
-        state = update_statistics(state, seen, USUAL_SHARE)
+        shares = _shares(state)
+        state = fit_shape(state, seen, prior, ITERATIONS, 5e-4, shares=shares)
+        # The statistics are those of poses of which all of the prior counts.
+        poses = fit_poses(state.pose_model, state.poses, seen, POSE_ITERATIONS)[0]
+        state = update_statistics(replace(state, poses=poses), seen, USUAL_SHARE)
         if np.median(state.pose_model.sharpness) < (1 + CONVERGED) * before:
             break
     return state
+
+
+def _shares(state: FittedShape) -> PoseShares:
+    """Return what counts of the joint statistics and of the poses' covariance while the shape is fitted."""
+    model = state.pose_model
+    return pose_shares(state.poses.angles, model.shape.digits, 1 / float(np.median(model.sharpness)))
 
 
 def informative_frames(positions: Floats, count: int) -> Ints:

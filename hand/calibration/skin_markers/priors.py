@@ -82,9 +82,13 @@ START_ANGLES = np.array([_angles(*digits) for digits in START_POSES.values()])
 """(K, D) rad"""
 
 
+USUAL_SPREAD = _angles(THUMB_SPREAD, FINGER_SPREAD)
+"""(D,) rad, usual standard deviations of the angles; a DIP's without its PIP."""
+
+
 def usual_pose_prior() -> tuple[Floats, Floats]:
     """Mean (D,) and precision (D, D) of a hand's angles, with softly coupled DIPs."""
-    precision = np.diag(1 / _angles(THUMB_SPREAD, FINGER_SPREAD) ** 2)
+    precision = np.diag(1 / USUAL_SPREAD**2)
     for row in COLUMNS[1:]:
         pip, dip = row[FLEXION[1]], row[FLEXION[2]]
         coupling = np.zeros(DOFS)

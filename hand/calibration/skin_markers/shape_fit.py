@@ -27,6 +27,7 @@ from .pose_fit import (
     normal_equations,
     solve,
 )
+from .pose_shares import PoseShares
 from .pose_uncertainty import ShapeQuadratic, cost_of_uncertainty
 from .priors import ShapePrior, apply_step, prior_weight, usual_pose_prior
 from .skin_fit import COLUMNS, HAS
@@ -42,12 +43,6 @@ THUMB_PRIOR_FRAMES, FINGER_PRIOR_FRAMES = 10.0, 150.0
 """Weight of the usual joint statistics in a performer's, in frames. Neighbouring frames show nearly the same pose, so
 that a few hundred of them determine the covariance of 26 angles poorly. The usual statistics of a finger, with its DIP
 coupled to its PIP, are a better guide than those of the thumb, which has no such coupling."""
-
-
-UNCERTAIN_SHARE = 0.4
-"""Share of the poses' covariance over which a shape's cost is expected. A marker's noise is in part its skin's, which
-is the same whenever a pose comes again and leaves no doubt about it. With none of it thumbs come out too long, with all
-of it fingers too short."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +61,7 @@ def fit_shape(
     tolerance: float = 1e-4,
     *,
     fitted: Ints | slice = slice(None),
-    uncertain: bool = False,
+    shares: PoseShares | None = None,
 ) -> FittedShape:
     """Find the most likely shape and poses by Levenberg-Marquardt.
 
@@ -77,10 +72,14 @@ def fit_shape(
         passes: most iterations.
         tolerance: relative decrease of the cost below which the search ends.
         fitted: the shape's parameters to fit; the others stay as they are.
-        uncertain: whether the cost is the one expected over uncertain poses.
+        shares: what counts of the prior of the angles, and of the poses' covariance, over which the cost is expected;
+            None: all of the prior, and the poses are taken as certain.
     """
     weight = prior_weight(len(seen))
-    uncertainty = _cost_of_uncertainty(start, seen) if uncertain else None
+    habits = start.pose_model.precision
+    if shares is not None:
+        start = _weakened(start, shares)
+    uncertainty = None if shares is None else _cost_of_uncertainty(start, seen, shares)
     total_step = np.zeros(prior.matrix.shape[1])
 
     def total(state: FittedShape, total_step: Floats) -> float:
@@ -113,7 +112,13 @@ def fit_shape(
             damping *= 10
             if damping > MAX_DAMPING:
                 break
-    return state
+    return replace(state, pose_model=replace(state.pose_model, precision=habits))
+
+
+def _weakened(state: FittedShape, shares: PoseShares) -> FittedShape:
+    """Return the state with the share of the prior of the angles that counts."""
+    model = state.pose_model
+    return replace(state, pose_model=replace(model, precision=shares.weakened(model.precision)))
 
 
 FIRST_DAMPING, MAX_DAMPING = 1e-3, 1e6
@@ -180,12 +185,13 @@ def _build_equations(
     )
 
 
-def shape_covariance(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior) -> Floats:
+def shape_covariance(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior, shares: PoseShares) -> Floats:
     """Covariance (S, S) of the parameters of a shape that was fitted to these frames, which count as independent ones.
 
     The poses are eliminated: what they leave open is in it.
     """
     weight = prior_weight(len(seen))
+    state = _weakened(state, shares)
     equations = _build_equations(state, seen, prior, weight)
     poses = damp_and_fix(equations.poses, equations.free, np.zeros(len(equations.poses)))
     explained = np.einsum("fns,fnt->st", equations.mixed, solve(poses, equations.mixed), optimize=True)
@@ -213,9 +219,11 @@ def _pose_covariances(state: FittedShape, equations: PoseEquations) -> Floats:
     return covariance
 
 
-def _cost_of_uncertainty(state: FittedShape, seen: VisibleMarkers) -> ShapeQuadratic:
+def _cost_of_uncertainty(state: FittedShape, seen: VisibleMarkers, shares: PoseShares) -> ShapeQuadratic:
     equations = normal_equations(state.pose_model, state.poses, seen)
-    return cost_of_uncertainty(state.pose_model.shape, equations, UNCERTAIN_SHARE * _pose_covariances(state, equations))
+    return cost_of_uncertainty(
+        state.pose_model.shape, equations, shares.covariance * _pose_covariances(state, equations)
+    )
 
 
 def _variances(model: PoseModel, equations: PoseEquations, covariance: Floats) -> Floats:

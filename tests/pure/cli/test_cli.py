@@ -105,6 +105,7 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--still", "9-3"], "the frames are 9-3"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--still", "1-30"], "its markers move by"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--motion", "nowhere.c3d"], "nowhere.c3d"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--motion", "1-", "--motion", "other.c3d"], "other.c3d"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--radii", "11"], "joint radii '11', expected three"),
         (
             ["solve", str(DEMO_CAPTURE), "--out", "a.blend", "--set", "passes=many"],

@@ -16,7 +16,7 @@ from knuckle.hand.limits import DIP_PER_PIP
 from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline import calibration as calibrate
 from knuckle.pipeline import job, performer
-from knuckle.pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
+from knuckle.pipeline.calibration_choices import CalibrationChoices, FrameRange, MotionClip, parse_motion, parse_radii
 from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.hand.calibration.test_calibration_motion import moving as lively
 from knuckle.tests.pure.hand.calibration.test_calibration_motion import on_someone
@@ -72,6 +72,48 @@ def test_two_captures_are_the_two_clips(tmp_path):
     assert one.rho[1:] == pytest.approx(RHO[1:], abs=0.03)
     assert "still.json, frames 1 to 30" in found.clips["still"]
     assert "rom.json, frames 11 to 300" in found.clips["motion"]
+
+
+def test_further_clips_are_free_motion_like_the_first(tmp_path):
+    """What one clip lacks another one shows: rho of a finger that the first does not bend, as if both were one."""
+    hand = someone("right")
+    second = saved(tmp_path / "two.json", moving(hand))
+    stiff = bends(300, RHO)
+    stiff[:, 1] = 0.0
+    first = saved(tmp_path / "one.json", posed(hand, FULL, stiff, NOISE, seed=3))
+    alone = calibrate.run(first, CalibrationChoices()).hands["right"]
+    found = calibrate.run(first, CalibrationChoices(further=(MotionClip(second.capture, FrameRange(11)),)))
+    assert alone.rho[1] is None
+    assert found.hands["right"].rho[1:] == pytest.approx(RHO[1:], abs=0.03)
+    assert "one.json, frames 1 to 300 and two.json, frames 11 to 300" in found.clips["motion"]
+
+
+def test_ranges_of_one_capture_are_clips_like_captures_of_their_own(tmp_path):
+    hand = someone("right")
+    moves = moving(hand)
+    whole = saved(tmp_path / "whole.json", moves)
+    halves = [saved(tmp_path / f"{name}.json", part) for name, part in (("a", moves[:150]), ("b", moves[150:]))]
+    apart = calibrate.run(halves[0], CalibrationChoices(further=(MotionClip(halves[1].capture),))).hands["right"]
+    ranges = CalibrationChoices(motion=FrameRange(1, 150), further=(MotionClip(None, FrameRange(151, 300)),))
+    ranged = calibrate.run(whole, ranges).hands["right"]
+    assert ranged.proportions.phalanges == pytest.approx(apart.proportions.phalanges, rel=1e-9)
+    assert ranged.rho[1:] == pytest.approx(apart.rho[1:], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"side": "left"}, "two.json: has no right hand, as one.json has"),
+        ({"rate": 120.0}, "two.json: has 120 frames per second and one.json has 60"),
+        ({"last": 20}, "two.json: frames 1-20 are 20 of its 60, a clip needs 30"),
+    ],
+)
+def test_a_further_clip_that_does_not_fit_is_told(tmp_path, other, said):
+    first = saved(tmp_path / "one.json", moving(someone("right")))
+    last, side = other.pop("last", None), other.get("side", "right")
+    second = saved(tmp_path / "two.json", moving(someone(side))[:60], **other)
+    with pytest.raises(KnuckleError, match=re.escape(said)):
+        calibrate.run(first, CalibrationChoices(further=(MotionClip(second.capture, FrameRange(1, last)),)))
 
 
 def test_clips_of_two_devices_make_a_performer_that_can_be_read_again(shared):
