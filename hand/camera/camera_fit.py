@@ -22,7 +22,7 @@ from ..kinematics import Pose
 from ..mirror import FRAME_SIGNS, POINT_SIGNS
 from ..proportions import Proportions, build
 from .hand_leaps import without_leaps
-from .landmark_corrections import correct_landmarks
+from .landmark_corrections import corrected
 from .landmark_shape import COUNT, HandShapePrior, mean_shape
 from .landmark_table import pose_prior
 from .measurement import Sighting, residuals
@@ -130,7 +130,7 @@ def start_state(
     The detector's landmarks are corrected (landmark_corrections.py). Frames without the hand get the pose of the
     nearest one with it.
     """
-    landmarks = correct_landmarks(landmarks, side)
+    landmarks = corrected(landmarks, side)
     mirror = POINT_SIGNS if side == "left" else np.ones(3)
     lines = landmarks.sight_lines(settings.angle_of_view) * mirror[:2]
     seen = landmarks.seen

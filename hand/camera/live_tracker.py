@@ -16,7 +16,7 @@ from ..calibration.skin_markers.pose_fit import Poses
 from ..joints import Side
 from ..mirror import FRAME_SIGNS, POINT_SIGNS
 from .camera_fit import FALSE_FRAME, MIN_MISS, CameraSettings, scales, start_state
-from .landmark_corrections import correct_landmarks
+from .landmark_corrections import corrected
 from .live_filter import FilterState, correct, predict
 from .measurement import LandmarkResiduals, Sighting
 from .picture_landmarks import PictureHand, PictureLandmarks, PictureSize
@@ -115,7 +115,7 @@ class CameraTracker:
 
     def _sighting(self, size: PictureSize, found: PictureHand, pose: Poses) -> Sighting:
         """Return the measurements of a frame, at the distance of a predicted pose."""
-        landmarks = correct_landmarks(PictureLandmarks.of(size, [found]), self.side)
+        landmarks = corrected(PictureLandmarks.of(size, [found]), self.side)
         lines = landmarks.sight_lines(self.settings.angle_of_view) * self._mirror[:2]
         distance = max(float(self._landmarks(pose)[:, 2].mean()), 0.05)
         towards = np.append(lines.mean(axis=1), [[1.0]], axis=1)

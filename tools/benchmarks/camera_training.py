@@ -28,7 +28,7 @@ from knuckle.hand.proportions import adult, build
 Floats = NDArray[np.float64]
 
 BUILD = ROOT / "build" / "camera-training"
-VIDEOS = 248
+VIDEOS = 23
 HANDS = 2 * len(SHAPES)
 STEP = 6
 """The motions have 100 frames a second, the videos a sixth of them."""

@@ -1,4 +1,4 @@
-"""Expected errors belong to the hand: they turn, move, grow and are mirrored with it."""
+"""Expected errors belong to the hand: they turn, move, grow and are mirrored with it, and fade where it is unusual."""
 
 from dataclasses import replace
 
@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from knuckle.hand import rotations as rot
 from knuckle.hand.camera import landmark_corrections
 from knuckle.hand.camera.landmark_corrections import (
-    COORDINATES,
+    PREDICTORS,
     PalmView,
-    correct_landmarks,
-    error_network,
+    corrected,
+    error_coefficients,
+    trust_of,
 )
 from knuckle.hand.camera.picture_landmarks import PALM_LANDMARKS, PictureLandmarks, PictureSize
 from knuckle.hand.joints import Side
@@ -27,7 +28,7 @@ SCALE = np.array([SIZE.width, SIZE.height, SIZE.width])
 @pytest.fixture
 def detector(monkeypatch: pytest.MonkeyPatch, perfect_detector: None) -> None:
     """Expect the errors of the table."""
-    monkeypatch.setattr(landmark_corrections, "error_network", error_network)
+    monkeypatch.setattr(landmark_corrections, "error_coefficients", error_coefficients)
 
 
 def pixels(seed: int = 0) -> Floats:
@@ -47,16 +48,16 @@ def landmarks(at: Floats) -> PictureLandmarks:
 def correction(at: Floats, side: Side = "right") -> Floats:
     """(F, 21, 3) pixels that are subtracted."""
     seen = landmarks(at)
-    subtracted: Floats = (seen.points - correct_landmarks(seen, side).points) * SCALE
+    subtracted: Floats = (seen.points - corrected(seen, side).points) * SCALE
     return subtracted
 
 
-def test_a_view_does_not_depend_on_where_and_how_large_a_hand_is_nor_on_the_pictures_top() -> None:
+def test_predictors_do_not_depend_on_where_and_how_large_a_hand_is_nor_on_the_pictures_top() -> None:
     at = pixels()
     turn = rot.to_matrix(rot.from_axis_angle([0.0, 0.0, 1.0], 0.7))
     moved = PalmView.of(1.7 * at @ turn.T + [30, -20, 5])
-    np.testing.assert_allclose(moved.coordinates, PalmView.of(at).coordinates, atol=1e-9)
-    assert moved.coordinates.shape == (FRAMES, COORDINATES)
+    np.testing.assert_allclose(moved.predictors, PalmView.of(at).predictors, atol=1e-9)
+    assert moved.predictors.shape == (FRAMES, PREDICTORS)
 
 
 def test_errors_come_back_from_the_palms_frame() -> None:
@@ -88,16 +89,30 @@ def test_frames_without_the_hand_and_landmarks_without_depths_stay() -> None:
     seen = landmarks(pixels())
     points = seen.points.copy()
     points[2] = np.nan
-    found = correct_landmarks(replace(seen, points=points), "right")
+    found = corrected(replace(seen, points=points), "right")
     assert np.isnan(found.points[2]).all() and found.seen.sum() == FRAMES - 1
-    np.testing.assert_allclose(found.points[[0, 1, 3, 4]], correct_landmarks(seen, "right").points[[0, 1, 3, 4]])
+    np.testing.assert_allclose(found.points[[0, 1, 3, 4]], corrected(seen, "right").points[[0, 1, 3, 4]])
     flat = replace(seen, points=seen.points * [1, 1, 0])
-    assert correct_landmarks(flat, "right") is flat
+    assert corrected(flat, "right") is flat
 
 
 @pytest.mark.usefixtures("detector")
 def test_landmarks_in_one_point_stay_finite() -> None:
     assert np.isfinite(correction(np.tile([600.0, 350.0, 1.0], (2, 21, 1)))).all()
+
+
+def test_predictors_of_more_than_mean_leverage_count_as_those_that_have_it() -> None:
+    """Leverage over its mean is x' M x; the factor is any F of M = F F'."""
+    random = np.random.default_rng(3)
+    factor = random.normal(size=(PREDICTORS, PREDICTORS))
+    inner = factor @ factor.T
+    predictors = random.normal(size=(FRAMES, PREDICTORS))
+    leverage = np.einsum("ni,ij,nj->n", predictors, inner, predictors)
+    usual, unusual = predictors / np.sqrt(2 * leverage)[:, None], predictors * np.sqrt(2 / leverage)[:, None]
+    np.testing.assert_array_equal(trust_of(usual, factor), np.ones((FRAMES, 1)))
+    scaled = trust_of(unusual, factor) * unusual
+    np.testing.assert_allclose(np.einsum("ni,ij,nj->n", scaled, inner, scaled), np.ones(FRAMES))
+    np.testing.assert_allclose(trust_of(7 * unusual, factor) * 7 * unusual, scaled)
 
 
 @pytest.mark.usefixtures("detector")
@@ -111,7 +126,5 @@ def test_a_correction_stays_bounded_however_deep_a_detector_takes_fingers_to_be(
         far[:, fingers, 2] += depth
         return float(np.linalg.norm(correction(far) / PalmView.of(far).sizes[:, None, None], axis=-1).max())
 
-    network = error_network()
-    bounds = np.abs(network.output_weights).sum(axis=0) + np.abs(network.output_bias)
     assert size(1e6) == pytest.approx(size(1e5), rel=0.1)
-    assert size(1e6) < np.linalg.norm(bounds.reshape(21, 3), axis=1).max()
+    assert size(1e6) < 2.0
