@@ -159,15 +159,13 @@ def _solvers(_options: argparse.Namespace) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> None:
-    clips = [MotionClip.parse(text) for text in options.motion]
+    clips = [MotionClip.parse(text) for text in options.motion] or [MotionClip()]
     inputs = [*_inputs(options), *(Path(clip.capture) for clip in clips if clip.capture is not None)]
     expect_writable(options.out, ".json", unlike=inputs)
     expect_replaceable([options.out], options.force)
     choices = CalibrationChoices(
         still=FrameRange.parse(options.still) if options.still is not None else None,
-        motion=clips[0].frames if clips else None,
-        motion_capture=clips[0].capture if clips else None,
-        further=tuple(clips[1:]),
+        motions=tuple(clips),
         fit=options.fit,
         radii=parse_radii(options.radii),
     )

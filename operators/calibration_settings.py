@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, IntProper
 from ..hand.calibration.joint_radii import radii_by_size
 from ..hand.joints import DIGITS
 from ..hand.proportions import adult
-from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, unknown_per_bone
+from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, MotionClip, unknown_per_bone
 from ..pipeline.performer import MAX_RADIUS_MM
 
 if TYPE_CHECKING:
@@ -77,8 +77,12 @@ def choices_of(scene: "Scene") -> CalibrationChoices:
     typed_radii = np.array(settings.radii, float).reshape(len(DIGITS), 3) / 1000
     return CalibrationChoices(
         still=FrameRange(settings.still_first, settings.still_last) if settings.use_still else None,
-        motion=FrameRange(settings.motion_first, settings.motion_last) if settings.use_motion else None,
-        motion_capture=bpy.path.abspath(settings.motion_capture) if settings.motion_capture else None,
+        motions=(
+            MotionClip(
+                bpy.path.abspath(settings.motion_capture) if settings.motion_capture else None,
+                FrameRange(settings.motion_first, settings.motion_last) if settings.use_motion else None,
+            ),
+        ),
         radii=np.round(typed_radii, 6) if settings.radii_from == "TYPED" else unknown_per_bone(),
     )
 

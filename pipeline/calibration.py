@@ -61,6 +61,17 @@ class _Clip:
     assignment: Assignment
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Motion:
+    """A clip of free motion."""
+
+    clip: _Clip
+    rows: range
+
+    def __str__(self) -> str:
+        return f"{self.clip.markers.source}, {describe_frames(self.rows)}"
+
+
 class CalibrationJob:
     """Measure a performer step by step: iterate `steps()` to the end, then read `performer`."""
 
@@ -76,13 +87,11 @@ class CalibrationJob:
         If the recipe's `hand` is auto, a hand that cannot be measured is left out with a note.
         """
         still = yield from part_of(0.0, 0.2, "", _read(self.recipe, self.reader))
-        motion = still
-        if self.choices.motion_capture is not None:
-            recipe = replace(self.recipe, capture=self.choices.motion_capture)
-            motion = yield from part_of(0.2, 0.3, "", _read(recipe, self.reader))
-        further = yield from self._further(still)
-        self._notes += (*still.assignment.warnings, *motion.assignment.warnings)
-        measured, problem = yield from self._measure_hands(still, motion, further)
+        motions = yield from self._read_motions(still)
+        self._notes += still.assignment.warnings
+        for motion in motions:
+            self._notes += motion.clip.assignment.warnings
+        measured, problem = yield from self._measure_hands(still, motions)
         if on_skin := [hand for hand in measured if hand.on_skin and self.choices.fit is not False]:
             yield Progress(0.7, f"Fitting the {' and the '.join(hand.side for hand in on_skin)} hand with skin markers")
             self._notes += _fit_skin_markers(on_skin)
@@ -102,41 +111,42 @@ class CalibrationJob:
         clips = {clip: "; ".join(texts) for clip, texts in self._clips.items() if texts}
         self.performer = Performer(self.recipe.capture, hands, clips, tuple(dict.fromkeys(self._notes)))
 
-    def _further(self, still: "_Clip") -> Steps[list[tuple["_Clip", FrameRange]]]:
-        """Read the captures of the further clips, and return them with the frames that are used.
+    def _read_motions(self, still: _Clip) -> Steps[list[_Motion]]:
+        """Read the captures of the clips of free motion, each once.
 
-        Raises MarkerMapError if one has none of the hands that are measured.
+        Raises HandError if a clip is too short.
         """
-        clips = []
-        sides = still.assignment.hands.keys()
-        for choice in self.choices.further:
-            clip = still
-            if choice.capture is not None:
-                recipe = replace(self.recipe, capture=choice.capture)
-                clip = yield from part_of(0.3, 0.3, "", _read(recipe, self.reader))
-                self._notes += clip.assignment.warnings
-            if not sides & clip.assignment.hands.keys():
-                raise MarkerMapError(
-                    f"{clip.markers.source}: has no {' or '.join(sides)} hand, as {still.markers.source} has"
-                )
-            clips.append((clip, choice.frames))
-        return clips
+        clips, motions = {self.recipe.capture: still}, []
+        for number, choice in enumerate(self.choices.motions):
+            capture = choice.capture or self.recipe.capture
+            if capture not in clips:
+                start, end = (0.2 + 0.1 * count / len(self.choices.motions) for count in (number, number + 1))
+                recipe = replace(self.recipe, capture=capture)
+                clips[capture] = yield from part_of(start, end, "", _read(recipe, self.reader))
+            clip = clips[capture]
+            default = FrameRange(self.recipe.start or 1, self.recipe.end) if clip is still else FrameRange()
+            motions.append(_Motion(clip, (choice.frames or default).frames(clip.markers)))
+        return motions
 
     def _measure_hands(
-        self, still: "_Clip", motion: "_Clip", further: list[tuple["_Clip", FrameRange]]
+        self, still: _Clip, motions: list[_Motion]
     ) -> Steps[tuple[list["_HandCalibration"], KnuckleError | None]]:
-        """Measure each hand separately.
+        """Measure each hand; return the measured hands, and the error of the first that could not be measured.
 
-        Return the measured hands, and the error of the first that could not be measured.
+        Raises MarkerMapError if a further clip of free motion has none of the hands.
         """
+        sides = still.assignment.hands.keys()
+        for motion in motions[1:]:
+            if not sides & motion.clip.assignment.hands.keys():
+                raise MarkerMapError(
+                    f"{motion.clip.markers.source}: has no {' or '.join(sides)} hand, as {still.markers.source} has"
+                )
         measured: list[_HandCalibration] = []
         problem = None
         for number, side in enumerate(still.assignment.hands):
             start, end = (0.3 + 0.4 * count / len(still.assignment.hands) for count in (number, number + 1))
             try:
-                hand = _HandCalibration(side, still, motion, self.recipe, self.choices)
-                for clip, frames in further:
-                    hand.add(clip, frames)
+                hand = _HandCalibration(side, still, motions, self.recipe, self.choices)
                 yield from part_of(start, end, "", hand.measure())
             except (MarkerMapError, HandError) as error:
                 problem = self._leave_out(side, error, problem)
@@ -162,39 +172,40 @@ def _read(recipe: Recipe, reader: Reader) -> Steps[_Clip]:
 
 
 class _HandCalibration:
-    """Measure one hand on the two clips."""
+    """Measure one hand on the still clip and the clips of free motion."""
 
-    def __init__(self, side: Side, still: _Clip, motion: _Clip, recipe: Recipe, choices: CalibrationChoices) -> None:
+    def __init__(
+        self, side: Side, still: _Clip, motions: list[_Motion], recipe: Recipe, choices: CalibrationChoices
+    ) -> None:
+        first = motions[0].clip
         self.side, self.recipe, self.choices = side, recipe, choices
-        self.still_markers, self.motion_markers = still.markers, motion.markers
-        if side not in motion.assignment.hands:
-            raise MarkerMapError(f"{motion.markers.source}: has no {side} hand, the still clip has one")
-        check_solvable(side, motion.assignment.hands[side], motion.markers)
-        self.on_skin = motion.assignment.on_skin
-        self.label_spots = motion.assignment.hands[side] | still.assignment.hands[side]
-        """label -> spot, from both clips; the still clip's spot where they differ."""
+        self.still_markers, self.motion_markers = still.markers, first.markers
+        if side not in first.assignment.hands:
+            raise MarkerMapError(f"{first.markers.source}: has no {side} hand, the still clip has one")
+        check_solvable(side, first.assignment.hands[side], first.markers)
+        self.on_skin = first.assignment.on_skin
+        self.label_spots = first.assignment.hands[side] | still.assignment.hands[side]
+        """label -> spot, from both captures; the still clip's spot where they differ."""
         self.spots = tuple(dict.fromkeys(self.label_spots.values()))
-        """(M,) spots of the markers in both clips, without duplicates."""
+        """(M,) spots of the markers in both captures, without duplicates."""
         self.spot_labels = {spot: label for label, spot in self.label_spots.items()}
-        """spot -> label; the still clip's label where the clips differ."""
-        self.still_positions, self.motion_positions = (
-            _positions_at(clip, self.spots, side) for clip in (still, motion)
-        )
+        """spot -> label; the still clip's label where the captures differ."""
+        self.still_positions = _positions_at(still, self.spots, side)
+        self.shared_rows = next((motion.rows for motion in motions if motion.clip is still), None)
+        """Frames of free motion in the capture of the still clip; None if all are in other captures."""
         self.notes: list[str] = []
-        self.clips: dict[str, str] = {}
         self.hand: MeasuredHand
-        self.rows = self._motion_frames()
-        """Frames of free motion of its capture."""
-        self.motions = [self.motion_positions[self.rows.start : self.rows.stop]]
-        """(F, M, 3) m each, all clips of free motion."""
+        motions = [motion for motion in motions if side in motion.clip.assignment.hands]
+        for motion in motions[1:]:
+            self._check_further(motion.clip)
+        self.motions = [
+            _positions_at(motion.clip, self.spots, side)[motion.rows.start : motion.rows.stop] for motion in motions
+        ]
+        """(F, M, 3) m each, the clips of free motion that have this hand."""
+        self.clips = {"motion": " and ".join(map(str, motions))}
 
-    def add(self, clip: _Clip, frames: FrameRange) -> None:
-        """Add a further clip of free motion; one without this hand adds nothing.
-
-        Raises HandError or MarkerMapError if it is too short, or differs in its rate or in what its markers sit on.
-        """
-        if self.side not in clip.assignment.hands:
-            return
+    def _check_further(self, clip: _Clip) -> None:
+        """Raise an error if a capture's rate, or what its markers sit on, is not that of the first free motion."""
         first, further = self.motion_markers, clip.markers
         if not np.isclose(further.rate, first.rate, rtol=MAX_RATE_DIFFERENCE):
             raise HandError(
@@ -207,17 +218,13 @@ class _HandCalibration:
                 f"{further.source}: its markers sit {sit[clip.assignment.on_skin]}, those of {first.source} "
                 f"{sit[self.on_skin]}"
             )
-        rows = frames.frames(further)
-        self.motions.append(_positions_at(clip, self.spots, self.side)[rows.start : rows.stop])
-        self.clips["motion"] += f" and {further.source}, {describe_frames(rows)}"
 
     def measure(self) -> Steps[None]:
         """Measure the hand without its skin markers."""
         yield Progress(0.0, f"Measuring the {self.side} hand")
         motion = np.concatenate(self.motions)
-        lengths, measurements = self._still_lengths(self.rows)
-        has_own_still_file = self.choices.motion_capture is not None
-        palm_positions = np.concatenate([self.still_positions, motion]) if has_own_still_file else motion
+        lengths, measurements = self._still_lengths()
+        palm_positions = np.concatenate([self.still_positions, motion]) if self.shared_rows is None else motion
         proportions, spots = measure_proportions(self.side, self.spots, palm_positions, lengths)
         local = _in_palm_frame(proportions, spots, palm_positions)
         measurements += bone_measurements(proportions, spots, local, lengths)
@@ -258,7 +265,7 @@ class _HandCalibration:
     def recording(self) -> Recording:
         """Return the takes to which the hand is fitted with its skin markers."""
         clips = list(self.motions)
-        if self.choices.motion_capture is not None:
+        if self.shared_rows is None:
             clips.append(self.still_positions)
         spots = {self.spot_labels[spot]: spot for spot in self.spots}
         return Recording(clips, self.motion_markers.rate, spots)
@@ -297,17 +304,7 @@ class _HandCalibration:
         model, targets = assign(hand.model, spots, np.arange(float(len(positions))), positions)
         return Fabrik().solve(model, targets)[0].angles
 
-    def _motion_frames(self) -> range:
-        """Return the rows of the clip of free motion: the chosen ones; by default the recipe's frames, or all frames of
-        a separate motion capture."""
-        default = FrameRange()
-        if self.choices.motion_capture is None:
-            default = FrameRange(self.recipe.start or 1, self.recipe.end)
-        rows = (self.choices.motion or default).frames(self.motion_markers)
-        self.clips["motion"] = f"{self.motion_markers.source}, {describe_frames(rows)}"
-        return rows
-
-    def _still_lengths(self, motion: range) -> tuple[Floats, list[Measurement]]:
+    def _still_lengths(self) -> tuple[Floats, list[Measurement]]:
         """Return bone lengths (5, 3) in m, NaN where not measured.
 
         Raises HandError if the chosen still clip is not still.
@@ -316,7 +313,7 @@ class _HandCalibration:
         if self.choices.still is not None:
             rows = self.choices.still.frames(self.still_markers)
         else:
-            candidates = motion if self.choices.motion_capture is None else range(len(positions))
+            candidates = range(len(positions)) if self.shared_rows is None else self.shared_rows
             first = candidates.start + still_clip.stillest_window(positions[candidates.start : candidates.stop])
             rows = range(first, min(first + still_clip.STILL_FRAMES, candidates.stop))
         movement = still_clip.movement(positions[rows.start : rows.stop])

@@ -69,14 +69,17 @@ class MotionClip:
     """A clip of free motion."""
 
     capture: str | None = None
-    """The recording; None: the recipe's own."""
-    frames: FrameRange = FrameRange()
+    """The capture with the clip; None for the recipe's own."""
+    frames: FrameRange | None = None
+    """None for the recipe's frames of its own capture, and for all frames of another."""
 
     @classmethod
     def parse(cls, text: str) -> "MotionClip":
         """Parse 'A-B', 'FILE' or 'FILE:A-B'. Raises RecipeError for frames such as 30-1."""
-        frames, capture = parse_motion(text)
-        return cls(capture, frames or FrameRange())
+        if re.fullmatch(FRAME_RANGE, text):
+            return cls(frames=FrameRange.parse(text))
+        file, _, frames = text.rpartition(":")
+        return cls(file, FrameRange.parse(frames)) if file and re.fullmatch(FRAME_RANGE, frames) else cls(text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,27 +88,13 @@ class CalibrationChoices:
 
     still: FrameRange | None = None
     """The still clip; None takes the 30 frames with the least movement."""
-    motion: FrameRange | None = None
-    """The clip of free motion; None takes all frames that the recipe uses."""
-    motion_capture: str | None = None
-    """The recording with the free motion; None: the recipe's own."""
-    further: tuple[MotionClip, ...] = ()
-    """Further clips of free motion of the same performer, who wears the same markers."""
+    motions: tuple[MotionClip, ...] = (MotionClip(),)
+    """The clips of free motion, at least one, all with the same markers."""
     fit: bool | None = None
     """Whether bones and marker offsets are fitted together to the free motion; None fits them if the capture has
     markers rather than joints computed by a device."""
     radii: Floats = field(default_factory=unknown_per_bone)
     """(5, 3) m, joint radii measured with a caliper; NaN for those to be estimated."""
-
-
-def parse_motion(text: str | None) -> tuple[FrameRange | None, str | None]:
-    """Parse 'A-B', 'FILE' or 'FILE:A-B' into frames and file. Raises RecipeError for frames such as 30-1."""
-    if text is None:
-        return None, None
-    if re.fullmatch(FRAME_RANGE, text):
-        return FrameRange.parse(text), None
-    file, _, span = text.rpartition(":")
-    return (FrameRange.parse(span), file) if file and re.fullmatch(FRAME_RANGE, span) else (None, text)
 
 
 def parse_radii(texts: Sequence[str]) -> Floats:

@@ -12,7 +12,7 @@ from knuckle import capture
 from knuckle.operators.calibration_settings import choices_of
 from knuckle.panels.calibration_panel import performer_of
 from knuckle.pipeline import performer
-from knuckle.pipeline.calibration_choices import FrameRange
+from knuckle.pipeline.calibration_choices import FrameRange, MotionClip
 from knuckle.tests.blender.making import everything
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -56,7 +56,8 @@ def test_what_is_typed_is_what_is_kept(calm: str, tmp_path: Path) -> None:
     chosen.motion_capture, chosen.use_motion, chosen.motion_first, chosen.motion_last = TAP, True, 3, 80
     chosen.radii_from, chosen.radii = "TYPED", [10.1, 9.2, 8.3, *[11.0, 8.0, 7.0] * 4]
     choices = choices_of(scene)
-    assert (choices.still, choices.motion) == (FrameRange(5, 35), FrameRange(3, 80))
+    assert choices.still == FrameRange(5, 35)
+    assert choices.motions == (MotionClip(TAP, FrameRange(3, 80)),)
     bpy.ops.knuckle.calibrate()
     found = performer_of(scene.knuckle.performer)
     assert found is not None

@@ -10,7 +10,6 @@ detector writes `landmarks.json` beside each video's pictures. Needs bpy, scipy 
 
 import sys
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 import bpy
@@ -19,7 +18,7 @@ from camera_table import usual_poses
 from camera_takes import Studio, Video, View, busy_background, roots_in_view
 from numpy.typing import NDArray
 from skin_hands import SHAPES, hand_of
-from skin_motions import FRAMES, POSE_FRAMES, RATE, plausible, wandering
+from skin_motions import FRAMES, POSE_FRAMES, RATE, eased, plausible, wandering
 from skin_takes import ROOT
 
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS
@@ -75,9 +74,7 @@ def _through_poses(random: np.random.Generator, *, by_digit: bool) -> Floats:
             through[:, digit] = poses[random.integers(len(poses), size=stops)][:, digit]
     else:
         through = poses[random.permutation(len(poses))[:stops]]
-    part = np.arange(POSE_FRAMES) / POSE_FRAMES
-    eased = (part**3 * (10 - 15 * part + 6 * part**2))[:, None]
-    return np.concatenate([a + eased * (b - a) for a, b in pairwise(through)])
+    return eased(through, POSE_FRAMES)
 
 
 @cache

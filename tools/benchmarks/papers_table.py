@@ -35,7 +35,7 @@ from knuckle.hand.proportions import adult, to_wrist_frame
 from knuckle.hand.targets import assign
 from knuckle.pipeline import assignment
 from knuckle.pipeline import calibration as calibrate
-from knuckle.pipeline.calibration_choices import CalibrationChoices, FrameRange
+from knuckle.pipeline.calibration_choices import CalibrationChoices, FrameRange, MotionClip
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import Solver
 from knuckle.solvers.fabrik import Fabrik
@@ -81,7 +81,7 @@ class Followed:
 def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
     """Return the measured angles, digit -> (F, 3) degrees, and the solutions of each method."""
     recipe = Recipe(str(CAPTURE), hand=side)
-    hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT_FRAMES, fit=False)).hands[side]
+    hand = calibrate.run(recipe, CalibrationChoices(motions=(MotionClip(None, LEARNT_FRAMES),), fit=False)).hands[side]
     markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED_FRAMES)
     positions = assignment.positions_of(markers, hand.spots)
     local = to_wrist_frame(hand.proportions, tuple(hand.spots.values()), positions)

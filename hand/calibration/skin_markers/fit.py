@@ -185,7 +185,7 @@ def _refine(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior) -> Fitt
 
 
 def _shares(state: FittedShape) -> PoseShares:
-    """Return what counts of the joint statistics and of the poses' covariance while the shape is fitted."""
+    """Return the shares of the prior of the angles and of the poses' covariance for the next fit of the shape."""
     model = state.pose_model
     return pose_shares(state.poses.angles, model.shape.digits, 1 / float(np.median(model.sharpness)))
 

@@ -1,4 +1,4 @@
-"""How much of the joint statistics and of the poses' covariance counts while a hand's shape is fitted.
+"""Shares of the prior of the angles and of the poses' covariance that count while a hand's shape is fitted.
 
 Longer levers need smaller angles, which the prior of the angles prefers; but the markers then also determine the angles
 better, and uncertain poses cost more. To first order both cancel if the prior and the covariance of the poses count
@@ -37,20 +37,20 @@ RANGE_ENDS = (0.02, 0.98)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseShares:
-    """Shares between 0 and 1."""
+    """Factors between 0 and 1."""
 
     prior: Floats
-    """(D,) of the prior of each angle."""
+    """(D,) share of the prior of each angle."""
     covariance: float
-    """Of the poses' covariance. It is one for the wrist and all angles, whose errors compensate each other."""
+    """Share of the poses' covariance: one number, since errors of the wrist and of the angles compensate each other."""
 
-    def weakened(self, precision: Floats) -> Floats:
-        """Return the precision (D, D) of the angles' prior, of which only the share counts."""
+    def scale_precision(self, precision: Floats) -> Floats:
+        """Return the share of the precision (D, D) of the angles' prior."""
         return precision * np.sqrt(np.outer(self.prior, self.prior))
 
 
 def pose_shares(angles: Floats, digits: Ints, noise: float) -> PoseShares:
-    """Return what counts while a shape is fitted to poses.
+    """Return the shares for a shape that is fitted to poses.
 
     Args:
         angles: (F, D) rad

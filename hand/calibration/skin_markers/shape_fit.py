@@ -76,9 +76,9 @@ def fit_shape(
             None: all of the prior, and the poses are taken as certain.
     """
     weight = prior_weight(len(seen))
-    habits = start.pose_model.precision
+    precision = start.pose_model.precision
     if shares is not None:
-        start = _weakened(start, shares)
+        start = _with_shares(start, shares)
     uncertainty = None if shares is None else _cost_of_uncertainty(start, seen, shares)
     total_step = np.zeros(prior.matrix.shape[1])
 
@@ -112,13 +112,13 @@ def fit_shape(
             damping *= 10
             if damping > MAX_DAMPING:
                 break
-    return replace(state, pose_model=replace(state.pose_model, precision=habits))
+    return replace(state, pose_model=replace(state.pose_model, precision=precision))
 
 
-def _weakened(state: FittedShape, shares: PoseShares) -> FittedShape:
-    """Return the state with the share of the prior of the angles that counts."""
+def _with_shares(state: FittedShape, shares: PoseShares) -> FittedShape:
+    """Return the state with only its share of the prior of the angles."""
     model = state.pose_model
-    return replace(state, pose_model=replace(model, precision=shares.weakened(model.precision)))
+    return replace(state, pose_model=replace(model, precision=shares.scale_precision(model.precision)))
 
 
 FIRST_DAMPING, MAX_DAMPING = 1e-3, 1e6
@@ -191,7 +191,7 @@ def shape_covariance(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior
     The poses are eliminated: what they leave open is in it.
     """
     weight = prior_weight(len(seen))
-    state = _weakened(state, shares)
+    state = _with_shares(state, shares)
     equations = _build_equations(state, seen, prior, weight)
     poses = damp_and_fix(equations.poses, equations.free, np.zeros(len(equations.poses)))
     explained = np.einsum("fns,fnt->st", equations.mixed, solve(poses, equations.mixed), optimize=True)

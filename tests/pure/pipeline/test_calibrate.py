@@ -11,12 +11,13 @@ import pytest
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, RecipeError
 from knuckle.hand import kinematics
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.limits import DIP_PER_PIP
 from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline import calibration as calibrate
 from knuckle.pipeline import job, performer
-from knuckle.pipeline.calibration_choices import CalibrationChoices, FrameRange, MotionClip, parse_motion, parse_radii
+from knuckle.pipeline.calibration_choices import CalibrationChoices, FrameRange, MotionClip, parse_radii
 from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.hand.calibration.test_calibration_motion import moving as lively
 from knuckle.tests.pure.hand.calibration.test_calibration_motion import on_someone
@@ -65,7 +66,7 @@ def test_two_captures_are_the_two_clips(tmp_path):
     hand = someone("right")
     calm, moved = saved(tmp_path / "still.json", still(hand)), saved(tmp_path / "rom.json", moving(hand))
     found = calibrate.run(
-        calm, CalibrationChoices(still=FrameRange(1, 30), motion_capture=moved.capture, motion=FrameRange(11))
+        calm, CalibrationChoices(still=FrameRange(1, 30), motions=(MotionClip(moved.capture, FrameRange(11)),))
     )
     one = found.hands["right"]
     assert 1000 * np.abs(one.proportions.phalanges - hand.phalanges).max() < 0.5, "mm"
@@ -82,7 +83,7 @@ def test_further_clips_are_free_motion_like_the_first(tmp_path):
     stiff[:, 1] = 0.0
     first = saved(tmp_path / "one.json", posed(hand, FULL, stiff, NOISE, seed=3))
     alone = calibrate.run(first, CalibrationChoices()).hands["right"]
-    found = calibrate.run(first, CalibrationChoices(further=(MotionClip(second.capture, FrameRange(11)),)))
+    found = calibrate.run(first, CalibrationChoices(motions=(MotionClip(), MotionClip(second.capture, FrameRange(11)))))
     assert alone.rho[1] is None
     assert found.hands["right"].rho[1:] == pytest.approx(RHO[1:], abs=0.03)
     assert "one.json, frames 1 to 300 and two.json, frames 11 to 300" in found.clips["motion"]
@@ -93,11 +94,31 @@ def test_ranges_of_one_capture_are_clips_like_captures_of_their_own(tmp_path):
     moves = moving(hand)
     whole = saved(tmp_path / "whole.json", moves)
     halves = [saved(tmp_path / f"{name}.json", part) for name, part in (("a", moves[:150]), ("b", moves[150:]))]
-    apart = calibrate.run(halves[0], CalibrationChoices(further=(MotionClip(halves[1].capture),))).hands["right"]
-    ranges = CalibrationChoices(motion=FrameRange(1, 150), further=(MotionClip(None, FrameRange(151, 300)),))
+    apart = calibrate.run(halves[0], CalibrationChoices(motions=(MotionClip(), MotionClip(halves[1].capture)))).hands[
+        "right"
+    ]
+    ranges = CalibrationChoices(motions=(MotionClip(None, FrameRange(1, 150)), MotionClip(None, FrameRange(151, 300))))
     ranged = calibrate.run(whole, ranges).hands["right"]
     assert ranged.proportions.phalanges == pytest.approx(apart.proportions.phalanges, rel=1e-9)
     assert ranged.rho[1:] == pytest.approx(apart.rho[1:], rel=1e-9)
+
+
+def test_a_capture_named_again_is_read_once_and_measures_the_same(tmp_path):
+    recipe = saved(tmp_path / "one.json", moving(someone("right")))
+    reads = []
+
+    def reader(recipe):
+        reads.append(recipe.capture)
+        return (yield from assigning.read_file(recipe))
+
+    def measured(capture):
+        job = calibrate.CalibrationJob(recipe, CalibrationChoices(motions=(MotionClip(capture),)), reader)
+        run_to_end(job.steps())
+        assert job.performer is not None
+        return job.performer.hands["right"].proportions.phalanges
+
+    np.testing.assert_array_equal(measured(recipe.capture), measured(None))
+    assert reads == [recipe.capture] * 2
 
 
 @pytest.mark.parametrize(
@@ -113,12 +134,14 @@ def test_a_further_clip_that_does_not_fit_is_told(tmp_path, other, said):
     last, side = other.pop("last", None), other.get("side", "right")
     second = saved(tmp_path / "two.json", moving(someone(side))[:60], **other)
     with pytest.raises(KnuckleError, match=re.escape(said)):
-        calibrate.run(first, CalibrationChoices(further=(MotionClip(second.capture, FrameRange(1, last)),)))
+        calibrate.run(
+            first, CalibrationChoices(motions=(MotionClip(), MotionClip(second.capture, FrameRange(1, last))))
+        )
 
 
 def test_clips_of_two_devices_make_a_performer_that_can_be_read_again(shared):
     """Each names the joints in its own way: each place of the hand keeps one label, the still clip's."""
-    camera = CalibrationChoices(motion_capture=str(shared / "data/captures/mediapipe_video.json"))
+    camera = CalibrationChoices(motions=(MotionClip(str(shared / "data/captures/mediapipe_video.json")),))
     found = calibrate.run(Recipe(str(DEMO_CAPTURE)), camera)
     back = performer.from_dict(json.loads(json.dumps(performer.to_dict(found))), "file").hands["right"]
     assert len(set(back.spots.values())) == len(back.spots)
@@ -210,9 +233,15 @@ def test_typed_radii_and_limits_are_kept(tmp_path):
     [
         (CalibrationChoices(still=FrameRange(1, 30)), "its markers move by"),
         (CalibrationChoices(still=FrameRange(1, 12)), "frames 1-12 are 12 of its 89, a clip needs 30"),
-        (CalibrationChoices(motion=FrameRange(80)), "frames 80- are 10 of its 89, a clip needs 30"),
-        (CalibrationChoices(motion=FrameRange(900)), "frames 900- are 0 of its 89, a clip needs 30"),
-        (CalibrationChoices(motion_capture="nowhere.c3d"), "nowhere.c3d"),
+        (
+            CalibrationChoices(motions=(MotionClip(None, FrameRange(80)),)),
+            "frames 80- are 10 of its 89, a clip needs 30",
+        ),
+        (
+            CalibrationChoices(motions=(MotionClip(None, FrameRange(900)),)),
+            "frames 900- are 0 of its 89, a clip needs 30",
+        ),
+        (CalibrationChoices(motions=(MotionClip("nowhere.c3d"),)), "nowhere.c3d"),
     ],
 )
 def test_clips_that_will_not_do_are_reported_in_one_sentence(choices, sentence):
@@ -237,7 +266,7 @@ def test_a_clip_without_the_hand_of_the_other_is_reported(tmp_path):
     calm = saved(tmp_path / "still.json", still(right))
     moved = saved(tmp_path / "rom.json", moving(left), side="left")
     with pytest.raises(KnuckleError, match=r"rom.json: has no right hand, the still clip has one"):
-        calibrate.run(calm, CalibrationChoices(motion_capture=moved.capture))
+        calibrate.run(calm, CalibrationChoices(motions=(MotionClip(moved.capture),)))
 
 
 def test_real_gloves_tell_the_ratio_of_their_own_joints(shared):
@@ -283,7 +312,6 @@ def test_a_fitted_thumb_points_where_its_markers_do(shared):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (None, (None, None)),
         ("31-", (FrameRange(31), None)),
         ("-30", (FrameRange(1, 30), None)),
         ("rom.c3d", (None, "rom.c3d")),
@@ -293,7 +321,8 @@ def test_a_fitted_thumb_points_where_its_markers_do(shared):
     ],
 )
 def test_the_motion_is_frames_or_a_capture_or_frames_of_one(text, expected):
-    assert parse_motion(text) == expected
+    frames, capture = expected
+    assert MotionClip.parse(text) == MotionClip(capture, frames)
 
 
 @pytest.mark.parametrize("text", ["30-1", "0-30", "x", "1-2-3", ""])

@@ -62,5 +62,5 @@ def test_a_share_of_a_precision_widens_its_covariance_and_keeps_correlations():
     random = np.random.default_rng(0)
     root = random.normal(size=(DOFS, DOFS))
     precision = root @ root.T + np.eye(DOFS)
-    weakened = pose_shares(bent(*DIGITS), WORN, PRECISE).weakened(precision)
+    weakened = pose_shares(bent(*DIGITS), WORN, PRECISE).scale_precision(precision)
     assert np.linalg.inv(weakened) == pytest.approx(np.linalg.inv(precision) / MOVING_SHARE)
