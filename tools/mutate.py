@@ -31,7 +31,7 @@ COLD = 300.0
 NAMED = (
     (
         "solvers/tree/tree_solver.py",
-        "best = best.replace_rows(distant, iterated)",
+        "best_rows = best_rows.replace_rows(far_rows, iterated_rows)",
         "pass",
     ),
     (
@@ -56,8 +56,8 @@ NAMED = (
     ),
     (
         "solvers/conformal/cga_bend.py",
-        "return along, -up",
-        "return along, up",
+        "return u_coordinate, -minus_v",
+        "return u_coordinate, minus_v",
     ),
 )
 """Mutants that no test noticed in the past: of the passes of FABRIK, and of the joint between two known joints."""
